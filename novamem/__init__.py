@@ -1,0 +1,1 @@
+"""Wiring only: settings, the embedded database, the web and worker entry points."""

@@ -1,0 +1,61 @@
+"""Every setting that comes from the environment: its name, type, default and what to do when it is wrong.
+
+`.env.example` lists the same names; a test compares the two.
+"""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SCHEME: dict[str, tuple[type, Any]] = {
+    "DATABASE_URL": (str, ""),
+    "CELERY_BROKER_URL": (str, "pgmq://"),
+    "NOVAMEM_DATA_DIR": (str, str(ROOT / "var")),
+    "SECRET_KEY": (str, ""),
+    "DEBUG": (bool, False),
+    "HOST": (str, "127.0.0.1"),
+    "PORT": (int, 8000),
+    "ALLOWED_HOSTS": (list, ["localhost", "127.0.0.1", "[::1]"]),
+    "CSRF_TRUSTED_ORIGINS": (list, []),
+    "DATABASE_POOL_SIZE": (int, 16),
+    "EMBEDDER": (str, "minilm"),
+    "LOG_FORMAT": (str, "json"),
+    "LOG_LEVEL": (str, "INFO"),
+}
+
+CHOICES = {"EMBEDDER": ("minilm", "fake"), "LOG_FORMAT": ("json", "console")}
+
+
+def read() -> dict[str, Any]:
+    """The settings in force. Raises ImproperlyConfigured with a hint when a value can't be used."""
+    env = environ.Env(**SCHEME)
+    environ.Env.read_env(ROOT / ".env")
+    values = {}
+    for name, (kind, _) in SCHEME.items():
+        try:
+            values[name] = env(name)
+        except (ValueError, environ.ImproperlyConfigured) as error:
+            raise ImproperlyConfigured(f"{name} must be of type {kind.__name__}: {error}") from error
+        if name in CHOICES and values[name] not in CHOICES[name]:
+            raise ImproperlyConfigured(f"{name}={values[name]!r} is not known. Use one of: {', '.join(CHOICES[name])}.")
+    if not values["DATABASE_URL"]:
+        raise ImproperlyConfigured(
+            "DATABASE_URL is not set. Run through script/server, script/manage or script/test, which bring an embedded "
+            "Postgres, or set DATABASE_URL=postgres://user:password@host:5432/name."
+        )
+    values["SECRET_KEY"] = values["SECRET_KEY"] or kept_secret(Path(values["NOVAMEM_DATA_DIR"]) / "secret_key")
+    return values
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in `path`; made on first use, readable by its owner only."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text()

@@ -1,0 +1,174 @@
+"""Django's settings, built from `novamem.env`. Nothing here decides anything about memories."""
+
+from pathlib import Path
+from typing import Any
+
+import environ
+
+from novamem import env
+from novamem.logs import logging_config
+
+ROOT = env.ROOT
+ENV = env.read()
+
+SECRET_KEY = ENV["SECRET_KEY"]
+DEBUG = ENV["DEBUG"]
+ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
+CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
+DATA_DIR = Path(ENV["NOVAMEM_DATA_DIR"])
+EMBEDDER = ENV["EMBEDDER"]
+
+INSTALLED_APPS = [
+    "django_prometheus",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_celery_beat",
+    "django_htmx",
+    "django_structlog",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "heroicons",
+    "pghistory",
+    "pgtrigger",
+    "rest_framework",
+    "template_partials",
+    "memories",
+    "conflicts",
+]
+
+MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "memories.api.problems.ProblemMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
+]
+
+ROOT_URLCONF = "novamem.urls"
+ASGI_APPLICATION = "novamem.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+
+def database(role: str | None) -> dict[str, Any]:
+    """One connection setup: as the app role (rows of one project only, pooled) or, with None, as the owner."""
+    config = environ.Env.db_url_config(ENV["DATABASE_URL"])
+    config["ENGINE"] = "django.db.backends.postgresql"
+    config["OPTIONS"] = {**config.get("OPTIONS", {}), "application_name": "novamem"}
+    if role:
+        config["OPTIONS"]["options"] = f"-c role={role}"
+        config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 10}
+    return config
+
+
+APP_ROLE = "nova_app"
+# The owner alias migrates and builds indexes; everything else runs as the app role, which row-level security binds.
+DATABASES = {"default": database(APP_ROLE), "owner": database(None)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+PGHISTORY_CONTEXT_FIELD = "pghistory.ContextJSONField"
+PGHISTORY_OBJ_FIELD = "pghistory.ObjForeignKey"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/memories/"
+LOGOUT_REDIRECT_URL = "/login/"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [ROOT / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["memories.api.authentication.HasVerb"],
+    "DEFAULT_THROTTLE_CLASSES": ["memories.api.throttling.KeyThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["memories.api.parsers.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "memories.api.problems.handler",
+    "UNAUTHENTICATED_USER": None,
+    "DATETIME_FORMAT": "iso-8601",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "NovaMem",
+    "DESCRIPTION": "Long-term memory for AI agents that a team can trust.",
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+CONTENT_SECURITY_POLICY = {
+    "EXCLUDE_URL_PREFIXES": ["/admin/", "/api/docs/"],
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+
+LOGGING = logging_config(level=ENV["LOG_LEVEL"], style=ENV["LOG_FORMAT"])
+PROMETHEUS_EXPORT_MIGRATIONS = False
+
+CELERY_BROKER_URL = ENV["CELERY_BROKER_URL"]
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 4
+CELERY_TIMEZONE = "UTC"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
