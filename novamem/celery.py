@@ -9,3 +9,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 app = Celery("novamem")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+app.conf.beat_schedule = {
+    "heartbeat": {"task": "memories.tasks.heartbeat", "schedule": 10.0, "options": {"expires": 10}},
+    "sweep operations": {"task": "memories.tasks.sweep_operations", "schedule": 15.0},
+    "embed pending": {"task": "memories.tasks.embed_pending", "schedule": 15.0},
+    "seal events": {"task": "memories.tasks.seal_events", "schedule": 60.0},
+    "expire requests": {"task": "memories.tasks.expire_requests", "schedule": 3600.0},
+}

@@ -17,6 +17,7 @@ ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
 CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
 DATA_DIR = Path(ENV["NOVAMEM_DATA_DIR"])
 EMBEDDER = ENV["EMBEDDER"]
+OPERATION_LEASE_SECONDS = ENV["OPERATION_LEASE_SECONDS"]
 
 INSTALLED_APPS = [
     "django_prometheus",
@@ -92,9 +93,6 @@ APP_ROLE = "nova_app"
 # The owner alias migrates and builds indexes; everything else runs as the app role, which row-level security binds.
 DATABASES = {"default": database(APP_ROLE), "owner": database(None)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-
-PGHISTORY_CONTEXT_FIELD = "pghistory.ContextJSONField"
-PGHISTORY_OBJ_FIELD = "pghistory.ObjForeignKey"
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

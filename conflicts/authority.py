@@ -1,0 +1,37 @@
+"""Authority: how far a writer may be believed. Fixed when written; nothing later raises it (SPEC §4)."""
+
+from collections.abc import Iterable
+
+from memories.models.words import SourceClass
+
+SOURCE_WEIGHT = {
+    SourceClass.USER_EXPLICIT: 1.0,
+    SourceClass.SYSTEM: 0.95,
+    SourceClass.TOOL_OUTPUT: 0.85,
+    SourceClass.USER_IMPLICIT: 0.7,
+    SourceClass.DOCUMENT: 0.6,
+    SourceClass.INFERENCE: 0.5,
+}
+# 6 for the strongest class down to 1 for the weakest.
+SOURCE_RANK = {source: rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
+
+
+class CeilingExceeded(Exception):
+    """The writer asked for a source class above what its grant allows."""
+
+    def __init__(self, *, source: str, ceiling: str) -> None:
+        super().__init__(f"source {source} is above this key's ceiling, {ceiling}")
+        self.source, self.ceiling = source, ceiling
+
+
+def granted_authority(*, source: str, ceiling: str, parents: Iterable[int] = ()) -> int:
+    """min(source's rank, ceiling's rank, every parent's authority), 1..6. Raises CeilingExceeded."""
+    rank, highest = SOURCE_RANK[SourceClass(source)], SOURCE_RANK[SourceClass(ceiling)]
+    if rank > highest:
+        raise CeilingExceeded(source=source, ceiling=ceiling)
+    return min([rank, *parents])
+
+
+def lowered_source(*, source: str, ceiling: str) -> str:
+    """`source`, or the ceiling when it is weaker: for defaults, which a caller did not ask for."""
+    return min(SourceClass(source), SourceClass(ceiling), key=SOURCE_RANK.__getitem__)

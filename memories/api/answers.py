@@ -1,0 +1,187 @@
+"""The shapes of answers about fragments."""
+
+import datetime
+from typing import Any
+
+from rest_framework import serializers
+
+from conflicts.front import Admission, trust_of
+from memories.ingest import effective_weight
+from memories.models import EmbeddingModel, Fragment, days_between
+from memories.models.words import (
+    Compression,
+    FragmentType,
+    LinkKind,
+    Outcome,
+    SourceClass,
+    SourceType,
+    Status,
+    Tier,
+)
+
+
+class OrNull(serializers.CharField):
+    """A text column whose empty value answers null."""
+
+    def to_representation(self, value: Any) -> Any:
+        """The text or None."""
+        return value or None
+
+
+class EntityAnswer(serializers.Serializer[Any]):
+    """A named thing in the text."""
+
+    text = serializers.CharField()
+    label = serializers.CharField()
+    confidence = serializers.FloatField()
+
+
+class LinkAnswer(serializers.Serializer[Any]):
+    """A link to another fragment."""
+
+    id = serializers.UUIDField(source="other_id")
+    kind = serializers.ChoiceField(LinkKind.choices)
+    similarity = serializers.FloatField()
+
+
+class ProvenanceAnswer(serializers.Serializer[Any]):
+    """Where the fragment comes from and how far that may be believed."""
+
+    source = serializers.ChoiceField(SourceClass.choices)
+    source_id = OrNull(source="provenance_source_id", allow_null=True)
+    authority = serializers.IntegerField()
+    owner = serializers.UUIDField(source="owner_id", allow_null=True)
+    corroboration = serializers.IntegerField()
+    trust = serializers.SerializerMethodField()
+    parents = serializers.ListField(child=serializers.UUIDField())
+
+    def get_trust(self, row: Fragment) -> float:
+        """Trust now."""
+        return round(trust_of(row, now=self.context["now"]), 4)
+
+
+class EmbeddingAnswer(serializers.Serializer[Any]):
+    """Which model embeds the fragment, and whether it has."""
+
+    model = serializers.CharField()
+    dim = serializers.IntegerField()
+    state = serializers.ChoiceField(["ready", "pending"])
+
+
+class FragmentAnswer(serializers.Serializer[Any]):
+    """A fragment as the API shows it (SPEC §3)."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    project = serializers.CharField(source="project.name")
+    agent_id = serializers.CharField()
+    type = serializers.ChoiceField(FragmentType.choices)
+    content = serializers.CharField()
+    category = OrNull(allow_null=True)
+    source_type = serializers.ChoiceField(SourceType.choices)
+    source_id = OrNull(allow_null=True)
+    source_ids = serializers.ListField(child=serializers.CharField())
+    workflow_id = OrNull(allow_null=True)
+    conversation_id = OrNull(allow_null=True)
+    sequence = serializers.IntegerField(allow_null=True)
+    tags = serializers.ListField(child=serializers.CharField())
+    entities = EntityAnswer(many=True)
+    topics = serializers.ListField(child=serializers.CharField())
+    outcome = serializers.SerializerMethodField()
+    importance = serializers.FloatField()
+    emotional_valence = serializers.FloatField()
+    is_pinned = serializers.BooleanField()
+    is_anchor = serializers.BooleanField()
+    status = serializers.ChoiceField(Status.choices)
+    tier = serializers.ChoiceField(Tier.choices)
+    compression = serializers.ChoiceField(Compression.choices)
+    base_relevance = serializers.FloatField()
+    relevance_score = serializers.SerializerMethodField()
+    effective_weight = serializers.SerializerMethodField()
+    access_count = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    event_at = serializers.DateTimeField(allow_null=True)
+    last_accessed_at = serializers.SerializerMethodField()
+    revision = serializers.IntegerField()
+    extra = serializers.DictField()
+    provenance = ProvenanceAnswer(source="*")
+    trust = serializers.SerializerMethodField()
+    confidence = serializers.SerializerMethodField()
+    reinforcements = serializers.IntegerField()
+    disputes = serializers.IntegerField()
+    superseded_by = serializers.UUIDField(source="superseded_by_id", allow_null=True)
+    supersedes = serializers.SerializerMethodField()
+    links = LinkAnswer(source="links.all", many=True)
+    embedding = serializers.SerializerMethodField()
+
+    @property
+    def _now(self) -> datetime.datetime:
+        now: datetime.datetime = self.context["now"]
+        return now
+
+    def get_outcome(self, row: Fragment) -> Outcome | None:
+        """The outcome or None."""
+        return Outcome(row.outcome) if row.outcome else None
+
+    def get_relevance_score(self, row: Fragment) -> float:
+        """Relevance now, decayed."""
+        return round(row.relevance_at(self._now), 6)
+
+    def get_effective_weight(self, row: Fragment) -> float:
+        """[4]'s weight now."""
+        weight = effective_weight(
+            importance=row.importance,
+            access_count=row.access_count,
+            age_days=days_between(row.created_at, self._now),
+            valence=row.emotional_valence,
+            pinned_or_anchor=row.is_pinned or row.is_anchor,
+        )
+        return round(weight, 6)
+
+    def get_last_accessed_at(self, row: Fragment) -> datetime.datetime | None:
+        """When an answer last contained it."""
+        access = getattr(row, "access", None)
+        return access.last_accessed_at if access else None
+
+    def get_trust(self, row: Fragment) -> float:
+        """Trust now."""
+        return round(trust_of(row, now=self._now), 4)
+
+    def get_confidence(self, row: Fragment) -> float:
+        """Confidence is trust ([3])."""
+        return self.get_trust(row)
+
+    def get_supersedes(self, row: Fragment) -> list[str]:
+        """The ids of what it replaced."""
+        return [str(other.id) for other in row.supersedes.all()]
+
+    def get_embedding(self, row: Fragment) -> EmbeddingAnswer:
+        """Model, dimensions, state."""
+        model: EmbeddingModel = self.context["model"]
+        waiting = any(pending.model_id == model.id for pending in row.pending_embeddings.all())
+        return {"model": model.name, "dim": model.dim, "state": "pending" if waiting else "ready"}  # type: ignore[return-value]
+
+
+class PendingConflictAnswer(serializers.Serializer[Any]):
+    """A conflict that a new fragment opened."""
+
+    id = serializers.UUIDField()
+
+
+class StoredAnswer(FragmentAnswer):
+    """A fragment just stored, and what that did to others."""
+
+    deduplicated = serializers.BooleanField()
+    superseded = serializers.ListField(child=serializers.UUIDField())
+    pending_conflicts = PendingConflictAnswer(many=True)
+
+
+def stored(admission: Admission, row: Fragment, context: dict[str, Any]) -> dict[str, Any]:
+    """The answer to one store."""
+    return {
+        **FragmentAnswer(row, context=context).data,
+        "deduplicated": admission.deduplicated,
+        "superseded": [str(other) for other in admission.superseded],
+        "pending_conflicts": admission.pending_conflicts,
+    }

@@ -1,0 +1,59 @@
+"""Who asks: `Authorization: Bearer nova_…`. Unknown, revoked and expired keys look the same."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from memories.access import Principal, principal_of_key
+from memories.models.words import Verb
+
+METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
+
+
+class KeyAuthentication(BaseAuthentication):
+    """The principal behind an API key becomes `request.user`."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, None] | None:
+        """None without a header; AuthenticationFailed with a bad one."""
+        match get_authorization_header(request).split():
+            case []:
+                return None
+            case [scheme, key] if scheme.lower() == b"bearer":
+                principal = principal_of_key(key.decode("latin-1"), now=timezone.now())
+                if principal:
+                    return principal, None
+        raise AuthenticationFailed("This key is not valid.")
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a 401 asks for."""
+        return "Bearer"
+
+
+class HasVerb(BasePermission):
+    """The grant's verbs decide: reading for GET, else writing, unless the view names another in `verbs`."""
+
+    message = "This key's grant lacks the verb for this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """Whether the principal may use this method here."""
+        if not isinstance(request.user, Principal):
+            return False
+        default = METHOD_VERB.get(request.method or "", Verb.WRITE)
+        return getattr(view, "verbs", {}).get(request.method, default) in request.user.verbs
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the OpenAPI document names the key."""
+
+    target_class = "memories.api.authentication.KeyAuthentication"
+    name = "key"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """An HTTP bearer scheme."""
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "nova_<id>_<secret>_<crc>"}

@@ -1,0 +1,94 @@
+"""Strict input fields: a value has its JSON type or is refused; unknown fields are refused too."""
+
+import datetime
+import math
+from typing import Any
+
+from rest_framework import serializers
+
+
+class Text(serializers.CharField):
+    """A JSON string, trimmed. NUL and lone surrogates were refused by the parser."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """The trimmed text."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Number(serializers.FloatField):
+    """A finite JSON number."""
+
+    def to_internal_value(self, data: Any) -> float:
+        """The number."""
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        value = super().to_internal_value(data)
+        if not math.isfinite(value):
+            self.fail("invalid")
+        return value
+
+
+class Whole(serializers.IntegerField):
+    """A JSON integer."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """The integer."""
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("invalid")
+        return data
+
+
+class Flag(serializers.BooleanField):
+    """true or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        """The truth value."""
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Moment(serializers.DateTimeField):
+    """An ISO 8601 time with its offset; a time without one is ambiguous and refused."""
+
+    default_error_messages = {"naive": "Give the time an offset, such as 2026-05-01T09:00:00Z."}
+
+    def to_internal_value(self, value: Any) -> datetime.datetime:
+        """The time in UTC."""
+        if not isinstance(value, str):
+            self.fail("invalid", format="ISO 8601")
+        return super().to_internal_value(value)
+
+    def enforce_timezone(self, value: datetime.datetime) -> datetime.datetime:
+        """UTC, or an error when the time has no offset or lies outside the calendar."""
+        if value.tzinfo is None:
+            self.fail("naive")
+        try:
+            return value.astimezone(datetime.UTC)
+        except OverflowError:
+            self.fail("overflow")
+
+
+class Strict(serializers.Serializer[Any]):
+    """Input that refuses what it does not know."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The validated values. Raises ValidationError."""
+        if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):
+            raise serializers.ValidationError({name: ["This field is not known."] for name in sorted(unknown)})
+        return super().to_internal_value(data)
+
+
+def words(*, longest: int = 100, most: int = 100, **kwargs: Any) -> serializers.ListField:
+    """A list of up to `most` non-empty strings."""
+    return serializers.ListField(child=Text(max_length=longest), max_length=most, **kwargs)
+
+
+def validated(kind: type[Strict], data: Any) -> dict[str, Any]:
+    """The values of a request, or a ValidationError that names each bad field."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    result: dict[str, Any] = serializer.validated_data
+    return result

@@ -1,0 +1,231 @@
+"""/api/v1/fragments: store, list, read, change, forget."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from conflicts.front import Admission
+from memories import access
+from memories.access import NotFound, Principal
+from memories.api.answers import FragmentAnswer, StoredAnswer, stored
+from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.pages import Page, paged
+from memories.ingest import forget, keep, prepare, revise
+from memories.models import Fragment, Revision
+from memories.models.words import FragmentType, SourceType, Status, Tier
+from memories.providers import active_model
+
+IDEMPOTENCY = OpenApiParameter(
+    "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key and body give one effect, kept 48 h."
+)
+
+
+def _answers(rows: list[Fragment]) -> list[dict[str, Any]]:
+    context = {"now": timezone.now(), "model": active_model()}
+    return [FragmentAnswer(row, context=context).data for row in rows]
+
+
+def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
+    rows = Fragment.objects.within(principal.project_id).for_answers().filter(id__in=ids)
+    return {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
+
+
+def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
+    """One answer per admission, in order."""
+    context = {"now": timezone.now(), "model": active_model()}
+    rows = _load(principal, [admission.fragment.id for admission in admissions])
+    return [stored(admission, rows[admission.fragment.id], context) for admission in admissions]
+
+
+class ListQuery(Strict):
+    """The filters of a list."""
+
+    namespace = Text(required=False, validators=[namespace_form])
+    type = serializers.ChoiceField(FragmentType.choices, required=False)
+    status = serializers.ChoiceField([*Status.choices, ("all", "all")], default="active")
+    tier = serializers.ChoiceField(Tier.choices, required=False)
+    tag = Text(max_length=100, required=False)
+    agent = Text(max_length=63, required=False)
+    source_type = serializers.ChoiceField(SourceType.choices, required=False)
+    since = Moment(required=False)
+    until = Moment(required=False)
+    q = Text(max_length=200, required=False)
+    owner = serializers.ChoiceField(["me"], required=False)
+    ids = Text(required=False)
+    count = serializers.BooleanField(default=False)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
+class StoreView(APIView):
+    """Fragments: list and store."""
+
+    @extend_schema(
+        operation_id="fragments_list",
+        parameters=[ListQuery],
+        responses={200: Page.of(FragmentAnswer)},
+        description="Newest first, by cursor. `ids` (comma-separated) answers those fragments in every status.",
+    )
+    def get(self, request: Request) -> Response:
+        """A page of fragments."""
+        query = validated(ListQuery, request.query_params.dict())
+        principal: Principal = request.user
+        with access.enter(principal, why="list"):
+            rows = _matching(principal, query)
+            if query["count"]:
+                return Response({"count": rows.count()})
+            return Response(paged(request, rows, _answers))
+
+    @extend_schema(
+        operation_id="fragments_store",
+        request=FragmentInput,
+        parameters=[IDEMPOTENCY],
+        responses={201: StoredAnswer, 200: StoredAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Stores one fragment."""
+        principal: Principal = request.user
+        draft = draft_of(validated(FragmentInput, request.data))
+
+        def effect(prepared: Any) -> Answer:
+            (admission,) = keep(principal, prepared, now=timezone.now())
+            (data,) = stored_answer(principal, [admission])
+            return Answer(200 if admission.deduplicated else 201, data, [admission.fragment.id])
+
+        return answer_once(request, prepare=lambda: prepare([draft]), effect=effect)
+
+
+def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
+    rows = Fragment.objects.within(principal.project_id).for_answers()
+    if "ids" in query:
+        return rows.filter(namespace__in=access.all_readable(principal), id__in=_uuids(query["ids"])).newest_first()
+    if "namespace" in query:
+        rows = rows.in_namespaces(access.readable(principal, [query["namespace"]]))
+    else:
+        rows = rows.in_namespaces(access.all_readable(principal))
+    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type"}
+    asked = {column: query[name] for name, column in exact.items() if name in query}
+    asked |= {"status": query["status"]} if query["status"] != "all" else {}
+    asked |= {"tags__contains": [query["tag"]]} if "tag" in query else {}
+    asked |= {"created_at__gte": query["since"]} if "since" in query else {}
+    asked |= {"created_at__lt": query["until"]} if "until" in query else {}
+    asked |= {"content__icontains": query["q"]} if "q" in query else {}
+    asked |= {"owner_id": principal.owner_id} if "owner" in query else {}
+    return rows.filter(**asked).newest_first()
+
+
+def _uuids(text: str) -> list[uuid.UUID]:
+    try:
+        return [uuid.UUID(part) for part in text.split(",")][:200]
+    except ValueError as error:
+        raise serializers.ValidationError({"ids": ["Give ids separated by commas."]}) from error
+
+
+class BatchView(APIView):
+    """Many fragments at once."""
+
+    @extend_schema(
+        operation_id="fragments_store_batch",
+        request=FragmentBatch,
+        parameters=[IDEMPOTENCY],
+        responses={201: StoredAnswer(many=True)},
+    )
+    def post(self, request: Request) -> Response:
+        """Stores up to a thousand fragments in one transaction; a result per item, in order."""
+        principal: Principal = request.user
+        batch = validated(FragmentBatch, request.data)
+        drafts = [draft_of(item) for item in batch["fragments"]]
+
+        def effect(prepared: Any) -> Answer:
+            admissions = keep(principal, prepared, now=timezone.now())
+            data = {"results": stored_answer(principal, admissions)}
+            return Answer(201, data, [admission.fragment.id for admission in admissions])
+
+        return answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
+
+
+class FragmentView(APIView):
+    """One fragment."""
+
+    @extend_schema(operation_id="fragments_read", responses={200: FragmentAnswer})
+    def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """The fragment."""
+        principal: Principal = request.user
+        with access.enter(principal, why="read"):
+            return Response(_answer(principal, fragment_id))
+
+    @extend_schema(operation_id="fragments_change", request=FragmentChange, responses={200: FragmentAnswer})
+    def patch(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Changes fields; a new text keeps the old one in the history."""
+        principal: Principal = request.user
+        changes = validated(FragmentChange, request.data)
+        revision = changes.pop("revision", None)
+        revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
+        with access.enter(principal, why="read"):
+            return Response(_answer(principal, fragment_id))
+
+    @extend_schema(operation_id="fragments_forget", responses={204: None})
+    def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Forgets the fragment for good; a keyed fingerprint stops the text from coming back."""
+        forget(request.user, fragment_id)
+        return Response(status=204)
+
+
+def _answer(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
+    row = _load(principal, [fragment_id]).get(fragment_id)
+    if row is None:
+        raise NotFound("fragment")
+    return _answers([row])[0]
+
+
+class RevisionAnswer(serializers.Serializer[Any]):
+    """A former text."""
+
+    revision = serializers.IntegerField()
+    content = serializers.CharField()
+    recorded_at = serializers.DateTimeField()
+
+
+class EventAnswer(serializers.Serializer[Any]):
+    """A change: when, by whom, what the fragment was after it."""
+
+    at = serializers.DateTimeField(source="pgh_created_at")
+    kind = serializers.CharField(source="pgh_label")
+    who = serializers.DictField(source="pgh_context", allow_null=True)
+    revision = serializers.IntegerField()
+    status = serializers.CharField()
+    importance = serializers.FloatField()
+    base_relevance = serializers.FloatField()
+    is_pinned = serializers.BooleanField()
+
+
+class HistoryAnswer(serializers.Serializer[Any]):
+    """What happened to a fragment, oldest first."""
+
+    revisions = RevisionAnswer(many=True)
+    events = EventAnswer(many=True)
+
+
+class HistoryView(APIView):
+    """The history of a fragment."""
+
+    @extend_schema(operation_id="fragments_history", responses={200: HistoryAnswer})
+    def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Former texts, and every change with who made it and why."""
+        principal: Principal = request.user
+        with access.enter(principal, why="history"):
+            row = _load(principal, [fragment_id]).get(fragment_id)
+            if row is None:
+                raise NotFound("fragment")
+            revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")
+            events = row.events.order_by("pgh_id")
+            return Response(HistoryAnswer({"revisions": revisions, "events": events}).data)

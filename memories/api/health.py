@@ -1,0 +1,94 @@
+"""/healthz says that the process answers; /readyz what works, part by part."""
+
+import datetime
+from typing import Any
+
+from celery import current_app
+from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from memories.models import EmbeddingModel, Heartbeat
+from memories.models.words import ModelState
+from memories.providers import embedder_of
+
+SILENT = datetime.timedelta(seconds=45)
+OK, DEGRADED, DOWN = "ok", "degraded", "down"
+NEEDED = ("database", "migrations")
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """The process answers."""
+    return JsonResponse({"status": OK})
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """`ok | degraded | down` per part; 503 while memories can't be read or written."""
+    parts = {"database": _database()}
+    if parts["database"]["state"] == OK:
+        parts |= {"migrations": _migrations(), "embedder": _embedder(), "broker": _broker(), "worker": _worker()}
+    states = {name: part["state"] for name, part in parts.items()}
+    if any(states.get(name) != OK for name in NEEDED):
+        status = DOWN
+    else:
+        status = OK if set(states.values()) == {OK} else DEGRADED
+    return JsonResponse({"status": status, "parts": parts}, status=503 if status == DOWN else 200)
+
+
+def _part(state: str, detail: str = "") -> dict[str, str]:
+    return {"state": state, **({"detail": detail} if detail else {})}
+
+
+def _database() -> dict[str, str]:
+    try:
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error:
+        return _part(DOWN, "Postgres does not answer")
+    return _part(OK)
+
+
+_migrated = False
+
+
+def _migrations() -> dict[str, str]:
+    global _migrated  # once applied they stay so for this process: the code does not change under it
+    if not _migrated:
+        try:
+            executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+            _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
+        except Error:
+            return _part(DOWN, "the migration table can't be read")
+    return _part(OK) if _migrated else _part(DOWN, "run `script/manage migrate --database owner`")
+
+
+def _embedder() -> dict[str, str]:
+    model = EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first()
+    if model is None:
+        return _part(DEGRADED, "no embedding model is active")
+    readiness = embedder_of(model).readiness()
+    return _part(OK if readiness == "ready" else DEGRADED, "" if readiness == "ready" else readiness)
+
+
+def _broker() -> dict[str, str]:
+    try:
+        with current_app.connection_for_write(connect_timeout=1) as connection:
+            connection.ensure_connection(max_retries=1, timeout=1)
+    except Exception as error:  # noqa: BLE001  # each broker library has errors of its own
+        return _part(DEGRADED, type(error).__name__)
+    return _part(OK)
+
+
+def _worker() -> dict[str, str]:
+    beat: Any = Heartbeat.objects.filter(part="worker").first()
+    if beat is None:
+        return _part(DEGRADED, "no worker was seen yet")
+    silent = timezone.now() - beat.at
+    return _part(OK) if silent < SILENT else _part(DEGRADED, f"last seen {silent.total_seconds():.0f} s ago")

@@ -1,0 +1,124 @@
+"""The shapes of requests about fragments."""
+
+import json
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+
+from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, words
+from memories.ingest import Draft
+from memories.models import CONTENT_LIMIT
+from memories.models.namespace import FORM
+from memories.models.words import FragmentType, Outcome, SourceClass, SourceType
+
+EXTRA_LIMIT = 64 * 1024
+SMALLEST, LARGEST = -(2**31), 2**31 - 1
+namespace_form = RegexValidator(rf"^{FORM.pattern}\Z", "Use project:agent, each of a–z, 0–9, '.', '_' and '-'.")
+
+
+class Entity(Strict):
+    """A named thing in a text."""
+
+    text = Text(max_length=200)
+    label = serializers.ChoiceField(["person", "organization", "location", "misc"])
+    confidence = Number(min_value=0, max_value=1, default=1.0)
+
+
+class Provenance(Strict):
+    """Where a fragment comes from."""
+
+    source = serializers.ChoiceField(SourceClass.choices)
+    source_id = Text(max_length=255, required=False, default="")
+    parents = serializers.ListField(child=serializers.UUIDField(), max_length=100, required=False, default=list)
+
+
+class Extra(serializers.JSONField):
+    """A JSON object of the caller's own."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The object. Raises ValidationError over 64 kB."""
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Give an object.")
+        if len(json.dumps(data)) > EXTRA_LIMIT:
+            raise serializers.ValidationError(f"The object is over {EXTRA_LIMIT} bytes.")
+        return data
+
+
+class Details(Strict):
+    """What may be said of a fragment when it is stored and changed later."""
+
+    type = serializers.ChoiceField(FragmentType.choices, required=False)
+    category = Text(max_length=100, required=False, allow_blank=True)
+    tags = words(required=False)
+    topics = words(required=False)
+    entities = Entity(many=True, required=False)
+    outcome = serializers.ChoiceField(Outcome.choices, required=False, allow_null=True)
+    importance = Number(min_value=0, max_value=1, required=False)
+    emotional_valence = Number(min_value=-1, max_value=1, required=False)
+    is_pinned = Flag(required=False)
+    is_anchor = Flag(required=False)
+    workflow_id = Text(max_length=255, required=False, allow_blank=True)
+    event_at = Moment(required=False, allow_null=True)
+    extra = Extra(required=False)
+
+
+class FragmentInput(Details):
+    """One fragment to store."""
+
+    namespace = Text(required=False, validators=[namespace_form])
+    project_id = Text(max_length=63, required=False)
+    agent_id = Text(max_length=63, required=False)
+    content = Text(max_length=CONTENT_LIMIT)
+    source_type = serializers.ChoiceField(SourceType.choices, default=SourceType.MANUAL)
+    source_id = Text(max_length=255, required=False, allow_blank=True)
+    conversation_id = Text(max_length=255, required=False, allow_blank=True)
+    sequence = Whole(min_value=SMALLEST, max_value=LARGEST, required=False, allow_null=True)
+    provenance = Provenance(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The namespace, given as such or as project and agent."""
+        named, parts = "namespace" in attrs, "project_id" in attrs
+        if named == parts:
+            raise serializers.ValidationError({"namespace": ["Give either namespace, or project_id and agent_id."]})
+        if parts:
+            if "agent_id" not in attrs:
+                raise serializers.ValidationError({"agent_id": ["This field goes with project_id."]})
+            attrs["namespace"] = f"{attrs.pop('project_id')}:{attrs['agent_id'].lower()}"
+            if not FORM.fullmatch(attrs["namespace"]):
+                raise serializers.ValidationError({"agent_id": [namespace_form.message]})
+        return attrs
+
+
+class FragmentBatch(Strict):
+    """Up to a thousand fragments, stored together or not at all."""
+
+    fragments = FragmentInput(many=True, min_length=1, max_length=1000)
+    embed = serializers.ChoiceField(["now", "later"], default="now")
+
+
+class FragmentChange(Details):
+    """What is to change; `revision` is the one that was read."""
+
+    content = Text(max_length=CONTENT_LIMIT, required=False)
+    revision = Whole(min_value=1, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """At least one change."""
+        if not set(attrs) - {"revision"}:
+            raise serializers.ValidationError("Name at least one field to change.")
+        if "outcome" in attrs:
+            attrs["outcome"] = attrs["outcome"] or ""
+        return attrs
+
+
+def draft_of(values: dict[str, Any]) -> Draft:
+    """The draft that a validated FragmentInput asks for."""
+    given = dict(values)
+    provenance = given.pop("provenance", None) or {}
+    return Draft(
+        **{**given, "outcome": given.get("outcome") or ""},
+        source=provenance.get("source"),
+        provenance_source_id=provenance.get("source_id", ""),
+        parents=provenance.get("parents", []),
+    )

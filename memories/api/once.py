@@ -1,0 +1,96 @@
+"""Idempotency-Key: the same key and body give the same answer and one effect (SPEC §4)."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import connection
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
+
+from memories import access
+from memories.access import Principal
+from memories.models import RepeatedRequest
+
+LONGEST = 255
+T = TypeVar("T")
+
+
+class InFlight(Exception):
+    """The first request with this key is still being worked on."""
+
+
+class KeyReused(Exception):
+    """The key was used before with another body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a writing view answers: the status, the data and the fragments that it names."""
+
+    status: int
+    data: Any
+    fragment_ids: list[uuid.UUID] = field(default_factory=list)
+
+
+def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[[T], Answer]) -> Response:
+    """Runs `prepare` (provider calls, no transaction), then `effect` in one transaction, or replays its answer.
+
+    The record of the answer commits with the effect. Raises InFlight, KeyReused.
+    """
+    key = request.headers.get("Idempotency-Key")
+    principal: Principal = request.user
+    if key is None:
+        prepared = prepare()
+        with access.enter(principal, why=request.method or ""):
+            answer = effect(prepared)
+        return Response(answer.data, status=answer.status)
+    if not 0 < len(key) <= LONGEST or not key.isprintable():
+        raise ValidationError({"Idempotency-Key": [f"Use 1 to {LONGEST} printable characters."]})
+    digest = _digest(request)
+    with access.enter(principal, why="replay"):
+        kept = _kept(principal, key, digest)
+    if kept is None:
+        prepared = prepare()
+        with access.enter(principal, why=request.method or ""):
+            _lock(principal, key)
+            kept = _kept(principal, key, digest) or _keep(principal, key, digest, effect(prepared))
+    return Response(kept.answer, status=kept.status)
+
+
+def _digest(request: Request) -> bytes:
+    body = json.dumps([request.method, request.path, request.data], sort_keys=True)
+    return hashlib.sha256(body.encode()).digest()
+
+
+def _lock(principal: Principal, key: str) -> None:
+    number = int.from_bytes(hashlib.sha256(f"{principal.key_id} {key}".encode()).digest()[:8], signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
+        if not cursor.fetchone()[0]:
+            raise InFlight("a request with this Idempotency-Key is still being worked on")
+
+
+def _kept(principal: Principal, key: str, digest: bytes) -> RepeatedRequest | None:
+    rows = RepeatedRequest.objects.within(principal.project_id)
+    found: RepeatedRequest | None = rows.filter(key_id=principal.key_id, idempotency_key=key).first()
+    if found and bytes(found.body_digest) != digest:
+        raise KeyReused("this Idempotency-Key was used with another request")
+    return found
+
+
+def _keep(principal: Principal, key: str, digest: bytes, answer: Answer) -> RepeatedRequest:
+    return RepeatedRequest.objects.create(
+        project_id=principal.project_id,
+        key_id=principal.key_id,
+        idempotency_key=key,
+        body_digest=digest,
+        status=answer.status,
+        answer=json.loads(json.dumps(answer.data, cls=JSONEncoder)),
+        fragment_ids=answer.fragment_ids,
+    )

@@ -1,0 +1,232 @@
+"""/api/v1/search and /api/v1/context."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories.api.answers import FragmentAnswer
+from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, validated
+from memories.api.inputs import namespace_form
+from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
+from memories.providers import active_model
+from memories.retrieval import BALANCED, PROFILES, Context, Filters, Question, context, search
+from memories.retrieval import Request as ContextRequest
+
+QUERY_LIMIT = 10_000
+
+
+def several(choices: Any) -> serializers.ListField:
+    """One value, or a list of which one has to fit."""
+    return OneOrMore(child=serializers.ChoiceField(choices), max_length=50, required=False)
+
+
+class OneOrMore(serializers.ListField):
+    """A list, or its only element."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The list."""
+        return super().to_internal_value(data if isinstance(data, list) else [data])
+
+
+class FilterInput(Strict):
+    """Conditions: within one "one of these", all of them together."""
+
+    type = several(FragmentType.choices)
+    source_type = several(SourceType.choices)
+    tier = several(Tier.choices)
+    outcome = several(Outcome.choices)
+    status_filter = several(Status.choices)
+    agent = OneOrMore(child=Text(max_length=63), max_length=50, required=False)
+    tags = OneOrMore(child=Text(max_length=100), max_length=100, required=False)
+    conversation_id = Text(max_length=255, required=False)
+    workflow_id = Text(max_length=255, required=False)
+    since = Moment(required=False)
+    until = Moment(required=False)
+    event_since = Moment(required=False)
+    event_until = Moment(required=False)
+    min_relevance = Number(min_value=0, max_value=1, required=False)
+    min_weight = Number(min_value=0, max_value=1, required=False)
+    include_all = Flag(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Periods run forward."""
+        for start, end in (("since", "until"), ("event_since", "event_until")):
+            if start in attrs and end in attrs and attrs[start] >= attrs[end]:
+                raise serializers.ValidationError({end: [f"This has to be later than {start}."]})
+        return attrs
+
+
+class Weights(Strict):
+    """Custom weights; what is left out keeps its default."""
+
+    relevance = Number(min_value=0, max_value=100, required=False)
+    confidence = Number(min_value=0, max_value=100, required=False)
+    recency = Number(min_value=0, max_value=100, required=False)
+    importance = Number(min_value=0, max_value=100, required=False)
+
+
+class Rerank(serializers.Field[Any, Any, Any, Any]):
+    """true (the profile), false (relevance alone) or custom weights."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """A truth value or the full set of weights."""
+        if isinstance(data, bool):
+            return data
+        weights = {**BALANCED, **validated(Weights, data)}
+        if not any(weights.values()):
+            raise serializers.ValidationError("At least one weight has to be above zero.")
+        return weights
+
+
+class QuestionInput(Strict):
+    """What search and context share."""
+
+    query = Text(max_length=QUERY_LIMIT)
+    namespace = Text(required=False, validators=[namespace_form])
+    namespaces = serializers.ListField(
+        child=Text(validators=[namespace_form]), min_length=1, max_length=50, required=False
+    )
+    project_wide = Flag(default=True)
+    filters = FilterInput(required=False)
+    min_similarity = Number(min_value=-1, max_value=1, default=0.0)
+    rerank = Rerank(required=False)
+    profile = serializers.ChoiceField(sorted(PROFILES), required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One way to name namespaces, one way to rank."""
+        if ("namespace" in attrs) == ("namespaces" in attrs):
+            raise serializers.ValidationError({"namespace": ["Give either namespace or namespaces."]})
+        if isinstance(attrs.get("rerank"), dict) and "profile" in attrs:
+            raise serializers.ValidationError({"rerank": ["Give either custom weights or a profile."]})
+        return attrs
+
+
+class SearchInput(QuestionInput):
+    """A search."""
+
+    top_k = Whole(min_value=0, max_value=200, default=10)
+
+
+class ContextInput(QuestionInput):
+    """A context block for a prompt."""
+
+    max_tokens = Whole(min_value=0, max_value=1_000_000, default=1200, allow_null=True)
+    max_memories = Whole(min_value=1, max_value=100, required=False)
+    ratios = serializers.DictField(child=Number(min_value=0, max_value=1), required=False)
+    format = serializers.ChoiceField(["markdown", "xml"], default="markdown")
+
+    def validate_ratios(self, value: dict[str, float]) -> dict[str, float]:
+        """Shares of the three types that do not exceed the whole."""
+        if set(value) - set(FragmentType.values):
+            raise serializers.ValidationError(f"Use the types {', '.join(FragmentType.values)}.")
+        if sum(value.values()) > 1 + 1e-9:
+            raise serializers.ValidationError("The shares exceed 1.")
+        return value
+
+
+def question_of(values: dict[str, Any], *, top_k: int) -> Question:
+    """The question that a validated request asks."""
+    rerank = values.get("rerank", True)
+    return Question(
+        query=values["query"],
+        namespaces=values.get("namespaces") or [values["namespace"]],
+        project_wide=values["project_wide"],
+        filters=Filters(**values.get("filters", {})),
+        top_k=top_k,
+        min_similarity=values["min_similarity"],
+        profile="relevance" if rerank is False else values.get("profile", "balanced"),
+        weights=rerank if isinstance(rerank, dict) else None,
+    )
+
+
+class HitAnswer(FragmentAnswer):
+    """A fragment that answers, with its score and what the score is made of."""
+
+    score = serializers.FloatField()
+    ranking_signals = serializers.DictField(child=serializers.FloatField())
+
+
+class SearchAnswer(serializers.Serializer[Any]):
+    """The hits, best first."""
+
+    results = HitAnswer(many=True)
+    took_ms = serializers.DictField(child=serializers.FloatField())
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
+class SearchView(APIView):
+    """Search."""
+
+    verbs = {"POST": "read"}
+
+    @extend_schema(operation_id="search", request=SearchInput, responses={200: SearchAnswer})
+    def post(self, request: Request) -> Response:
+        """The memories that answer a question, best first."""
+        values = validated(SearchInput, request.data)
+        now = timezone.now()
+        results = search(request.user, question_of(values, top_k=values["top_k"]), now=now)
+        shown = {"now": now, "model": active_model()}
+        hits = [
+            {**FragmentAnswer(hit.fragment, context=shown).data, "score": hit.score, "ranking_signals": hit.signals}
+            for hit in results.hits
+        ]
+        return Response({"results": hits, "took_ms": results.took_ms, "degraded": results.degraded})
+
+
+class ExcludedAnswer(serializers.Serializer[Any]):
+    """A memory that was left out, and why."""
+
+    id = serializers.UUIDField()
+    reason = serializers.CharField()
+    value = serializers.FloatField()
+
+
+class ContextAnswer(serializers.Serializer[Any]):
+    """The block and how it came about."""
+
+    prompt_prefix = serializers.CharField()
+    memories_used = serializers.IntegerField()
+    tokens_used = serializers.IntegerField()
+    truncated = serializers.BooleanField()
+    included = serializers.ListField(child=serializers.UUIDField())
+    excluded = ExcludedAnswer(many=True)
+    receipt_id = serializers.UUIDField(allow_null=True)
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
+class ContextView(APIView):
+    """Context."""
+
+    verbs = {"POST": "read"}
+
+    @extend_schema(operation_id="context", request=ContextInput, responses={200: ContextAnswer})
+    def post(self, request: Request) -> Response:
+        """A block of memories for the front of a prompt, within its budget."""
+        values = validated(ContextInput, request.data)
+        ratios = {"ratios": values["ratios"]} if "ratios" in values else {}
+        wanted = ContextRequest(
+            question=question_of(values, top_k=0),
+            max_tokens=values["max_tokens"],
+            max_memories=values.get("max_memories"),
+            form=values["format"],
+            **ratios,
+        )
+        return Response(_answer(context(request.user, wanted, now=timezone.now())))
+
+
+def _answer(found: Context) -> dict[str, Any]:
+    return {
+        "prompt_prefix": found.prompt_prefix,
+        "memories_used": len(found.included),
+        "tokens_used": found.tokens_used,
+        "truncated": found.truncated,
+        "included": [row.id for row in found.included],
+        "excluded": [{"id": i, "reason": reason, "value": value} for i, reason, value in found.excluded],
+        "receipt_id": found.receipt_id,
+        "degraded": found.degraded,
+    }

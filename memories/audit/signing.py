@@ -1,0 +1,52 @@
+"""This instance's Ed25519 key: made on first use, kept in the data directory, outside the database."""
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.conf import settings
+
+
+def key_path() -> Path:
+    """Where the private key lies."""
+    return Path(settings.DATA_DIR) / "keys" / "instance.ed25519"
+
+
+@cache
+def _private(path: Path) -> Ed25519PrivateKey:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return Ed25519PrivateKey.from_private_bytes(path.read_bytes())
+    fresh = Ed25519PrivateKey.generate()
+    with os.fdopen(handle, "wb") as file:
+        file.write(fresh.private_bytes_raw())
+    return fresh
+
+
+def public_key() -> bytes:
+    """The 32 bytes of the public key."""
+    return _private(key_path()).public_key().public_bytes_raw()
+
+
+def fingerprint() -> str:
+    """The public key's SHA-256 in hexadecimal: the name of this signer."""
+    return hashlib.sha256(public_key()).hexdigest()
+
+
+def sign(message: bytes) -> bytes:
+    """A 64-byte Ed25519 signature."""
+    return _private(key_path()).sign(message)
+
+
+def is_signed(message: bytes, signature: bytes) -> bool:
+    """Whether this instance signed the message."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key()).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True

@@ -1,0 +1,29 @@
+"""From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
+
+from memories.ingest.drafts import Draft
+from memories.ingest.files import Message, UnreadableFile, read
+from memories.ingest.messages import IngestReport, PreparedMessages, Skipped, ingest, keep_messages, prepare_messages
+from memories.ingest.pending import embed_pending
+from memories.ingest.pipeline import keep, prepare
+from memories.ingest.revising import StaleRevision, forget, revise
+from memories.ingest.weighing import effective_weight
+
+__all__ = [
+    "Draft",
+    "IngestReport",
+    "Message",
+    "PreparedMessages",
+    "Skipped",
+    "StaleRevision",
+    "UnreadableFile",
+    "effective_weight",
+    "embed_pending",
+    "forget",
+    "ingest",
+    "keep",
+    "keep_messages",
+    "prepare",
+    "prepare_messages",
+    "read",
+    "revise",
+]

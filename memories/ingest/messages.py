@@ -1,0 +1,133 @@
+"""Conversations and documents: which parts are worth keeping, and as what."""
+
+import datetime
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from conflicts.front import Admission
+from memories import access
+from memories.access import Principal
+from memories.ingest.drafts import Draft
+from memories.ingest.files import Message
+from memories.ingest.pipeline import Prepared, keep, prepare
+from memories.ingest.splitting import skip_reason, split
+from memories.models import Fragment, Revision
+from memories.models.words import SourceClass, SourceType
+
+ROLE_SOURCE = {
+    "user": SourceClass.USER_IMPLICIT,
+    "assistant": SourceClass.INFERENCE,
+    "tool": SourceClass.TOOL_OUTPUT,
+    "system": SourceClass.INFERENCE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A message that was not kept: its place in the input and why."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What became of a batch of messages."""
+
+    stored: list[Admission]
+    skipped: list[Skipped]
+
+
+def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[list[tuple[int, Draft]], list[Skipped]]:
+    """A draft per piece worth keeping (with its message's index), and what was skipped."""
+    drafts, skipped = [], []
+    for index, message in enumerate(messages):
+        if reason := skip_reason(message.content, role=message.role):
+            skipped.append(Skipped(index, reason))
+        else:
+            drafts += [(index, draft) for draft in _drafts(message, namespace)]
+    return drafts, skipped
+
+
+def _drafts(message: Message, namespace: str) -> list[Draft]:
+    document = message.kind == "text"
+    draft = Draft(
+        namespace=namespace,
+        content="",
+        source_type=SourceType.DOCUMENT if document else SourceType.CONVERSATION,
+        source_id=message.source_id or "",
+        conversation_id=message.conversation_id or "",
+        sequence=message.sequence,
+        event_at=message.at,
+        default_source=SourceClass.DOCUMENT if document else ROLE_SOURCE.get(message.role, SourceClass.INFERENCE),
+    )
+    pieces = split(message.content)
+    if len(pieces) == 1:
+        return [replace(draft, content=pieces[0])]
+    # An ordered set: each piece names the whole and its place in it.
+    stem = draft.source_id or hashlib.sha256(message.content.encode()).hexdigest()[:16]
+    return [
+        replace(
+            draft, content=piece, source_id=f"{stem}#{n}", sequence=n if message.sequence is None else message.sequence
+        )
+        for n, piece in enumerate(pieces, start=1)
+    ]
+
+
+def ingest(
+    principal: Principal, messages: Sequence[Message], *, namespace: str, now: datetime.datetime, embed_now: bool = True
+) -> IngestReport:
+    """Stores the messages that are worth it; what the namespace already holds under the same source is skipped."""
+    return keep_messages(
+        principal, prepare_messages(principal, messages, namespace=namespace, embed_now=embed_now), now=now
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMessages:
+    """Messages routed and embedded, before the transaction."""
+
+    prepared: Prepared
+    indexes: list[int]
+    skipped: list[Skipped]
+
+
+def prepare_messages(
+    principal: Principal, messages: Sequence[Message], *, namespace: str, embed_now: bool = True
+) -> PreparedMessages:
+    """Cleans, splits, routes and embeds; what is already known costs no embedding."""
+    drafts, skipped = drafts_of(messages, namespace=namespace)
+    with access.enter(principal, why="ingest"):
+        fresh = _unknown(principal, [draft for _, draft in drafts], namespace)
+    known = [Skipped(index, "already_known") for index, draft in drafts if draft not in fresh]
+    kept = [(index, draft) for index, draft in drafts if draft in fresh]
+    return PreparedMessages(
+        prepared=prepare([draft for _, draft in kept], embed_now=embed_now),
+        indexes=[index for index, _ in kept],
+        skipped=sorted([*skipped, *known], key=lambda s: s.index),
+    )
+
+
+def keep_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
+    """Stores prepared messages in one transaction."""
+    return IngestReport(keep(principal, work.prepared, now=now), work.skipped)
+
+
+def _unknown(principal: Principal, drafts: list[Draft], namespace: str) -> list[Draft]:
+    """Those whose source does not stand in the namespace yet with this text, now or formerly."""
+    with_source = [draft for draft in drafts if draft.source_id]
+    if not with_source:
+        return drafts
+    rows = Fragment.objects.within(principal.project_id).filter(
+        namespace__name=namespace, source_id__in={draft.source_id for draft in with_source}
+    )
+    known: dict[uuid.UUID, tuple[str, str]] = {}
+    texts: set[tuple[str, str, str]] = set()
+    for row in rows.only("id", "source_id", "conversation_id", "content"):
+        known[row.id] = (row.source_id, row.conversation_id)
+        texts.add((row.source_id, row.conversation_id, row.content))
+    for revision in Revision.objects.within(principal.project_id).filter(fragment__in=known):
+        texts.add((*known[revision.fragment_id], revision.content))
+    return [draft for draft in drafts if (draft.source_id, draft.conversation_id, draft.content) not in texts]

@@ -1,0 +1,52 @@
+"""Fragments that wait for their vector: embedded in batches, retried with growing pauses."""
+
+import datetime
+
+from memories import access
+from memories.access import Principal
+from memories.ingest.pipeline import embed
+from memories.models import Embedding, Fragment, PendingEmbedding
+from memories.models.bulk import insert
+from memories.providers import active_model
+
+BATCH = 64
+FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=10), datetime.timedelta(hours=1)
+
+
+def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = BATCH) -> tuple[int, int]:
+    """Embeds up to `limit` waiting fragments of the project; (embedded, failed)."""
+    model = active_model()
+    with access.enter(principal, why="embed"):
+        due = list(
+            PendingEmbedding.objects.within(principal.project_id)
+            .filter(model=model, not_before__lte=now)
+            .order_by("not_before", "id")[:limit]
+        )
+        texts = dict(Fragment.objects.filter(id__in=[row.fragment_id for row in due]).values_list("id", "content"))
+    vectors = embed([texts[row.fragment_id] for row in due], model=model)
+    done = {row.id: vector for row, vector in zip(due, vectors, strict=True) if vector is not None}
+    with access.enter(principal, why="embed"):
+        # Deleting first claims the rows: another worker that embedded the same ones finds nothing left.
+        claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
+        rows = {row.id: row for row in due}
+        current = Fragment.objects.in_bulk([rows[pending_id].fragment_id for pending_id in claimed])
+        insert(
+            [
+                Embedding(
+                    project_id=principal.project_id,
+                    namespace_id=fragment.namespace_id,
+                    fragment_id=fragment.id,
+                    model_id=model.id,
+                    status=fragment.status,
+                    vector=done[pending_id],
+                )
+                for pending_id in claimed
+                if (fragment := current.get(rows[pending_id].fragment_id))
+            ]
+        )
+        failed = [row for row in due if row.id not in done]
+        for row in failed:
+            row.attempts += 1
+            row.not_before = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts, 20))
+        PendingEmbedding.objects.bulk_update(failed, ["attempts", "not_before"])
+    return len(claimed), len(failed)

@@ -1,0 +1,142 @@
+"""From what was said to what is kept: route, weigh, embed; then, in one transaction, place and admit."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import structlog
+
+from conflicts.front import Admission, Newcomer, admit, granted_authority, lowered_source
+from memories import access
+from memories.access import NotFound, Principal
+from memories.ingest.drafts import Draft
+from memories.ingest.routing import Routing, route
+from memories.ingest.weighing import initial_importance
+from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models.words import FragmentType, SourceType
+from memories.providers import EmbeddingFailed, active_model, embedder_of
+
+log = structlog.get_logger(__name__)
+
+
+class EmptyAfterTrimming(Exception):
+    """Nothing but white space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Drafts with everything that is worked out before a transaction begins."""
+
+    drafts: list[Draft]
+    routings: list[Routing]
+    vectors: list[Any]
+    model: EmbeddingModel
+
+
+def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
+    """Routes and embeds. A failing embedder leaves vectors None: the fragments are stored and embedded later."""
+    model = active_model()
+    return Prepared(
+        drafts=list(drafts),
+        routings=[route(draft.content) for draft in drafts],
+        vectors=embed([draft.content for draft in drafts], model=model) if embed_now else [None] * len(drafts),
+        model=model,
+    )
+
+
+def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
+    """A unit vector per text, or None for each when the embedder fails."""
+    try:
+        return list(embedder_of(model).embed(texts))
+    except EmbeddingFailed as error:
+        log.warning("embedding_failed", model=model.name, texts=len(texts), error=type(error).__name__)
+        return [None] * len(texts)
+
+
+def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
+    """Stores what was prepared, in order, all or nothing.
+
+    Raises NotFound for a namespace or parent outside the grant, CeilingExceeded, BlockedByErasure.
+    """
+    principal.require("write")
+    with access.enter(principal, why="store"):
+        names = {draft.namespace for draft in prepared.drafts}
+        namespaces = {name: access.writable(principal, name) for name in sorted(names)}
+        parents = _parents(principal, prepared.drafts)
+        newcomers = [
+            Newcomer(_fragment(principal, draft, routing, namespaces[draft.namespace], parents, now), vector)
+            for draft, routing, vector in zip(prepared.drafts, prepared.routings, prepared.vectors, strict=True)
+        ]
+        return admit(newcomers, model=prepared.model)
+
+
+def _parents(principal: Principal, drafts: Sequence[Draft]) -> dict[uuid.UUID, Fragment]:
+    """The parents that drafts name; each must be readable by the writer."""
+    wanted = {parent for draft in drafts for parent in draft.parents}
+    if not wanted:
+        return {}
+    rows = Fragment.objects.within(principal.project_id).filter(id__in=wanted).select_related("namespace")
+    found = {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
+    if missing := wanted - set(found):
+        raise NotFound(f"parent {min(missing)}")
+    return found
+
+
+def _fragment(
+    principal: Principal,
+    draft: Draft,
+    routing: Routing,
+    namespace: Namespace,
+    parents: dict[uuid.UUID, Fragment],
+    now: datetime.datetime,
+) -> Fragment:
+    ancestors = [parents[parent] for parent in draft.parents]
+    source = draft.source or lowered_source(source=draft.default_source, ceiling=principal.ceiling)
+    entities = draft.entities if draft.entities is not None else [asdict(entity) for entity in routing.entities]
+    valence = draft.emotional_valence if draft.emotional_valence is not None else routing.valence
+    importance = initial_importance(entities=len(entities), valence=valence, source_type=draft.source_type)
+    agent = draft.agent_id or namespace.agent
+    return Fragment(
+        project_id=principal.project_id,
+        namespace=namespace,
+        agent_id=agent,
+        type=draft.type or default_type(draft.source_type, routing),
+        content=draft.content,
+        category=draft.category,
+        source_type=draft.source_type,
+        source_id=draft.source_id,
+        source_ids=[draft.source_id] if draft.source_id else [],
+        workflow_id=draft.workflow_id,
+        conversation_id=draft.conversation_id,
+        sequence=draft.sequence,
+        tags=list(dict.fromkeys([*draft.tags, agent])),
+        entities=entities,
+        topics=draft.topics if draft.topics is not None else routing.topics,
+        outcome=draft.outcome,
+        importance=importance if draft.importance is None else draft.importance,
+        emotional_valence=valence,
+        is_pinned=draft.is_pinned,
+        is_anchor=draft.is_anchor,
+        created_at=now,
+        updated_at=now,
+        event_at=draft.event_at,
+        extra=draft.extra,
+        source=source,
+        provenance_source_id=draft.provenance_source_id,
+        authority=granted_authority(
+            source=source, ceiling=principal.ceiling, parents=[ancestor.authority for ancestor in ancestors]
+        ),
+        grant_id=principal.grant_id,
+        owner_id=principal.owner_id,
+        parents=draft.parents,
+        roots=sorted({root for ancestor in ancestors for root in ancestor.roots or [ancestor.id]}),
+    )
+
+
+def default_type(source_type: str, routing: Routing) -> str:
+    """Procedures are procedural, what was said is episodic, everything else semantic (DETAILS 1–3)."""
+    if routing.type == FragmentType.PROCEDURAL:
+        return FragmentType.PROCEDURAL
+    return FragmentType.EPISODIC if source_type == SourceType.CONVERSATION else FragmentType.SEMANTIC

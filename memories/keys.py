@@ -1,0 +1,128 @@
+"""Issuing, rotating and revoking API keys, and making the projects and owners they belong to."""
+
+import datetime
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+
+from memories import access
+from memories.models import ApiKey, Grant, KeyText, Owner, Project
+from memories.models.namespace import FORM
+from memories.models.words import OwnerKind, SourceClass, Verb
+
+OVERLAP = datetime.timedelta(hours=24)
+
+
+class BadGrant(Exception):
+    """The grant can't be issued as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a new key shall be allowed."""
+
+    namespaces: list[str]
+    verbs: list[str]
+    ceiling: str
+    may_attest_user: bool = False
+    requests_per_minute: int = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new key with its text, which is shown this once."""
+
+    row: ApiKey
+    text: str
+
+
+def ensure_project(name: str) -> Project:
+    """The project, made when it is missing. Raises BadGrant for a name that can't be one."""
+    project = Project.objects.filter(name=name).first()
+    if project is None:
+        project = Project(name=name)
+        try:
+            project.full_clean()
+        except ValidationError as error:
+            raise BadGrant(f"project {name!r}: {'; '.join(error.messages)}") from error
+        project.save()
+    return project
+
+
+def issue(project: Project, wish: Wish, *, owner: str | None, expires_at: datetime.datetime | None = None) -> Issued:
+    """A new key. Without `owner` it gets a service account of its own. Raises BadGrant."""
+    _check(project, wish)
+    text = KeyText.fresh()
+    with access.enter(access.system_principal(project), why="issue key"):
+        account, _ = Owner.objects.get_or_create(
+            project=project, name=owner or f"service:{text.key_id}", defaults={"kind": OwnerKind.SERVICE}
+        )
+        grant = Grant.objects.create(
+            project=project,
+            namespaces=wish.namespaces,
+            verbs=wish.verbs,
+            ceiling=wish.ceiling,
+            may_attest_user=wish.may_attest_user,
+            requests_per_minute=wish.requests_per_minute,
+        )
+        row = _create(grant, account, text, expires_at=expires_at)
+    return Issued(row, str(text))
+
+
+def _create(grant: Grant, owner: Owner, text: KeyText, **more: object) -> ApiKey:
+    row: ApiKey = ApiKey.objects.create(
+        project_id=grant.project_id, key_id=text.key_id, digest=text.digest, grant=grant, owner=owner, **more
+    )
+    return row
+
+
+def _check(project: Project, wish: Wish) -> None:
+    if not wish.namespaces:
+        raise BadGrant("give at least one namespace pattern, such as 'acme:*'")
+    for pattern in wish.namespaces:
+        head, colon, agent = pattern.partition(":")
+        plain = agent.replace("*", "x")
+        if head != project.name or not colon or not FORM.fullmatch(f"{head}:{plain}"):
+            raise BadGrant(
+                f"namespace pattern {pattern!r} has to look like '{project.name}:*' or '{project.name}:agent'"
+            )
+    if unknown := set(wish.verbs) - set(Verb.values):
+        raise BadGrant(f"unknown verbs: {', '.join(sorted(unknown))}; use {', '.join(Verb.values)}")
+    if not wish.verbs:
+        raise BadGrant(f"give at least one verb of {', '.join(Verb.values)}")
+    if wish.ceiling not in SourceClass.values:
+        raise BadGrant(f"unknown ceiling {wish.ceiling!r}; use one of {', '.join(SourceClass.values)}")
+    if not 0 <= wish.requests_per_minute <= 1_000_000:
+        raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
+
+
+def find(project: Project, key_id: str) -> ApiKey:
+    """The key with this id (the ten characters, or the row's uuid). Raises BadGrant."""
+    rows = ApiKey.objects.within(project.id).select_related("grant", "owner")
+    found = [row for row in rows if key_id in (row.key_id, str(row.id))]
+    if not found:
+        raise BadGrant(f"no key {key_id} in project {project.name}")
+    result: ApiKey = found[0]
+    return result
+
+
+def revoke(project: Project, key_id: str, *, now: datetime.datetime) -> ApiKey:
+    """Ends a key at once; a revoked one keeps its first end. Raises BadGrant."""
+    with access.enter(access.system_principal(project), why="revoke key"):
+        row = find(project, key_id)
+        row.revoked_at = row.revoked_at or now
+        row.save(update_fields=["revoked_at"])
+    return row
+
+
+def rotate(project: Project, key_id: str, *, now: datetime.datetime, overlap: datetime.timedelta = OVERLAP) -> Issued:
+    """A new key with the same grant and owner; the old one goes on working for `overlap`. Raises BadGrant."""
+    text = KeyText.fresh()
+    with access.enter(access.system_principal(project), why="rotate key"):
+        old = find(project, key_id)
+        if old.revoked_at or (old.expires_at and old.expires_at <= now):
+            raise BadGrant(f"key {key_id} has ended; issue a new one")
+        row = _create(old.grant, old.owner, text, expires_at=old.expires_at, rotated_from=old)
+        old.expires_at = min(old.expires_at or now + overlap, now + overlap)
+        old.save(update_fields=["expires_at"])
+    return Issued(row, str(text))

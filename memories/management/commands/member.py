@@ -1,0 +1,62 @@
+"""`manage.py member add`."""
+
+import getpass
+import json
+import sys
+from typing import Annotated
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError
+from django_typer.management import TyperCommand, command, initialize
+from typer import Option
+
+from memories import keys
+from memories.models import Membership
+from memories.models.words import Role
+
+
+class Command(TyperCommand):
+    """People of a project."""
+
+    help = "People of a project."
+
+    @initialize()
+    def group(self) -> None:
+        """People of a project."""
+
+    @command()
+    def add(
+        self,
+        project: Annotated[str, Option(help="The project's name; made when it is missing.")],
+        username: Annotated[str, Option(help="The person's name for logging in.")],
+        role: Annotated[str, Option(help="viewer, reviewer or admin.")],
+        password_stdin: Annotated[
+            bool, Option("--password-stdin", help="Read the password from standard input.")
+        ] = False,
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
+        """Gives a person a role in a project; makes the person when they are new."""
+        if role not in Role.values:
+            raise CommandError(f"Unknown role {role!r}; use one of {', '.join(Role.values)}.")
+        users = get_user_model()._default_manager
+        user = users.filter(username=username).first()
+        made = user is None
+        if user is None or password_stdin:
+            password = sys.stdin.readline().rstrip("\n") if password_stdin else getpass.getpass()
+            user = user or users.model(username=username, is_staff=True)
+            try:
+                validate_password(password, user)
+                keys.ensure_project(project)
+            except ValidationError as error:
+                raise CommandError(" ".join(error.messages)) from error
+            except keys.BadGrant as error:
+                raise CommandError(str(error)) from error
+            user.set_password(password)
+            user.save()
+        Membership.objects.update_or_create(project=keys.ensure_project(project), user=user, defaults={"role": role})
+        if as_json:
+            self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))
+        else:
+            self.stdout.write(f"{username} is {role} of {project}.")

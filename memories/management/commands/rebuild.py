@@ -1,0 +1,67 @@
+"""`manage.py rebuild keywords|embeddings`."""
+
+import json
+from typing import Annotated
+
+from django.core.management import CommandError
+from django.utils import timezone
+from django_typer.management import TyperCommand
+from rich.console import Console
+from rich.progress import Progress
+from typer import Argument, Option
+
+from memories import access, jobs, operations, upkeep
+from memories.models import Namespace, Project
+
+
+class Command(TyperCommand):
+    """Rebuild what is derived."""
+
+    help = "Rebuilds what is derived from the canonical fragments."
+
+    def handle(
+        self,
+        target: Annotated[str, Argument(help=f"One of: {', '.join(upkeep.TARGETS)}.")],
+        project: Annotated[str, Option(help="Only this project.")] = "",
+        namespace: Annotated[str, Option(help="Only this namespace (project:agent).")] = "",
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
+        """Rebuilds here and now, project by project, as an operation that others can watch."""
+        name = namespace.partition(":")[0] or project
+        projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
+        if name and not projects:
+            raise CommandError(f"There is no project {name!r}.")
+        try:
+            jobs.check_options("rebuild", {"target": target})
+        except jobs.BadOptions as error:
+            raise CommandError(str(error)) from error
+        reports = [self._one(found, target, namespace) for found in projects]
+        if as_json:
+            self.stdout.write(json.dumps(reports))
+            return
+        for report in reports:
+            self.stdout.write(f"{report['project']}: {report['state']}, {report['rebuilt']} rebuilt")
+
+    def _one(self, project: Project, target: str, namespace: str) -> dict[str, object]:
+        principal = access.system_principal(project)
+        with access.enter(principal, why="rebuild"):
+            rows = Namespace.objects.within(project.id).filter(name=namespace) if namespace else []
+            if namespace and not rows:
+                raise CommandError(f"There is no namespace {namespace!r}.")
+            place = rows[0] if rows else None
+        operation = operations.start(
+            principal, kind="rebuild", namespace=place, options={"target": target}, dry_run=False, now=timezone.now()
+        )
+        with Progress(console=Console(stderr=True)) as bar:
+            task = bar.add_task(f"{project.name} {target}", total=None)
+            ended = jobs.run(
+                principal, operation.id, watcher=lambda _, done, total: bar.update(task, completed=done, total=total)
+            )
+        operation = ended or operation
+        report = operation.report or {}
+        return {
+            "project": project.name,
+            "operation": str(operation.id),
+            "state": operation.state,
+            "rebuilt": report.get("rebuilt", 0),
+        }

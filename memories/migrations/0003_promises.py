@@ -1,0 +1,232 @@
+"""What the database promises whatever the code does: row-level security, composite references, triggers.
+
+References between tenant tables are (project_id, id), so that nothing can point across projects; they are not
+deferrable and written here, because Django knows single columns only (docs/decisions/0003).
+"""
+
+from django.db import migrations
+
+# table: {column: (target table, what happens when the target goes)}
+REFERENCES: dict[str, dict[str, tuple[str, str]]] = {
+    "memories_owner": {},
+    "memories_grant": {},
+    "memories_apikey": {"grant_id": ("memories_grant", "CASCADE"), "owner_id": ("memories_owner", "CASCADE")},
+    "memories_namespace": {"forked_from_id": ("memories_namespace", "SET NULL (forked_from_id)")},
+    "memories_fragment": {
+        "namespace_id": ("memories_namespace", "CASCADE"),
+        "superseded_by_id": ("memories_fragment", "SET NULL (superseded_by_id)"),
+    },
+    "memories_revision": {"fragment_id": ("memories_fragment", "CASCADE")},
+    "memories_access": {"fragment_id": ("memories_fragment", "CASCADE")},
+    "memories_link": {
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "other_id": ("memories_fragment", "CASCADE"),
+    },
+    "memories_claim": {
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "namespace_id": ("memories_namespace", "CASCADE"),
+    },
+    "memories_embedding": {
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "model_id": ("memories_embeddingmodel", "RESTRICT"),
+    },
+    "memories_keywords": {"fragment_id": ("memories_fragment", "CASCADE")},
+    "memories_pendingembedding": {
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "model_id": ("memories_embeddingmodel", "CASCADE"),
+    },
+    "memories_archive": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_tombstone": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_erasure": {},
+    "memories_operation": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_receipt": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_repeatedrequest": {},
+    "memories_seal": {},
+}
+EVENTS = [f"memories_{name}event" for name in ("fragment", "claim", "grant", "apikey", "namespace")]
+GLOBAL = {"memories_embeddingmodel"}
+
+
+def reference(table: str, column: str, target: str, on_delete: str) -> str:
+    """One foreign key, by (project, id) unless the target is global."""
+    name = f"{table}_{column}_fk"
+    id_column = "fragment_id" if target == "memories_claim" else "id"
+    here, there = (column, id_column) if target in GLOBAL else (f"project_id, {column}", f"project_id, {id_column}")
+    return (
+        f"ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY ({here}) REFERENCES {target} ({there}) "
+        f"ON DELETE {on_delete};"
+    )
+
+
+def guard(table: str) -> str:
+    """Row-level security by project, for the table's owner too."""
+    return f"""
+        ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+        CREATE POLICY by_project ON {table}
+            USING (project_id = NULLIF(current_setting('nova.project', true), '')::uuid);
+    """
+
+
+def unguard(table: str) -> str:
+    """The reverse of `guard`."""
+    return f"""
+        DROP POLICY by_project ON {table};
+        ALTER TABLE {table} DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY;
+    """
+
+
+TENANT_TABLES = [
+    sql
+    for table, columns in REFERENCES.items()
+    for sql in (
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
+        "REFERENCES memories_project (id) ON DELETE CASCADE;",
+        *(reference(table, column, target, on_delete) for column, (target, on_delete) in columns.items()),
+        guard(table),
+    )
+]
+UNDO_TENANT_TABLES = [
+    sql
+    for table, columns in REFERENCES.items()
+    for sql in (
+        unguard(table),
+        *(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fk;" for column in [*columns, "project"]),
+    )
+]
+
+CASCADES = """
+    -- Cascades look children up by fragment; the search tables' keys begin with the namespace.
+    CREATE INDEX ON memories_embedding (fragment_id);
+    CREATE INDEX ON memories_keywords (fragment_id);
+    CREATE INDEX memories_link_other ON memories_link (project_id, other_id);
+"""
+UNDO_CASCADES = """
+    DROP INDEX memories_embedding_fragment_id_idx, memories_keywords_fragment_id_idx, memories_link_other;
+"""
+
+EVENT_TABLES = [
+    sql for table in EVENTS for sql in (guard(table), f"REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
+]
+UNDO_EVENT_TABLES = [
+    sql for table in EVENTS for sql in (unguard(table), f"GRANT UPDATE, DELETE ON {table} TO nova_app;")
+]
+
+BELIEF = """
+    -- Two active exclusive values of one key at one time are impossible. SHA-256 of the key, because long keys break GiST;
+    -- deferrable, because a swap in one UPDATE would otherwise depend on row order.
+    ALTER TABLE memories_claim ADD CONSTRAINT claim_one_value EXCLUDE USING gist (
+        project_id WITH =, namespace_id WITH =, key_digest WITH =, session_id WITH =, slot WITH =, validity WITH &&
+    ) WHERE (status = 'active' AND exclusive) DEFERRABLE INITIALLY IMMEDIATE;
+"""
+UNDO_BELIEF = "ALTER TABLE memories_claim DROP CONSTRAINT claim_one_value;"
+
+TRIGGERS = r"""
+    -- Keyed by the project's salt; the same for texts that differ in case, width or spacing only.
+    CREATE FUNCTION nova_fingerprint(project uuid, content text) RETURNS bytea LANGUAGE sql STABLE
+        RETURN (
+            SELECT sha256(
+                salt || convert_to(lower(regexp_replace(normalize(btrim(content), NFKC), '\s+', ' ', 'g')), 'UTF8') || salt
+            ) FROM memories_project WHERE id = project
+        );
+
+    CREATE FUNCTION nova_fragment_before() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF TG_OP = 'UPDATE' THEN
+            IF (NEW.id, NEW.project_id, NEW.namespace_id, NEW.created_at, NEW.source, NEW.provenance_source_id,
+                NEW.authority, NEW.parents, NEW.roots)
+               IS DISTINCT FROM
+               (OLD.id, OLD.project_id, OLD.namespace_id, OLD.created_at, OLD.source, OLD.provenance_source_id,
+                OLD.authority, OLD.parents, OLD.roots)
+               OR NEW.grant_id IS DISTINCT FROM OLD.grant_id OR NEW.owner_id IS DISTINCT FROM OLD.owner_id
+            THEN
+                RAISE EXCEPTION 'birth and provenance of a fragment never change' USING ERRCODE = 'NV001';
+            END IF;
+            IF NEW.content IS DISTINCT FROM OLD.content THEN
+                INSERT INTO memories_revision (id, project_id, fragment_id, revision, content, recorded_at)
+                VALUES (gen_random_uuid(), OLD.project_id, OLD.id, OLD.revision, OLD.content, clock_timestamp());
+                NEW.revision := greatest(NEW.revision, OLD.revision + 1);
+            END IF;
+        END IF;
+        IF TG_OP = 'INSERT' OR NEW.content IS DISTINCT FROM OLD.content THEN
+            NEW.fingerprint := nova_fingerprint(NEW.project_id, NEW.content);
+            IF EXISTS (SELECT FROM memories_erasure e
+                       WHERE e.project_id = NEW.project_id AND e.fingerprint = NEW.fingerprint) THEN
+                RAISE EXCEPTION 'this text was forgotten' USING ERRCODE = 'NV002';
+            END IF;
+        END IF;
+        NEW.change := pg_current_xact_id();
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER fragment_before BEFORE INSERT OR UPDATE ON memories_fragment
+        FOR EACH ROW EXECUTE FUNCTION nova_fragment_before();
+
+    CREATE FUNCTION nova_fragment_status() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        UPDATE memories_keywords SET status = NEW.status
+            WHERE project_id = NEW.project_id AND namespace_id = NEW.namespace_id AND fragment_id = NEW.id;
+        UPDATE memories_embedding SET status = NEW.status
+            WHERE project_id = NEW.project_id AND namespace_id = NEW.namespace_id AND fragment_id = NEW.id;
+        UPDATE memories_claim SET status = NEW.status WHERE project_id = NEW.project_id AND fragment_id = NEW.id;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER fragment_status AFTER UPDATE OF status ON memories_fragment
+        FOR EACH ROW WHEN (NEW.status IS DISTINCT FROM OLD.status) EXECUTE FUNCTION nova_fragment_status();
+
+    CREATE FUNCTION nova_claim_before() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF (NEW.project_id, NEW.fragment_id, NEW.authority) IS DISTINCT FROM (OLD.project_id, OLD.fragment_id, OLD.authority)
+        THEN
+            RAISE EXCEPTION 'the authority of a claim never changes' USING ERRCODE = 'NV001';
+        END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER claim_before BEFORE UPDATE ON memories_claim FOR EACH ROW EXECUTE FUNCTION nova_claim_before();
+
+    CREATE FUNCTION nova_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        RAISE EXCEPTION '% rows never change: revoke and issue anew', TG_TABLE_NAME USING ERRCODE = 'NV001';
+    END $$;
+    CREATE TRIGGER grant_fixed BEFORE UPDATE ON memories_grant FOR EACH ROW EXECUTE FUNCTION nova_never_changes();
+    CREATE TRIGGER seal_fixed BEFORE UPDATE ON memories_seal FOR EACH ROW EXECUTE FUNCTION nova_never_changes();
+"""
+UNDO_TRIGGERS = """
+    DROP TRIGGER seal_fixed ON memories_seal;
+    DROP TRIGGER grant_fixed ON memories_grant;
+    DROP TRIGGER claim_before ON memories_claim;
+    DROP TRIGGER fragment_status ON memories_fragment;
+    DROP TRIGGER fragment_before ON memories_fragment;
+    DROP FUNCTION nova_never_changes, nova_claim_before, nova_fragment_status, nova_fragment_before, nova_fingerprint;
+"""
+
+KEY_LOOKUP = """
+    -- A key is looked up before its project is known, so this one runs as the owner; it needs the exact id.
+    CREATE FUNCTION nova_find_key(wanted text)
+    RETURNS TABLE (id uuid, digest bytea, project_id uuid, project_name text, owner_id uuid, owner_name text,
+        grant_id uuid, namespaces text[], verbs text[], ceiling text, may_attest_user boolean, requests_per_minute integer,
+        expires_at timestamptz, revoked_at timestamptz)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+        SELECT k.id, k.digest, k.project_id, p.name, k.owner_id, o.name, g.id, g.namespaces, g.verbs, g.ceiling,
+            g.may_attest_user, g.requests_per_minute, k.expires_at, k.revoked_at
+        FROM memories_apikey k
+        JOIN memories_project p ON p.id = k.project_id
+        JOIN memories_owner o ON o.project_id = k.project_id AND o.id = k.owner_id
+        JOIN memories_grant g ON g.project_id = k.project_id AND g.id = k.grant_id
+        WHERE k.key_id = wanted;
+    $$;
+"""
+UNDO_KEY_LOOKUP = "DROP FUNCTION nova_find_key;"
+
+
+class Migration(migrations.Migration):
+    """References, row-level security, triggers."""
+
+    dependencies = [("memories", "0002_search_tables")]
+
+    operations = [
+        migrations.RunSQL(TENANT_TABLES, UNDO_TENANT_TABLES),
+        migrations.RunSQL(CASCADES, UNDO_CASCADES),
+        migrations.RunSQL(EVENT_TABLES, UNDO_EVENT_TABLES),
+        migrations.RunSQL(BELIEF, UNDO_BELIEF),
+        migrations.RunSQL(TRIGGERS, UNDO_TRIGGERS),
+        migrations.RunSQL(KEY_LOOKUP, UNDO_KEY_LOOKUP),
+    ]

@@ -1,0 +1,48 @@
+"""Many rows at once: multi-row VALUES for a few, COPY for many.
+
+COPY straight into a table with row-level security is refused by Postgres, hence the temporary table.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from django.db import connection, models
+from psycopg import sql
+
+COPY_FROM = 50  # below, creating the temporary table costs more than it saves
+_numbers = count()
+
+
+def insert(rows: Sequence[models.Model]) -> None:
+    """Inserts rows of one model. Needs an open transaction for COPY's temporary table."""
+    if not rows:
+        return
+    model = type(rows[0])
+    if len(rows) < COPY_FROM:
+        model._default_manager.bulk_create(rows)
+    else:
+        _copy(model, rows)
+
+
+def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
+    fields = [
+        f for f in model._meta.concrete_fields if f.column and not f.generated and f.db_default is models.NOT_PROVIDED
+    ]
+    columns = sql.SQL(", ").join(sql.Identifier(f.column) for f in fields)
+    table, staging = sql.Identifier(model._meta.db_table), sql.Identifier(f"staging_{next(_numbers)}")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("CREATE TEMP TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
+                staging, columns, table
+            )
+        )
+        with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(staging, columns)) as copy:
+            for row in rows:
+                copy.write_row([_value(f, row) for f in fields])
+        cursor.execute(sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(table, columns, columns, staging))
+        cursor.execute(sql.SQL("DROP TABLE {}").format(staging))
+
+
+def _value(field: Any, row: models.Model) -> Any:
+    return field.get_db_prep_save(field.pre_save(row, add=True), connection)

@@ -1,0 +1,84 @@
+"""Claims: a fragment's decomposition into subject, predicate and value (SPEC §4)."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import DateTimeRangeField
+from django.db import models
+
+from memories.models.fragment import Fragment
+from memories.models.history import tracked
+from memories.models.tenant import Catalogue, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.words import ClaimScope, Status
+
+
+@tracked(
+    "fragment",
+    "project",
+    "namespace",
+    "key_digest",
+    "value_digest",
+    "exclusive",
+    "scope",
+    "slot",
+    "valid_from",
+    "valid_until",
+    "authority",
+    "status",
+)
+class Claim(models.Model):
+    """What a fragment says, structured. An EXCLUDE constraint keeps two active exclusive values impossible."""
+
+    fragment = models.OneToOneField(
+        Fragment, on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True, related_name="claim"
+    )
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    namespace = parent("memories.Namespace")
+    subject = models.CharField(max_length=100)
+    predicate = models.CharField(max_length=100)
+    value = models.CharField(max_length=1000)
+    # SHA-256 of the canonical subject and predicate: long keys would break the GiST index.
+    key_digest = models.BinaryField(max_length=32)
+    value_digest = models.BinaryField(max_length=32)
+    exclusive = models.BooleanField(default=True)
+    scope = models.CharField(max_length=16, choices=ClaimScope, default=ClaimScope.GLOBAL)
+    session_id = models.CharField(max_length=255, blank=True)
+    slot = models.IntegerField(default=0)
+    valid_from = models.DateTimeField(null=True)
+    valid_until = models.DateTimeField(null=True)
+    validity = models.GeneratedField(
+        expression=models.Func("valid_from", "valid_until", function="tstzrange"),
+        output_field=DateTimeRangeField(),
+        db_persist=True,
+    )
+    authority = models.SmallIntegerField()
+    # Follows the fragment's status by trigger; the constraint needs it in this row.
+    status = models.CharField(max_length=16, choices=Status)
+
+    objects = TenantQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("claim_project_id", "fragment"),
+            one_of("claim_scope", "scope", ClaimScope),
+            one_of("claim_status", "status", Status),
+            between("claim_authority", "authority", 1, 6),
+            models.CheckConstraint(
+                condition=models.Q(valid_from__isnull=True)
+                | models.Q(valid_until__isnull=True)
+                | models.Q(valid_until__gt=models.F("valid_from")),
+                name="claim_period_forward",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(scope="session", session_id__gt="")
+                | ~models.Q(scope="session") & models.Q(session_id=""),
+                name="claim_session_named",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} · {self.predicate} = {self.value}"

@@ -1,0 +1,308 @@
+"""Fragments: the canonical record of one memory (SPEC §3), its old texts and how often it was read."""
+
+import datetime
+import math
+import uuid
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, models
+from django.db.models import lookups
+from django.db.models.functions import Length
+from django.utils import timezone
+
+from memories.models.history import tracked
+from memories.models.tenant import (
+    Catalogue,
+    Current,
+    TenantModel,
+    TenantQuerySet,
+    Xid8Field,
+    between,
+    one_of,
+    parent,
+    unique_in_project,
+)
+from memories.models.words import Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
+
+CONTENT_LIMIT = 2000
+DECAY_PER_DAY = 0.05  # [1] P9
+
+# What row history keeps: ids, enums, numbers, times and the keyed digest; never text (SPEC §4 audit).
+EVENT_FIELDS = [
+    "id",
+    "project",
+    "namespace",
+    "type",
+    "source_type",
+    "sequence",
+    "outcome",
+    "importance",
+    "emotional_valence",
+    "is_pinned",
+    "is_anchor",
+    "status",
+    "tier",
+    "compression",
+    "base_relevance",
+    "created_at",
+    "updated_at",
+    "event_at",
+    "revision",
+    "source",
+    "authority",
+    "grant_id",
+    "owner_id",
+    "corroboration",
+    "reinforcements",
+    "disputes",
+    "superseded_by",
+    "fingerprint",
+]
+
+
+class FragmentQuerySet(TenantQuerySet):
+    """Named questions about many fragments."""
+
+    def in_namespaces(self, namespaces: list[Any]) -> Self:
+        """Those of the given namespaces (rows or ids)."""
+        return self.filter(namespace__in=namespaces)
+
+    def for_answers(self) -> Self:
+        """With everything an answer shows, in a fixed number of queries."""
+        return self.select_related("project", "namespace", "access", "claim").prefetch_related(
+            "links", "supersedes", "pending_embeddings"
+        )
+
+    def newest_first(self) -> Self:
+        """In the order of lists and cursors."""
+        return self.order_by("-created_at", "-id")
+
+
+@tracked(*EVENT_FIELDS)
+class Fragment(TenantModel):
+    """One memory. `created_at`, authority, grant, owner and lineage never change: a trigger refuses it."""
+
+    namespace = parent("memories.Namespace")
+    agent_id = models.CharField(max_length=63)
+    type = models.CharField(max_length=16, choices=FragmentType)
+    content = models.TextField()
+    category = models.CharField(max_length=100, blank=True)
+    source_type = models.CharField(max_length=16, choices=SourceType)
+    source_id = models.CharField(max_length=255, blank=True)
+    source_ids = ArrayField(models.CharField(max_length=255), default=list)
+    workflow_id = models.CharField(max_length=255, blank=True)
+    conversation_id = models.CharField(max_length=255, blank=True)
+    sequence = models.IntegerField(null=True)
+    tags = ArrayField(models.CharField(max_length=100), default=list)
+    entities = models.JSONField(default=list)
+    topics = ArrayField(models.CharField(max_length=100), default=list)
+    outcome = models.CharField(max_length=16, choices=Outcome, blank=True)
+    importance = models.FloatField()
+    emotional_valence = models.FloatField(default=0.0)
+    is_pinned = models.BooleanField(default=False)
+    is_anchor = models.BooleanField(default=False)
+    status = models.CharField(max_length=16, choices=Status, default=Status.ACTIVE)
+    tier = models.CharField(max_length=8, choices=Tier, default=Tier.HOT)
+    compression = models.CharField(max_length=16, choices=Compression, default=Compression.FULL)
+    base_relevance = models.FloatField(default=1.0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
+    event_at = models.DateTimeField(null=True)
+    revision = models.PositiveIntegerField(default=1)
+    extra = models.JSONField(default=dict)
+
+    # Provenance: fixed when written.
+    source = models.CharField(max_length=16, choices=SourceClass)
+    provenance_source_id = models.CharField(max_length=255, blank=True)
+    authority = models.SmallIntegerField()
+    grant_id = models.UUIDField(null=True)
+    owner_id = models.UUIDField(null=True)
+    parents = ArrayField(models.UUIDField(), default=list)
+    roots = ArrayField(models.UUIDField(), default=list)
+
+    # What trust is made of (SPEC §4); counted once per owner and lineage root.
+    corroboration = models.PositiveIntegerField(default=1)
+    reinforcements = models.PositiveIntegerField(default=0)
+    disputes = models.PositiveIntegerField(default=0)
+    superseded_by = parent("memories.Fragment", related_name="supersedes", null=True)
+    archived_reason = models.CharField(max_length=64, blank=True)
+
+    # Set by triggers.
+    fingerprint = models.BinaryField(max_length=32, default=b"", editable=False)
+    change = Xid8Field(db_default=Current(), editable=False)
+
+    objects = FragmentQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="canonical",
+        export="record kind `fragment`",
+        erase="row deleted, fingerprint kept in `erasure`",
+        fork="copied under new ids",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("fragment_project_id", "id"),
+            models.CheckConstraint(
+                condition=models.Q(content__regex=r"^\S(.*\S)?$")
+                & models.Q(lookups.LessThanOrEqual(Length("content"), CONTENT_LIMIT)),
+                name="fragment_content_trimmed",
+            ),
+            one_of("fragment_type", "type", FragmentType),
+            one_of("fragment_source_type", "source_type", SourceType),
+            one_of("fragment_outcome", "outcome", Outcome, blank=True),
+            one_of("fragment_status", "status", Status),
+            one_of("fragment_tier", "tier", Tier),
+            one_of("fragment_compression", "compression", Compression),
+            one_of("fragment_source", "source", SourceClass),
+            between("fragment_importance", "importance", 0, 1),
+            between("fragment_valence", "emotional_valence", -1, 1),
+            between("fragment_base_relevance", "base_relevance", 0, 1),
+            between("fragment_authority", "authority", 1, 6),
+            models.CheckConstraint(condition=models.Q(revision__gte=1), name="fragment_revision"),
+            models.CheckConstraint(condition=models.Q(corroboration__gte=1), name="fragment_corroboration"),
+        ]
+        indexes: ClassVar = [
+            # Lists and cursor pages of a namespace, newest first.
+            models.Index(fields=["project", "namespace", "status", "-created_at", "-id"], name="fragment_pages"),
+            # Re-ingesting a file and bridges: is this source already here?
+            models.Index(
+                fields=["project", "namespace", "source_id"],
+                name="fragment_by_source",
+                condition=~models.Q(source_id=""),
+            ),
+            # The neighbours of a turn in its conversation.
+            models.Index(
+                fields=["project", "namespace", "conversation_id", "sequence"],
+                name="fragment_by_conversation",
+                condition=~models.Q(conversation_id=""),
+            ),
+            # What a fragment replaced.
+            models.Index(
+                fields=["project", "superseded_by"],
+                name="fragment_by_successor",
+                condition=models.Q(superseded_by__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Type, the first 100 characters, agent and project ([1] P6)."""
+        return f"[{self.type}] {self.content[:100]} ({self.agent_id}, {self.project.name})"
+
+    @property
+    def last_used_at(self) -> datetime.datetime:
+        """The later of birth and last access: what decay counts from."""
+        access = getattr(self, "access", None)
+        return max(self.created_at, access.last_accessed_at) if access else self.created_at
+
+    @property
+    def access_count(self) -> int:
+        """How often answers contained it."""
+        access = getattr(self, "access", None)
+        return access.access_count if access else 0
+
+    def relevance_at(self, now: datetime.datetime) -> float:
+        """base · e^(−.05·days since last access), in 0..1; pinned and anchors do not decay ([1] P9)."""
+        if self.is_pinned or self.is_anchor:
+            return self.base_relevance
+        return self.base_relevance * math.exp(-DECAY_PER_DAY * days_between(self.last_used_at, now))
+
+
+def days_between(then: datetime.datetime, now: datetime.datetime) -> float:
+    """Days from `then` to `now`, never below zero."""
+    return max(0.0, (now - then).total_seconds() / 86_400)
+
+
+class Revision(TenantModel):
+    """A former text of a fragment; written by a trigger, erased with the fragment."""
+
+    fragment = parent("memories.Fragment", related_name="revisions")
+    revision = models.PositiveIntegerField()
+    content = models.TextField()
+    recorded_at = models.DateTimeField(default=timezone.now)
+
+    catalogue = Catalogue(
+        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="not copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("revision_project_id", "id"),
+            unique_in_project("revision_of_fragment", "fragment", "revision"),
+        ]
+
+    def __str__(self) -> str:
+        return f"revision {self.revision} of {self.fragment_id}"
+
+
+class AccessQuerySet(TenantQuerySet):
+    """Access counts."""
+
+    def count_up(
+        self, project_id: uuid.UUID, counts: Mapping[uuid.UUID, int], latest: Mapping[uuid.UUID, datetime.datetime]
+    ) -> None:
+        """Adds counts and moves last access forward; fragments that are gone by now are passed over."""
+        ids = sorted(counts)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """INSERT INTO memories_access AS a (project_id, fragment_id, access_count, last_accessed_at)
+                   SELECT f.project_id, f.id, t.n, t.at
+                   FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS t (id, n, at)
+                   JOIN memories_fragment f ON f.project_id = %s AND f.id = t.id
+                   ORDER BY f.id
+                   ON CONFLICT (fragment_id) DO UPDATE SET access_count = a.access_count + excluded.access_count,
+                       last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)""",
+                [ids, [counts[i] for i in ids], [latest[i] for i in ids], project_id],
+            )
+
+
+class Access(models.Model):
+    """How often and when a fragment was last part of an answer: narrow, so that counting stays cheap (HOT)."""
+
+    fragment = models.OneToOneField(
+        Fragment, on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True, related_name="access"
+    )
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    access_count = models.PositiveIntegerField(default=0)
+    last_accessed_at = models.DateTimeField()
+
+    objects = AccessQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [unique_in_project("access_project_id", "fragment")]
+
+    def __str__(self) -> str:
+        return f"{self.access_count} × {self.fragment_id}"
+
+
+class Link(TenantModel):
+    """What joins two fragments; one row a direction."""
+
+    fragment = parent("memories.Fragment", related_name="links")
+    other = parent("memories.Fragment")
+    kind = models.CharField(max_length=16)
+    similarity = models.FloatField(default=1.0)
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="deleted with either end",
+        fork="rebuilt",
+        rebuild="from embeddings and supersession",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("link_project_id", "id"),
+            unique_in_project("link_once", "fragment", "other", "kind"),
+            between("link_similarity", "similarity", -1, 1),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id} {self.kind} {self.other_id}"

@@ -1,0 +1,54 @@
+"""Row history: triggers write one event per change, whoever made it (SPEC §4 audit, DESIGN §5)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pghistory
+import pgtrigger
+from django.db import models
+
+from memories.models.tenant import Catalogue, Current, Xid8Field
+
+EVENTS = Catalogue(
+    kind="operational",
+    export="not exported: bound to its instance",
+    erase="kept: holds no text",
+    fork="not copied",
+)
+
+
+def tracked(*fields: str) -> Callable[[type[models.Model]], type[models.Model]]:
+    """Keeps the history of these columns in `<Model>Event`: ids, enums, numbers, times and digests, never text.
+
+    Each event says who, through which key or page and why in `pgh_context` (set by `access.enter`), and in which
+    transaction it was recorded, so that the seals miss no late commit.
+    """
+
+    def decorate(model: type[models.Model]) -> type[models.Model]:
+        track = pghistory.track(
+            pghistory.InsertEvent(),
+            pghistory.UpdateEvent(condition=pgtrigger.AnyChange(*fields)),
+            pghistory.DeleteEvent(),
+            fields=list(fields),
+            model_name=f"{model.__name__}Event",
+            context_field=pghistory.ContextJSONField(),
+            append_only=True,
+            attrs={"recorded_in": Xid8Field(db_default=Current(), editable=False), "catalogue": EVENTS},
+            meta={
+                "indexes": [
+                    # Sealing and reading on from a point.
+                    models.Index(
+                        fields=["project", "recorded_in", "pgh_id"], name=f"{model.__name__.lower()}_event_order"
+                    )
+                ]
+            },
+        )
+        result: type[models.Model] = track(model)
+        return result
+
+    return decorate
+
+
+def event_models() -> list[type[Any]]:
+    """The event model of every tracked model, by table name."""
+    return sorted(pghistory.core.event_models(), key=lambda model: model._meta.db_table)

@@ -1,0 +1,169 @@
+"""Long jobs, receipts, repeated requests, seals and heartbeats: what the service keeps about its own work."""
+
+import datetime
+from typing import ClassVar, Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from memories.models.fragment import Fragment
+from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
+from memories.models.words import OperationState
+
+
+class Operation(TenantModel):
+    """A long job with progress. This row is the truth; the broker only wakes a worker."""
+
+    kind = models.CharField(max_length=32)
+    namespace = parent("memories.Namespace", null=True)
+    options = models.JSONField(default=dict)
+    dry_run = models.BooleanField(default=False)
+    state = models.CharField(max_length=16, choices=OperationState, default=OperationState.QUEUED)
+    stage = models.CharField(max_length=64, blank=True)
+    done = models.PositiveBigIntegerField(default=0)
+    total = models.PositiveBigIntegerField(null=True)
+    report = models.JSONField(null=True)
+    error = models.JSONField(null=True)
+    cursor = models.JSONField(null=True)
+    cancel_requested = models.BooleanField(default=False)
+    fence = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    owner_id = models.UUIDField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    catalogue = Catalogue(kind="operational", export="not exported", erase="kept: holds no text", fork="not copied")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("operation_project_id", "id"),
+            one_of("operation_state", "state", OperationState),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["queued", "running"], finished_at__isnull=True)
+                | models.Q(state__in=["succeeded", "failed", "cancelled"], finished_at__isnull=False),
+                name="operation_finished_has_time",
+            ),
+        ]
+        indexes: ClassVar = [
+            # The list page.
+            models.Index(fields=["project", "-created_at", "-id"], name="operation_pages"),
+            # The sweeper: what is queued or has lost its worker?
+            models.Index(
+                fields=["project", "lease_until"], name="operation_open", condition=models.Q(finished_at__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"
+
+
+class ReceiptQuerySet(TenantQuerySet):
+    """Receipts of context answers."""
+
+    def strike(self, fragment: Fragment) -> None:
+        """Takes a forgotten fragment out of every receipt."""
+        self.within(fragment.project_id).filter(fragment_ids__contains=[fragment.id]).update(
+            fragment_ids=models.Func(
+                "fragment_ids", models.Value(fragment.id, models.UUIDField()), function="array_remove"
+            )
+        )
+
+
+class Receipt(TenantModel):
+    """What one context answer handed out: ids and numbers, no text."""
+
+    namespace = parent("memories.Namespace")
+    fragment_ids = ArrayField(models.UUIDField(), default=list)
+    tokens = models.PositiveIntegerField()
+    key_id = models.UUIDField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = ReceiptQuerySet.as_manager()
+    catalogue = Catalogue(kind="operational", export="not exported", erase="fragment id taken out", fork="not copied")
+
+    class Meta:
+        constraints: ClassVar = [unique_in_project("receipt_project_id", "id")]
+        indexes: ClassVar = [
+            # Retention, and the retrievals of a namespace over time.
+            models.Index(fields=["project", "created_at"], name="receipt_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{len(self.fragment_ids)} memories, {self.tokens} tokens"
+
+
+class RepeatedRequestQuerySet(TenantQuerySet):
+    """Answers kept for repeated requests."""
+
+    def expired(self, *, now: datetime.datetime) -> Self:
+        """Those kept for 48 hours."""
+        return self.filter(created_at__lt=now - datetime.timedelta(hours=48))
+
+
+class RepeatedRequest(TenantModel):
+    """The answer to a POST with an Idempotency-Key; commits with the effect, kept 48 h."""
+
+    key_id = models.UUIDField()
+    idempotency_key = models.CharField(max_length=255)
+    body_digest = models.BinaryField(max_length=32)
+    status = models.PositiveSmallIntegerField()
+    answer = models.JSONField()
+    fragment_ids = ArrayField(models.UUIDField(), default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = RepeatedRequestQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="operational", export="not exported", erase="deleted when it names the fragment", fork="not copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("repeated_request_project_id", "id"),
+            unique_in_project("repeated_request_key", "key_id", "idempotency_key"),
+        ]
+        indexes: ClassVar = [
+            # Retention.
+            models.Index(fields=["project", "created_at"], name="repeated_request_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return self.idempotency_key
+
+
+class Seal(TenantModel):
+    """A link in a project's audit chain: the digests of the events up to a point, hashed and signed (DESIGN §5)."""
+
+    number = models.PositiveIntegerField()
+    # Events of transactions below this id are covered by this seal or an earlier one.
+    upto = Xid8Field()
+    events = models.PositiveIntegerField()
+    digest = models.BinaryField(max_length=32)
+    signature = models.BinaryField(max_length=64)
+    signer = models.CharField(max_length=64)
+    sealed_at = models.DateTimeField(default=timezone.now)
+
+    catalogue = Catalogue(
+        kind="operational", export="not exported: bound to its instance", erase="kept", fork="not copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("seal_project_id", "id"),
+            unique_in_project("seal_number", "number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"seal {self.number}"
+
+
+class Heartbeat(models.Model):
+    """When a part of the service last showed that it lives. Global."""
+
+    part = models.CharField(max_length=32, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.part} at {self.at}"

@@ -1,0 +1,79 @@
+"""Projects (the tenants), their members, and the owners behind keys."""
+
+import secrets
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+
+from memories.models.tenant import Catalogue, TenantModel, one_of, unique_in_project
+from memories.models.words import OwnerKind, Role
+
+NAME_PART = r"[a-z0-9][a-z0-9._-]{0,62}"
+name_part = RegexValidator(rf"^{NAME_PART}\Z", "Use a–z, 0–9, '.', '_' and '-', starting with a letter or digit.")
+
+
+def new_salt() -> bytes:
+    """32 random bytes, in which a project's fingerprints are keyed."""
+    return secrets.token_bytes(32)
+
+
+class Project(models.Model):
+    """A tenant. Nothing crosses it, ever."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=63, unique=True, validators=[name_part])
+    salt = models.BinaryField(default=new_salt, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(name__regex=rf"^{NAME_PART}$"), name="project_name_form"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's role in a project."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=16, choices=Role)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "user"], name="membership_one_per_person"),
+            one_of("membership_role", "role", Role),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.project}"
+
+
+class Owner(TenantModel):
+    """The person or service account behind keys; two keys of one owner are not two independent sources."""
+
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=16, choices=OwnerKind)
+    user_id = models.IntegerField(null=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    catalogue = Catalogue(
+        kind="canonical", export="record kind `owner` (id and name)", erase="kept: names no memory", fork="shared"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("owner_project_id", "id"),
+            unique_in_project("owner_name", "name"),
+            one_of("owner_kind", "kind", OwnerKind),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,149 @@
+"""The narrow tables that search reads: vectors by model, keywords, and what still waits for its vector.
+
+Both are hash-partitioned by namespace and written in raw SQL by the migration (DESIGN §4).
+"""
+
+import uuid
+from typing import Any, ClassVar
+
+from django.contrib.postgres.search import SearchVectorField
+from django.db import connection, models
+from django.utils import timezone
+from pgvector.django import HalfVectorField
+
+from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
+from memories.models.words import ModelState, Status
+
+PARTITIONS = 16
+
+
+class EmbeddingModel(models.Model):
+    """A model that turns texts into vectors. Global: no text, no tenant."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=200, unique=True)
+    provider = models.CharField(max_length=32)
+    dim = models.PositiveIntegerField()
+    state = models.CharField(max_length=16, choices=ModelState, default=ModelState.BUILDING)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            one_of("embedding_model_state", "state", ModelState),
+            models.UniqueConstraint(
+                fields=["state"], condition=models.Q(state=ModelState.ACTIVE), name="embedding_model_one_active"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SearchRow(models.Model):
+    """What both search tables carry: where the fragment is and whether it is in force."""
+
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    namespace = parent("memories.Namespace")
+    # Follows the fragment's status by trigger; unindexed, so that a change stays HOT.
+    status = models.CharField(max_length=16, choices=Status)
+
+    objects: ClassVar[Any] = TenantQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+
+class Embedding(SearchRow):
+    """A fragment's vector under one model: unit length, half precision."""
+
+    pk = models.CompositePrimaryKey("project_id", "namespace_id", "fragment_id", "model_id")
+    fragment = parent("memories.Fragment", related_name="embeddings")
+    model = models.ForeignKey(
+        EmbeddingModel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    vector = HalfVectorField()
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="on request",
+        erase="deleted with its fragment",
+        fork="copied",
+        rebuild="manage.py rebuild embeddings",
+    )
+
+    class Meta:
+        db_table = "memories_embedding"
+
+    def __str__(self) -> str:
+        return f"{self.model_id} of {self.fragment_id}"
+
+
+class Keywords(SearchRow):
+    """A fragment's stemmed words with positions, and how many there are (for BM25's length)."""
+
+    pk = models.CompositePrimaryKey("project_id", "namespace_id", "fragment_id")
+    fragment = parent("memories.Fragment", related_name="keywords")
+    words = SearchVectorField()
+    length = models.IntegerField()
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="deleted with its fragment",
+        fork="copied",
+        rebuild="manage.py rebuild keywords",
+    )
+
+    class Meta:
+        db_table = "memories_keywords"
+
+    def __str__(self) -> str:
+        return f"{self.length} words of {self.fragment_id}"
+
+
+class PendingEmbeddingQuerySet(TenantQuerySet):
+    """Fragments that wait for a vector."""
+
+    def claim(self, *, project_id: uuid.UUID, ids: list[uuid.UUID]) -> list[uuid.UUID]:
+        """Deletes these rows and returns the ids that were still there."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "DELETE FROM memories_pendingembedding WHERE project_id = %s AND id = ANY (%s) RETURNING id",
+                [project_id, ids],
+            )
+            return [row[0] for row in cursor]
+
+
+class PendingEmbedding(TenantModel):
+    """A fragment that waits for its vector, with when to try again."""
+
+    fragment = parent("memories.Fragment", related_name="pending_embeddings")
+    model = models.ForeignKey(
+        EmbeddingModel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    attempts = models.PositiveIntegerField(default=0)
+    not_before = models.DateTimeField(default=timezone.now)
+
+    objects = PendingEmbeddingQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="operational",
+        export="not exported: a restore marks anew",
+        erase="deleted with its fragment",
+        fork="made anew",
+        rebuild="manage.py rebuild embeddings",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("pending_embedding_project_id", "id"),
+            unique_in_project("pending_embedding_once", "fragment", "model"),
+        ]
+        indexes: ClassVar = [
+            # The worker's question: what is due?
+            models.Index(fields=["project", "not_before"], name="pending_embedding_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id} waits for {self.model_id}"

@@ -1,0 +1,90 @@
+"""What every row that belongs to a project has in common, and what each table says of itself (DESIGN §6)."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from django.db import models
+
+Kind = Literal["canonical", "derived", "operational"]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """How a tenant table is treated by backups, forgetting, forks and rebuilds. A test reads it for every table."""
+
+    kind: Kind
+    export: str
+    erase: str
+    fork: str
+    rebuild: str = "not rebuilt: it is canonical or of the moment"
+
+
+class Xid8Field(models.BigIntegerField):
+    """A Postgres transaction id (64 bit). Comparable with `pg_snapshot_xmin`, so late commits are never missed."""
+
+    def db_type(self, connection: Any) -> str:
+        """The column type."""
+        return "xid8"
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> int | None:
+        """Postgres sends it as text."""
+        return None if value is None else int(value)
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> str | None:
+        """Postgres casts text to xid8, but no integer."""
+        return None if value is None else str(value)
+
+
+class Current(models.Func):
+    """The id of the running transaction, as a column default."""
+
+    template = "pg_current_xact_id()"
+    output_field = Xid8Field()
+
+
+class TenantQuerySet(models.QuerySet[Any]):
+    """Queries name their project: row-level security guards, it does not route."""
+
+    def within(self, project_id: uuid.UUID) -> Self:
+        """The rows of one project."""
+        return self.filter(project_id=project_id)
+
+
+class TenantModel(models.Model):
+    """A row of one project. Foreign keys to it are composite (project_id, id) and written in the migration."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+
+    objects: ClassVar[Any] = TenantQuerySet.as_manager()
+    catalogue: ClassVar[Catalogue]
+
+    class Meta:
+        abstract = True
+
+
+def unique_in_project(name: str, *fields: str) -> models.UniqueConstraint:
+    """A unique key that starts with the project (DESIGN §7)."""
+    return models.UniqueConstraint(fields=["project", *fields], name=name)
+
+
+def one_of(name: str, field: str, words: type[models.TextChoices], *, blank: bool = False) -> models.CheckConstraint:
+    """A CHECK that a column holds a word of a closed vocabulary."""
+    return models.CheckConstraint(
+        condition=models.Q(**{f"{field}__in": [*words.values, *([""] if blank else [])]}), name=name
+    )
+
+
+def between(name: str, field: str, low: float, high: float) -> models.CheckConstraint:
+    """A CHECK that a number lies in [low, high]; NaN is refused, since it compares above every number."""
+    return models.CheckConstraint(condition=models.Q(**{f"{field}__gte": low, f"{field}__lte": high}), name=name)
+
+
+def parent(to: str, *, related_name: str = "+", null: bool = False) -> Any:
+    """A reference to a tenant row; the migration adds the composite constraint."""
+    return models.ForeignKey(
+        to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name=related_name, null=null
+    )

@@ -1,0 +1,143 @@
+"""The closed vocabularies (SPEC §1–§4): one spelling for the API, the code and the CHECK constraints."""
+
+from django.db.models import TextChoices
+
+
+class FragmentType(TextChoices):
+    """What kind of memory a fragment is."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+
+
+class SourceType(TextChoices):
+    """Through which door a fragment came in."""
+
+    TASK = "task"
+    ATLAS = "atlas"
+    TASTE_VAULT = "taste-vault"
+    RETROSPECTIVE = "retrospective"
+    MANUAL = "manual"
+    CONVERSATION = "conversation"
+    DOCUMENT = "document"
+    BRIDGE = "bridge"
+    DIGEST = "digest"
+    FILE = "file"
+    WEB = "web"
+
+
+class SourceClass(TextChoices):
+    """Who said it: the class that decides authority and the base of trust."""
+
+    USER_EXPLICIT = "user_explicit"
+    SYSTEM = "system"
+    TOOL_OUTPUT = "tool_output"
+    USER_IMPLICIT = "user_implicit"
+    DOCUMENT = "document"
+    INFERENCE = "inference"
+
+
+class Status(TextChoices):
+    """Where a fragment stands; every acknowledged fragment is in exactly one of these, or a tombstone."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    DISPUTED = "disputed"
+    QUARANTINED = "quarantined"
+    ARCHIVED = "archived"
+
+
+class Tier(TextChoices):
+    """How close at hand a fragment is kept."""
+
+    HOT = "hot"
+    WARM = "warm"
+    COLD = "cold"
+
+
+class Compression(TextChoices):
+    """How much of the text is left."""
+
+    FULL = "full"
+    SUMMARY = "summary"
+    KEYWORDS = "keywords"
+    HASH = "hash"
+
+
+class Outcome(TextChoices):
+    """How what is remembered went."""
+
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+
+
+class ClaimScope(TextChoices):
+    """How far a claim reaches."""
+
+    GLOBAL = "global"
+    SESSION = "session"
+    TEMPORAL = "temporal"
+
+
+class LinkKind(TextChoices):
+    """What joins two fragments."""
+
+    SIMILAR = "similar"
+    SUPERSEDES = "supersedes"
+    DIGEST_OF = "digest_of"
+    DIGESTED_INTO = "digested_into"
+    RELATED = "related"
+
+
+class Verb(TextChoices):
+    """What a grant may allow."""
+
+    READ = "read"
+    WRITE = "write"
+    REVIEW = "review"
+    ADMIN = "admin"
+
+
+class Role(TextChoices):
+    """What a member of a project may do in the console."""
+
+    VIEWER = "viewer"
+    REVIEWER = "reviewer"
+    ADMIN = "admin"
+
+
+class OwnerKind(TextChoices):
+    """Who stands behind keys."""
+
+    PERSON = "person"
+    SERVICE = "service"
+
+
+class ModelState(TextChoices):
+    """How far an embedding model is."""
+
+    BUILDING = "building"
+    READY = "ready"
+    ACTIVE = "active"
+    RETIRED = "retired"
+
+
+class OperationState(TextChoices):
+    """How far a long job is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class EvictionReason(TextChoices):
+    """Why a tombstone stands where a fragment was."""
+
+    STORAGE_PRESSURE = "storage_pressure"
+    LOW_WEIGHT = "low_weight"
+    SUPERSEDED = "superseded"
+    MANUAL_DELETION = "manual_deletion"

@@ -1,0 +1,113 @@
+"""From a question to the memories that answer it."""
+
+import datetime
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from memories import access
+from memories.access import Principal
+from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models.namespace import SHARED
+from memories.providers import EmbeddingFailed, active_model, embedder_of
+from memories.retrieval import touches
+from memories.retrieval.candidates import cosines, keyword_hits, nearest
+from memories.retrieval.questions import Hit, Question, Results
+from memories.retrieval.ranking import PROFILES, fuse, score, signals
+
+CROSS_AGENT_THRESHOLD = 0.8  # [1] P16: another agent's memory has to be fresh
+POOL = 100  # candidates of each kind, at least
+
+
+def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
+    """The best memories for a question, best first; they count as read. Raises NotFound outside the grant."""
+    results = find(principal, question, now=now)
+    touches.note(principal.project_id, results.ids, at=now)
+    return results
+
+
+def find(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
+    """As `search`, without counting the hits as read."""
+    principal.require("read")
+    took: dict[str, float] = {}
+    with _timed(took, "embed"):
+        model = active_model()
+        vector = _vector(question.query, model)
+    with access.enter(principal, why="search"):
+        own, others = _namespaces(principal, question)
+        if not own + others or question.top_k == 0:
+            hits: list[Hit] = []
+        else:
+            with _timed(took, "candidates"):
+                relevance, cosine = _candidates(question, own + others, vector, model)
+            with _timed(took, "rank"):
+                rows = Fragment.objects.within(principal.project_id).for_answers().in_bulk(list(relevance))
+                hits = _ranked(question, rows, relevance, cosine, {n.id for n in others}, now)
+    took["total"] = round(sum(took.values()), 3)
+    return Results(hits, took, degraded=[] if vector is not None else ["embedder"])
+
+
+@contextmanager
+def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    took[stage] = round((time.perf_counter() - start) * 1000, 3)
+
+
+def _vector(query: str, model: EmbeddingModel) -> Any:
+    try:
+        return embedder_of(model).embed([query])[0]
+    except EmbeddingFailed:
+        return None
+
+
+def _namespaces(principal: Principal, question: Question) -> tuple[list[Namespace], list[Namespace]]:
+    """The asked namespaces with the shared one, and the other agents' that a project-wide question adds."""
+    shared = f"{principal.project}:{SHARED}"
+    own = access.readable(principal, [*question.namespaces, shared])
+    if not question.project_wide:
+        return own, []
+    mine = {namespace.id for namespace in own}
+    return own, [namespace for namespace in access.all_readable(principal) if namespace.id not in mine]
+
+
+def _candidates(
+    question: Question, namespaces: list[Namespace], vector: Any, model: EmbeddingModel
+) -> tuple[dict[Any, float], dict[Any, float]]:
+    """Relevance and cosine by fragment id."""
+    filters, most = question.filters, max(POOL, 3 * question.top_k)
+    bm25 = keyword_hits(namespaces, query=question.query, filters=filters, most=most)
+    if vector is None:
+        return fuse(cosine={}, bm25=bm25), {}
+    dense = nearest(namespaces, vector=vector, model=model, filters=filters, most=most)
+    missing = [fragment_id for fragment_id in bm25 if fragment_id not in dense]
+    dense |= cosines(namespaces, vector=vector, model=model, filters=filters, ids=missing)
+    return fuse(cosine=dense, bm25=bm25), dense
+
+
+def _ranked(
+    question: Question,
+    rows: dict[Any, Fragment],
+    relevance: dict[Any, float],
+    cosine: dict[Any, float],
+    others: set[Any],
+    now: datetime.datetime,
+) -> list[Hit]:
+    """The hits that pass every condition, best first, ties by id."""
+    weights = question.weights or PROFILES[question.profile]
+    hits = []
+    for fragment_id, row in rows.items():
+        similarity = cosine.get(fragment_id)
+        if _passes(question, row, similarity, row.namespace_id in others, now):
+            found = signals(row, relevance=relevance[fragment_id], similarity=similarity, now=now)
+            hits.append(Hit(row, score(found, weights), found))
+    hits.sort(key=lambda hit: (-hit.score, hit.fragment.id))
+    return hits[: question.top_k]
+
+
+def _passes(question: Question, row: Fragment, similarity: float | None, foreign: bool, now: datetime.datetime) -> bool:
+    floor = max(question.filters.min_relevance, CROSS_AGENT_THRESHOLD if foreign else 0.0)
+    if question.min_similarity > 0 and (similarity or 0.0) < question.min_similarity:
+        return False
+    return not floor or row.relevance_at(now) >= floor

@@ -1,0 +1,93 @@
+"""What a caller asks of the memory, and what it gets back."""
+
+import datetime
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from memories.models import Fragment
+from memories.models.words import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions that every hit satisfies; lists mean "one of", and all conditions hold together."""
+
+    type: list[str] = field(default_factory=list)
+    agent: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    source_type: list[str] = field(default_factory=list)
+    tier: list[str] = field(default_factory=list)
+    outcome: list[str] = field(default_factory=list)
+    conversation_id: str = ""
+    workflow_id: str = ""
+    since: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    event_since: datetime.datetime | None = None
+    event_until: datetime.datetime | None = None
+    min_relevance: float = 0.0
+    min_weight: float = 0.0
+    status_filter: list[str] = field(default_factory=lambda: [Status.ACTIVE.value])
+    include_all: bool = False
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses that may appear."""
+        return list(Status.values) if self.include_all else self.status_filter
+
+    def conditions(self, prefix: str = "") -> Q:
+        """What can be asked of the fragment row itself; `prefix` is a lookup path to it."""
+        among = {"type": self.type, "agent_id": self.agent, "source_type": self.source_type, "tier": self.tier}
+        among["outcome"] = self.outcome
+        asked: dict[str, Any] = {f"{name}__in": values for name, values in among.items() if values}
+        asked |= {"tags__overlap": self.tags} if self.tags else {}
+        exact = {"conversation_id": self.conversation_id, "workflow_id": self.workflow_id}
+        asked |= {name: value for name, value in exact.items() if value}
+        times = {
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+            "event_at__gte": self.event_since,
+            "event_at__lt": self.event_until,
+        }
+        asked |= {name: value for name, value in times.items() if value}
+        asked |= {"importance__gte": self.min_weight} if self.min_weight else {}
+        return Q(**{prefix + name: value for name, value in asked.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A search request."""
+
+    query: str
+    namespaces: list[str]
+    project_wide: bool = True
+    filters: Filters = field(default_factory=Filters)
+    top_k: int = 10
+    min_similarity: float = 0.0
+    profile: str = "balanced"
+    weights: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A fragment that answers, its score and what the score is made of."""
+
+    fragment: Fragment
+    score: float
+    signals: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The hits, best first, the milliseconds each stage took, and what was away (`embedder`)."""
+
+    hits: list[Hit]
+    took_ms: dict[str, float]
+    degraded: list[str]
+
+    @property
+    def ids(self) -> list[uuid.UUID]:
+        """The fragments' ids."""
+        return [hit.fragment.id for hit in self.hits]

@@ -1,0 +1,76 @@
+"""Celery tasks: thin doors that loop over projects and call one room each. Scheduled in `novamem.celery`."""
+
+import uuid
+from collections.abc import Iterator
+
+import structlog
+from celery import shared_task
+from celery.signals import worker_ready
+from django.db import DatabaseError
+from django.utils import timezone
+
+from memories import audit, ingest, jobs, operations
+from memories.access import Principal, enter, system_principal
+from memories.models import Heartbeat, Project, RepeatedRequest
+
+log = structlog.get_logger(__name__)
+WORKER = "worker"
+
+
+def _principals() -> Iterator[Principal]:
+    for project in Project.objects.order_by("name"):
+        yield system_principal(project)
+
+
+@shared_task
+def run_operation(project_id: str, operation_id: str) -> None:
+    """Runs one operation, when it is still to be run."""
+    project = Project.objects.filter(id=project_id).first()
+    if project:
+        jobs.run(system_principal(project), uuid.UUID(operation_id))
+
+
+@shared_task
+def sweep_operations() -> None:
+    """Wakes a worker for every operation that nobody works on."""
+    for principal in _principals():
+        for operation_id in operations.stranded(principal, now=timezone.now()):
+            jobs.wake(principal.project_id, operation_id)
+
+
+@shared_task
+def embed_pending() -> None:
+    """Embeds what waits, project by project, until nothing is due."""
+    for principal in _principals():
+        while ingest.embed_pending(principal, now=timezone.now())[0]:
+            pass
+
+
+@shared_task
+def seal_events() -> None:
+    """Seals the new events of every project."""
+    for principal in _principals():
+        audit.seal(principal, now=timezone.now())
+
+
+@shared_task
+def expire_requests() -> None:
+    """Forgets answers kept for Idempotency-Keys after 48 hours."""
+    for principal in _principals():
+        with enter(principal, why="retention"):
+            RepeatedRequest.objects.within(principal.project_id).expired(now=timezone.now()).delete()
+
+
+@shared_task
+def heartbeat() -> None:
+    """Shows that broker, beat and worker live."""
+    Heartbeat.objects.update_or_create(part=WORKER, defaults={"at": timezone.now()})
+
+
+@worker_ready.connect
+def first_heartbeat(**_: object) -> None:
+    """A worker that has just started is seen at once."""
+    try:
+        heartbeat()
+    except DatabaseError as error:
+        log.warning("heartbeat_not_written", error=type(error).__name__)

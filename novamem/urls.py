@@ -1,0 +1,20 @@
+"""Every path of the server, door by door."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django_prometheus.exports import ExportToDjangoView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from memories.api.health import healthz, readyz
+
+urlpatterns = [
+    path("healthz", healthz),
+    path("health", healthz),
+    path("readyz", readyz),
+    path("metrics", ExportToDjangoView),
+    path("api/v1/", include("memories.api.urls")),
+    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("admin/", admin.site.urls),
+    path("", include("memories.console.urls")),
+]
