@@ -112,8 +112,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [ROOT / "static"]
-STATIC_ROOT = DATA_DIR / "static"
-WHITENOISE_USE_FINDERS = True
+WHITENOISE_USE_FINDERS = True  # no collectstatic: what is installed is what is served
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 

@@ -1,0 +1,111 @@
+"""GET, PATCH and DELETE /api/v1/fragments/{id}, and its history."""
+
+import uuid
+
+from memories.models import Embedding, Erasure, Fragment, Keywords, Revision
+
+URL = "/api/v1/fragments"
+HERON = {"namespace": "acme:main", "content": "The heron nests behind the old mill."}
+
+
+def stored(agent, **more):
+    answer = agent.client.post(URL, {**HERON, **more}, format="json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def test_reading_works(alice, bob):
+    body = stored(alice)
+    answer = bob.client.get(f"{URL}/{body['id']}")
+    assert answer.status_code == 200
+    assert answer.json()["content"] == HERON["content"]
+
+
+def test_foreign_and_missing_answer_the_same(alice, charlie, reader):
+    body, other = stored(alice), stored(alice, namespace="acme:private")
+    foreign = charlie.client.get(f"{URL}/{body['id']}")
+    missing = charlie.client.get(f"{URL}/{uuid.uuid4()}")
+    uncovered = reader.client.get(f"{URL}/{other['id']}")
+    drop = ("request_id",)
+    answers = [{k: v for k, v in a.json().items() if k not in drop} for a in (foreign, missing, uncovered)]
+    assert answers[0] == answers[1] == answers[2]
+    assert foreign.status_code == missing.status_code == uncovered.status_code == 404
+
+
+def test_metadata_changes_and_counts_the_revision(alice):
+    body = stored(alice)
+    answer = alice.client.patch(f"{URL}/{body['id']}", {"importance": 0.9, "tags": ["x"], "revision": 1}, format="json")
+    assert answer.status_code == 200, answer.content
+    assert (answer.json()["importance"], answer.json()["tags"], answer.json()["revision"]) == (0.9, ["x"], 2)
+    assert answer.json()["created_at"] == body["created_at"]
+
+
+def test_a_new_text_keeps_the_old_one_and_is_found_by_its_own_words(alice, count):
+    body = stored(alice)
+    alice.client.patch(f"{URL}/{body['id']}", {"content": "The kingfisher moved in."}, format="json")
+    history = alice.client.get(f"{URL}/{body['id']}/history").json()
+    assert [(r["revision"], r["content"]) for r in history["revisions"]] == [(1, HERON["content"])]
+    assert [event["kind"] for event in history["events"]] == ["insert", "update"]
+    assert history["events"][1]["who"]["key"] == str(alice.row.id)
+    search = "/api/v1/search"
+    by_new = alice.client.post(search, {"namespace": "acme:main", "query": "kingfisher"}, format="json").json()["results"]
+    assert by_new[0]["ranking_signals"]["similarity"] > 0.3
+    assert by_new[0]["content"] == "The kingfisher moved in."
+    assert count(Embedding) == 1
+
+
+def test_a_stale_revision_changes_nothing(alice):
+    body = stored(alice)
+    alice.client.patch(f"{URL}/{body['id']}", {"importance": 0.9}, format="json")
+    answer = alice.client.patch(f"{URL}/{body['id']}", {"importance": 0.1, "revision": 1}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "stale_revision")
+    assert alice.client.get(f"{URL}/{body['id']}").json()["importance"] == 0.9
+
+
+def test_a_weaker_key_changes_and_forgets_nothing(alice, bob, reader, charlie):
+    strong = stored(alice, provenance={"source": "user_explicit"})
+    for agent, status in ((bob, 403), (reader, 403), (charlie, 404)):
+        assert agent.client.patch(f"{URL}/{strong['id']}", {"importance": 0.1}, format="json").status_code == status
+        assert agent.client.delete(f"{URL}/{strong['id']}").status_code == status
+    after = alice.client.get(f"{URL}/{strong['id']}").json()
+    assert (after["importance"], after["revision"]) == (strong["importance"], 1)
+
+
+def test_bad_changes_are_refused(alice):
+    body = stored(alice)
+    for change in ({}, {"revision": 1}, {"content": " "}, {"authority": 6}, {"status": "archived"}, {"created_at": "x"}):
+        answer = alice.client.patch(f"{URL}/{body['id']}", change, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (400, "validation")
+    assert alice.client.get(f"{URL}/{body['id']}").json()["revision"] == 1
+
+
+def test_forgetting_leaves_a_fingerprint_only(alice, count):
+    body = stored(alice)
+    alice.client.patch(f"{URL}/{body['id']}", {"content": "A second text of it."}, format="json")
+    assert alice.client.delete(f"{URL}/{body['id']}").status_code == 204
+    assert alice.client.get(f"{URL}/{body['id']}").status_code == 404
+    assert alice.client.delete(f"{URL}/{body['id']}").status_code == 404
+    for model in (Fragment, Keywords, Embedding, Revision):
+        assert count(model) == 0
+    assert count(Erasure) == 2
+
+
+def test_what_was_forgotten_does_not_come_back(alice, count):
+    body = stored(alice)
+    alice.client.patch(f"{URL}/{body['id']}", {"content": "A second text of it."}, format="json")
+    alice.client.delete(f"{URL}/{body['id']}")
+    for text in (HERON["content"], "  the HERON  nests behind\tthe old mill. ", "A second text of it."):
+        answer = alice.client.post(URL, {**HERON, "content": text}, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")
+    other = stored(alice, content="Another text entirely.")
+    answer = alice.client.patch(f"{URL}/{other['id']}", {"content": HERON["content"]}, format="json")
+    assert answer.status_code == 409
+    assert count(Fragment) == 1
+
+
+def test_forgetting_erases_kept_answers_too(alice, count):
+    headers = {"Idempotency-Key": "once"}
+    body = alice.client.post(URL, HERON, format="json", headers=headers).json()
+    alice.client.delete(f"{URL}/{body['id']}")
+    again = alice.client.post(URL, HERON, format="json", headers=headers)
+    assert again.status_code == 409

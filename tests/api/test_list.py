@@ -1,0 +1,93 @@
+"""GET /api/v1/fragments."""
+
+import pytest
+
+URL = "/api/v1/fragments"
+
+
+@pytest.fixture
+def shelf(store):
+    """Five fragments in two namespaces."""
+    return [
+        store("acme:main", "First thing worth knowing.", tags=["red"], type="semantic"),
+        store("acme:main", "Second thing worth knowing.", tags=["blue"], type="episodic"),
+        store("acme:main", "Third thing worth knowing.", source_type="task", importance=0.9),
+        store("acme:other", "Fourth thing worth knowing."),
+        store("acme:shared", "Fifth thing everybody knows."),
+    ]
+
+
+def contents(answer):
+    assert answer.status_code == 200, answer.content
+    return [row["content"].split()[0] for row in answer.json()["results"]]
+
+
+def test_newest_first(alice, shelf):
+    assert contents(alice.client.get(URL)) == ["Fifth", "Fourth", "Third", "Second", "First"]
+
+
+def test_pages_follow_each_other(alice, shelf):
+    answer = alice.client.get(URL, {"limit": 2})
+    assert contents(answer) == ["Fifth", "Fourth"]
+    second = alice.client.get(answer.json()["next"])
+    assert contents(second) == ["Third", "Second"]
+    assert contents(alice.client.get(second.json()["next"])) == ["First"]
+    assert contents(alice.client.get(second.json()["previous"])) == ["Fifth", "Fourth"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"namespace": "acme:main"}, ["Third", "Second", "First"]),
+        ({"type": "episodic"}, ["Second"]),
+        ({"tag": "red"}, ["First"]),
+        ({"agent": "other"}, ["Fourth"]),
+        ({"source_type": "task"}, ["Third"]),
+        ({"q": "EVERYBODY"}, ["Fifth"]),
+        ({"status": "archived"}, []),
+        ({"since": "2999-01-01T00:00:00Z"}, []),
+        ({"until": "2000-01-01T00:00:00Z"}, []),
+    ],
+)
+def test_filters(query, expected, alice, shelf):
+    assert contents(alice.client.get(URL, query)) == expected
+
+
+def test_count_and_ids(alice, shelf):
+    assert alice.client.get(URL, {"count": "true", "namespace": "acme:main"}).json() == {"count": 3}
+    ids = ",".join(str(row.id) for row in shelf[:2])
+    assert contents(alice.client.get(URL, {"ids": ids})) == ["Second", "First"]
+
+
+def test_a_narrow_grant_lists_its_own_and_the_shared(reader, shelf):
+    assert contents(reader.client.get(URL)) == ["Fifth", "Third", "Second", "First"]
+    assert reader.client.get(URL, {"namespace": "acme:other"}).status_code == 404
+    assert contents(reader.client.get(URL, {"ids": str(shelf[3].id)})) == []
+
+
+def test_another_project_sees_nothing(charlie, shelf):
+    assert contents(charlie.client.get(URL)) == []
+    assert contents(charlie.client.get(URL, {"ids": str(shelf[0].id)})) == []
+
+
+def test_covered_but_empty_is_an_empty_list(alice):
+    assert contents(alice.client.get(URL, {"namespace": "acme:nothing-yet"})) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"limit": 0}, {"limit": 201}, {"type": "x"}, {"status": "x"}, {"since": "x"}, {"ids": "x"}, {"nonsense": 1}, {"limit": "x"}],
+)
+def test_bad_queries_are_named(query, alice):
+    answer = alice.client.get(URL, query)
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation")
+
+
+def test_a_page_takes_a_fixed_number_of_queries(alice, shelf, store, django_assert_num_queries):
+    url = f"{URL}?limit=200"
+    with django_assert_num_queries(11):
+        alice.client.get(url)
+    for n in range(5):
+        store("acme:main", f"One more thing, number {n}.")
+    with django_assert_num_queries(11):
+        alice.client.get(url)
