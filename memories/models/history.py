@@ -31,6 +31,7 @@ def tracked(*fields: str) -> Callable[[type[models.Model]], type[models.Model]]:
             pghistory.DeleteEvent(),
             fields=list(fields),
             model_name=f"{model.__name__}Event",
+            obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events"),
             context_field=pghistory.ContextJSONField(),
             append_only=True,
             attrs={"recorded_in": Xid8Field(db_default=Current(), editable=False), "catalogue": EVENTS},
