@@ -1,0 +1,57 @@
+"""Django admin: raw rows of the global tables, for superusers, read-mostly.
+
+Tenant tables are not here on purpose. The admin runs as the app role and enters no project, so row-level security
+shows it none of their rows; and a row changed here would pass by the gate, the embeddings and the fingerprints.
+People look after memories in the console, scripts through the API.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from memories.models import EmbeddingModel, Membership, Project
+
+
+class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # subscriptable for mypy only
+    """Looks only."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+
+@admin.register(Project)
+class ProjectAdmin(ReadOnly):
+    """Projects: made by `apikey create` and `member add`; deleting one would strand its rows."""
+
+    list_display = ("name", "id", "created_at")
+    search_fields = ("name",)
+    fields = ("id", "name", "created_at")
+
+
+@admin.register(EmbeddingModel)
+class EmbeddingModelAdmin(ReadOnly):
+    """Embedding models: their states follow the work on them, so they are not set by hand."""
+
+    list_display = ("name", "provider", "dim", "state", "created_at")
+    list_filter = ("state", "provider")
+
+
+@admin.register(Membership)
+class MembershipAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Who belongs to which project, as what. Here adding and taking away is safe: it names no memory."""
+
+    list_display = ("user", "project", "role", "created_at")
+    list_filter = ("role", "project")
+    list_select_related = ("user", "project")
+    search_fields = ("user__username", "project__name")
+    readonly_fields = ("created_at",)

@@ -1,0 +1,1 @@
+"""The console's door: pages for people, one URL per state, working without JavaScript."""

@@ -1,0 +1,79 @@
+"""What a memory looks like to a person: trust in its parts, a score in its parts."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conflicts.front import trust_of
+from memories.models import Fragment
+from memories.models.words import SourceClass
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a stacked bar of 100 units."""
+
+    name: str
+    x: float
+    width: float
+    weight: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A score and the pieces that add up to it."""
+
+    score: float
+    segments: list[Segment]
+
+    @property
+    def label(self) -> str:
+        """The bar in words."""
+        parts = ", ".join(f"{s.name} {s.weight:.2f} × {s.value:.2f}" for s in self.segments)
+        return f"Score {self.score:.2f}: {parts}"
+
+
+def score_bar(score: float, signals: Mapping[str, float], weights: Mapping[str, float]) -> Bar:
+    """Widths are weight × value, on a scale where the best possible score is 100."""
+    whole, x, segments = sum(weights.values()), 0.0, []
+    for name, weight in weights.items():
+        width = round(100 * weight * signals[name] / whole, 2)
+        segments.append(Segment(name, round(x, 2), width, weight, signals[name]))
+        x += width
+    return Bar(score, segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Trust now and what it is made of: source + corroboration + feedback − age, held within 0..1."""
+
+    value: float
+    source: float
+    corroboration: float
+    feedback: float
+    age: float
+
+    @property
+    def is_clamped(self) -> bool:
+        """Whether the parts add up to more than 1 or less than 0."""
+        return abs(self.source + self.corroboration + self.feedback - self.age - self.value) > 0.00005
+
+
+def trust_in_parts(fragment: Fragment, *, now: datetime.datetime) -> Trust:
+    """Each part by itself, taken from the formula on a middling source, where nothing is cut off."""
+    born = fragment.created_at
+
+    def part(**more: int) -> float:
+        plain = Fragment(source=SourceClass.INFERENCE)
+        return trust_of(Fragment(source=SourceClass.INFERENCE, **more), now=None) - trust_of(plain, now=None)
+
+    fresh = Fragment(source=fragment.source, created_at=born)
+    aged = Fragment(source=SourceClass.DOCUMENT, created_at=born)
+    return Trust(
+        value=round(trust_of(fragment, now=now), 4),
+        source=trust_of(fresh, now=None),
+        corroboration=round(part(corroboration=fragment.corroboration), 4),
+        feedback=round(part(reinforcements=fragment.reinforcements, disputes=fragment.disputes), 4),
+        age=round(trust_of(aged, now=None) - trust_of(aged, now=now), 4),
+    )

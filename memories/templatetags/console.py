@@ -1,0 +1,137 @@
+"""How values look on the console's pages. Memory text is hostile: nothing invisible passes."""
+
+import datetime
+import unicodedata
+import uuid
+from typing import Any
+
+from django import template
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from memories.console.asking import ALL, Asked
+
+register = template.Library()
+
+# Icons by word; a word without one gets a plain tag.
+ICONS = {
+    "active": "check-circle",
+    "superseded": "arrow-uturn-right",
+    "disputed": "exclamation-triangle",
+    "quarantined": "shield-exclamation",
+    "archived": "archive-box",
+    "episodic": "chat-bubble-left",
+    "semantic": "light-bulb",
+    "procedural": "list-bullet",
+    "hot": "fire",
+    "warm": "sun",
+    "cold": "cloud",
+    "user_explicit": "user",
+    "user_implicit": "user-circle",
+    "system": "cog-6-tooth",
+    "tool_output": "wrench",
+    "document": "document-text",
+    "inference": "cpu-chip",
+    "all": "squares-2x2",
+}
+
+# Drawn as nothing, or as a blank, without being format or control characters (Unicode: Default_Ignorable, fillers).
+BLANK = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xE0000, 0xE1000)}
+SELECTORS = {*range(0xFE00, 0xFE10), *range(0x180B, 0x1810)}
+HIDDEN = {"Cf", "Cc", "Cn", "Co", "Cs", "Zl", "Zp"}
+UNITS = (("y", 31_536_000), ("mo", 2_592_000), ("d", 86_400), ("h", 3_600), ("min", 60))
+
+
+@register.filter
+def visible(text: Any) -> SafeString:
+    """The text, escaped; what the eye can't see stands there by its code point, such as ⟨U+202E⟩."""
+    plain, pieces, before = str(text), [], ""
+    for char in plain:
+        pieces.append(_shown(char) if _is_hidden(char, before) else str(escape(char)))
+        before = char
+    return mark_safe("".join(pieces))
+
+
+def _is_hidden(char: str, before: str) -> bool:
+    if char in "\n\t":
+        return False
+    if char == "\ufe0f":  # asks for the coloured form of the symbol before it; anywhere else it hides something
+        return unicodedata.category(before or " ") != "So"
+    return unicodedata.category(char) in HIDDEN or ord(char) in BLANK or ord(char) in SELECTORS
+
+
+def _shown(char: str) -> str:
+    code = f"U+{ord(char):04X}"
+    return f'<span class="invisible-char" title="{code}">⟨{code}⟩</span>'
+
+
+@register.filter
+def icon_of(word: str) -> str:
+    """The heroicon of a status, type, tier or source class."""
+    return ICONS.get(str(word), "tag")
+
+
+@register.filter
+def words(name: Any) -> str:
+    """A word of ours as people read it: `user_explicit` → "user explicit"."""
+    return str(name).replace("_", " ")
+
+
+@register.simple_tag
+def moment(at: datetime.datetime | None, now: datetime.datetime) -> SafeString:
+    """A time, relative to `now`, exact on hover."""
+    if at is None:
+        return format_html("{}", "never")
+    exact = at.astimezone(datetime.UTC)
+    title = f"{exact:%Y-%m-%d %H:%M:%S} UTC"
+    return format_html('<time datetime="{}" title="{}">{}</time>', exact.isoformat(), title, ago(at, now))
+
+
+def ago(at: datetime.datetime, now: datetime.datetime) -> str:
+    """How long ago, in the largest whole unit; "in 3 d" for what is to come."""
+    seconds = (now - at).total_seconds()
+    for unit, length in UNITS:
+        if abs(seconds) >= length:
+            count = int(abs(seconds) // length)
+            return f"{count} {unit} ago" if seconds > 0 else f"in {count} {unit}"
+    return "just now"
+
+
+@register.filter
+def share(value: float) -> str:
+    """A number of 0..1 in two digits."""
+    return f"{value:.2f}"
+
+
+@register.filter
+def signed(value: float) -> str:
+    """A part of a sum with its sign, in two digits."""
+    return f"{'−' if value < 0 else '+'} {abs(value):.2f}"
+
+
+@register.filter
+def percent(value: float) -> str:
+    """A number of 0..1 as a width of 0..100 in a drawing."""
+    return f"{max(0.0, min(1.0, value)) * 100:.2f}"
+
+
+@register.filter
+def shown_value(value: Any) -> str:
+    """A value of row history."""
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value not in ("", None) else "none"
+
+
+@register.simple_tag
+def list_url(asked: Asked, **filters: str) -> str:
+    """The list of the memories of every status that pass these filters alone."""
+    return Asked(project=asked.project, status=ALL, **filters).url()
+
+
+@register.simple_tag
+def memory_url(asked: Asked, fragment_id: uuid.UUID) -> str:
+    """Another memory, opened beside the same list."""
+    return asked.url(fragment_id, cursor=asked.cursor)
