@@ -38,7 +38,8 @@ class TestInitialImportance:
         assert importance(valence=valence) == pytest.approx(0.7)
 
     @pytest.mark.parametrize(
-        ("source_type", "expected"), [("manual", 0.8), ("conversation", 0.6), ("file", 0.5), ("web", 0.5), ("bridge", 0.5)]
+        ("source_type", "expected"),
+        [("manual", 0.8), ("conversation", 0.6), ("file", 0.5), ("web", 0.5), ("bridge", 0.5)],
     )
     def test_the_source_gives_its_bonus(self, source_type: str, expected: float) -> None:
         assert importance(source_type=source_type) == pytest.approx(expected)
