@@ -4,6 +4,7 @@
 """
 
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,11 @@ SCHEME: dict[str, tuple[type, Any]] = {
 CHOICES = {"EMBEDDER": ("minilm", "fake"), "LOG_FORMAT": ("json", "console")}
 
 
-def read() -> dict[str, Any]:
-    """The settings in force. Raises ImproperlyConfigured with a hint when a value can't be used."""
+def load() -> dict[str, Any]:
+    """Every setting, typed; for what runs before there is a database. Raises ImproperlyConfigured with a hint.
+
+    The file `.env` beside this project gives what the environment does not.
+    """
     env = environ.Env(**SCHEME)
     environ.Env.read_env(ROOT / ".env")
     values = {}
@@ -44,6 +48,13 @@ def read() -> dict[str, Any]:
             raise ImproperlyConfigured(f"{name} must be of type {kind.__name__}: {error}") from error
         if name in CHOICES and values[name] not in CHOICES[name]:
             raise ImproperlyConfigured(f"{name}={values[name]!r} is not known. Use one of: {', '.join(CHOICES[name])}.")
+    values["NOVAMEM_DATA_DIR"] = str((ROOT / Path(values["NOVAMEM_DATA_DIR"]).expanduser()).resolve())
+    return values
+
+
+def read() -> dict[str, Any]:
+    """The settings in force, with a database and a secret. Raises ImproperlyConfigured with a hint."""
+    values = load()
     if not values["DATABASE_URL"]:
         raise ImproperlyConfigured(
             "DATABASE_URL is not set. Run through script/server, script/manage or script/test, which bring an embedded "
@@ -57,6 +68,10 @@ def kept_secret(path: Path) -> str:
     """The secret in `path`; made on first use, readable by its owner only."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(48))
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(48))
+        with suppress(FileExistsError):  # several processes start at once: the first one's secret stays
+            path.hardlink_to(draft)
+        draft.unlink()
     return path.read_text()

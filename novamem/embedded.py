@@ -1,0 +1,187 @@
+"""The embedded Postgres: there when it is used, gone when it is not.
+
+    with running(data_dir) as url: …
+
+gives the DATABASE_URL of a Postgres that runs as long as any process uses it this way. `python -m novamem.embedded
+COMMAND…` runs a command with DATABASE_URL set; when it is set already, or stands in `.env`, it only runs the command.
+
+Processes share the server through a lock file: each user holds it shared, and whoever gets it exclusively is alone and
+stops Postgres. A guard process waits for that too, so that Postgres also stops after its users were killed.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import IO
+from urllib.parse import quote
+
+import psycopg
+
+from novamem import cluster, env
+from novamem.cluster import Cluster, Unavailable
+from novamem.database import APP_ROLE, EXTENSIONS
+
+OWNER, DATABASE = "nova_owner", "novamem"
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Process = subprocess.Popen[bytes]
+
+
+@contextmanager
+def running(data_dir: Path) -> Iterator[str]:
+    """The URL of the database in `data_dir`: made, started and shared as needed, stopped by the last one to leave.
+
+    Raises Unavailable with a hint.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True)
+    data_dir = data_dir.resolve()
+    lock = data_dir / "postgres.users.lock"
+    with lock.open("a") as users, (data_dir / "postgres.start.lock").open("a") as start:
+        fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
+        fcntl.flock(start, fcntl.LOCK_EX)
+        server = cluster.cluster_of(data_dir)
+        guard = None
+        try:
+            passwords = _passwords(data_dir / "postgres.passwords", server)
+            server.make(passwords[cluster.SUPERUSER])
+            if pid := server.start():
+                guard = _start_guard(lock, server, pid)
+            _make_database(server, passwords)
+            fcntl.flock(start, fcntl.LOCK_UN)
+            yield _url(server, OWNER, passwords, DATABASE)
+        finally:
+            _leave(users, server, guard)
+
+
+def _leave(users: IO[str], server: Cluster, guard: Process | None) -> None:
+    fcntl.flock(users, fcntl.LOCK_UN)
+    alone = True
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:  # others use it, or the guard stops it: this waits until it has
+        alone = False
+        fcntl.flock(users, fcntl.LOCK_SH)
+    else:
+        server.stop()
+    fcntl.flock(users, fcntl.LOCK_UN)
+    if guard:
+        with suppress(subprocess.TimeoutExpired):
+            guard.wait(5 if alone else 0)
+        guard.returncode = guard.returncode or 0  # it may outlive us, for the others
+
+
+def _start_guard(lock: Path, server: Cluster, pid: int) -> Process:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", cluster.__name__, str(lock), str(server.home), str(pid)],
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": str(env.ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _passwords(path: Path, server: Cluster) -> dict[str, str]:
+    """Both roles' passwords; random, made with the cluster, readable by the data directory's owner only."""
+    if not path.exists():
+        if server.data.exists():
+            raise Unavailable(f"{path} is missing, and nobody else knows the passwords of the database. Bring it back.")
+        draft = path.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps({role: secrets.token_urlsafe(24) for role in (cluster.SUPERUSER, OWNER)}))
+        draft.rename(path)
+    found: dict[str, str] = json.loads(path.read_text())
+    return found
+
+
+def _url(server: Cluster, role: str, passwords: dict[str, str], name: str) -> str:
+    return f"postgres://{role}:{passwords[role]}@{quote(str(server.socket), safe='')}/{name}"
+
+
+def _make_database(server: Cluster, passwords: dict[str, str]) -> None:
+    """Roles, extensions and database, once; again after a start that was cut short. The database comes last."""
+    admin = _url(server, cluster.SUPERUSER, passwords, "postgres")
+    with _connect(admin) as connection:
+        if connection.execute("SELECT true FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
+            return
+        _make_role(connection, OWNER, f"LOGIN CREATEDB BYPASSRLS PASSWORD '{passwords[OWNER]}'")
+        _make_role(connection, APP_ROLE, "NOLOGIN NOBYPASSRLS")
+        connection.execute(f"GRANT {APP_ROLE} TO {OWNER}".encode())
+        # Only a superuser may install them; from the template each later database, also a test's, has them.
+        with _connect(_url(server, cluster.SUPERUSER, passwords, "template1")) as template:
+            for extension in EXTENSIONS:
+                template.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}".encode())
+        connection.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}".encode())
+
+
+def _make_role(connection: psycopg.Connection, name: str, rights: str) -> None:
+    exists = connection.execute("SELECT true FROM pg_roles WHERE rolname = %s", [name]).fetchone()
+    connection.execute(f"{'ALTER' if exists else 'CREATE'} ROLE {name} {rights}".encode())
+
+
+@contextmanager
+def _connect(url: str) -> Iterator[psycopg.Connection]:
+    """A connection, waiting for a server that still recovers from a crash."""
+    deadline = time.monotonic() + cluster.START
+    while True:
+        try:
+            connection = psycopg.connect(url, autocommit=True)
+            break
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline or "authentication failed" in str(error):
+                raise Unavailable(f"The embedded Postgres lets nobody in: {error}") from error
+            time.sleep(0.1)
+    with connection:
+        yield connection
+
+
+def main(words: list[str]) -> int:
+    """Runs a command with DATABASE_URL set. Answers its exit code."""
+    if not words:
+        print("usage: python -m novamem.embedded COMMAND…", file=sys.stderr)
+        return 2
+    settings = env.load()
+    if settings["DATABASE_URL"]:
+        os.execvp(words[0], words)
+    try:
+        with running(Path(settings["NOVAMEM_DATA_DIR"])) as url:
+            return _run(words, {**os.environ, "DATABASE_URL": url})
+    except Unavailable as error:
+        print(f"✗ {error}", file=sys.stderr)
+        return 1
+
+
+def _run(words: list[str], environment: dict[str, str]) -> int:
+    """The exit code of a command that gets our signals; as a shell counts it when a signal ended it."""
+    child: list[Process] = []
+
+    def forward(number: int, _: FrameType | None) -> None:
+        # At a terminal, Ctrl-C reaches the command by itself; a second one would be taken for impatience.
+        if child and not (number == signal.SIGINT and sys.stdin.isatty()):
+            child[0].send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    try:
+        child.append(subprocess.Popen(words, env=environment))
+        code = child[0].wait()
+    except OSError as error:
+        print(f"✗ {words[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 128 - code if code < 0 else code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

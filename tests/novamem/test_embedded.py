@@ -1,0 +1,240 @@
+"""The embedded Postgres: made once, shared, stopped by the last one, whole after a crash."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from novamem import cluster, env
+from novamem.cluster import Cluster, Unavailable, cluster_of
+from novamem.embedded import running
+
+HOLD = """
+import sys
+from pathlib import Path
+from novamem.embedded import running
+with running(Path(sys.argv[1])) as url:
+    print(url, flush=True)
+    sys.stdin.read()
+"""
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="root keeps the cluster elsewhere")
+
+
+def python(*words: str, **options: object) -> "subprocess.Popen[str]":
+    """Another process with this code and without a database of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(env.ROOT), "DATABASE_URL": ""}
+    environment.update(options.pop("env", {}))  # type: ignore[call-overload]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-P", *words], env=environment, **{**pipes, **options})  # type: ignore[call-overload,no-any-return]
+
+
+def gone(is_there: Callable[[], object], seconds: float = 10) -> bool:
+    """Whether it went away in time."""
+    deadline = time.monotonic() + seconds
+    while is_there() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not is_there()
+
+
+def remove(data_dir: Path) -> None:
+    """Root's folder of a cluster, which is not below pytest's."""
+    if (data_dir / "postgres").is_symlink():
+        home = (data_dir / "postgres").readlink()
+        for path in (home, home.with_suffix(".old")):
+            subprocess.run(["rm", "-rf", str(path)], check=True)
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that nobody but its owner may enter."""
+    folder = tmp_path_factory.mktemp("closed")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data_dir(closed: Path) -> Iterator[Path]:
+    """A data directory whose cluster was made before, and stopped."""
+    path = closed / "data"
+    with running(path):
+        pass
+    yield path
+    remove(path)
+
+
+@pytest.fixture
+def server(data_dir: Path) -> Cluster:
+    """Its cluster."""
+    return cluster_of(data_dir)
+
+
+class Holder(AbstractContextManager["Holder"]):
+    """Another process that uses the cluster."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.process = python("-c", HOLD, str(data_dir))
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+
+    def __exit__(self, *_: object) -> None:
+        self.process.communicate()
+
+
+def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: Cluster) -> None:
+    with running(data_dir) as url, psycopg.connect(url) as connection:
+        rights = "SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        assert connection.execute(rights).fetchone() == ("nova_owner", False, True)
+        extensions = connection.execute("SELECT extname FROM pg_extension").fetchall()
+        assert {("vector",), ("btree_gist",)} <= set(extensions)
+        assert connection.execute("SHOW fsync").fetchone() == ("on",)
+        assert server.pid()
+    assert server.pid() is None
+
+
+def test_keeps_what_was_committed(data_dir: Path) -> None:
+    with running(data_dir) as url, psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
+    with running(data_dir) as url, psycopg.connect(url) as connection:
+        assert connection.execute("SELECT n FROM kept").fetchone() == (1,)
+
+
+def test_leaves_folders_closed_and_passwords_private(closed: Path, data_dir: Path) -> None:
+    assert closed.stat().st_mode & 0o777 == 0o700
+    assert (data_dir / "postgres.passwords").stat().st_mode & 0o777 == 0o600
+
+
+def test_lets_nobody_in_without_the_password(data_dir: Path, server: Cluster) -> None:
+    with running(data_dir):
+        for role in ("postgres", "nova_owner"):
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(host=str(server.socket), user=role, dbname="novamem", password="guess")
+
+
+def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster) -> None:
+    with Holder(data_dir) as first:
+        pid = server.pid()
+        with running(data_dir) as url:
+            assert url == first.url
+            first.process.communicate()  # the one that started it leaves first
+            assert server.pid() == pid
+    assert server.pid() is None
+
+
+def test_stops_after_its_users_were_killed(data_dir: Path, server: Cluster) -> None:
+    with Holder(data_dir) as user:
+        assert server.pid()
+        user.process.kill()
+    assert gone(server.pid)
+
+
+def test_recovers_after_the_server_was_killed(data_dir: Path, server: Cluster) -> None:
+    with running(data_dir) as url:
+        with psycopg.connect(url) as connection:
+            connection.execute("CREATE TABLE acknowledged AS SELECT 1 AS n")
+        pid = server.pid()
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        assert gone(server.pid)
+        with running(data_dir) as again, psycopg.connect(again) as connection:
+            assert connection.execute("SELECT n FROM acknowledged").fetchone() == (1,)
+
+
+def test_is_not_deceived_by_a_process_number_in_use_again(data_dir: Path, server: Cluster) -> None:
+    with running(data_dir):
+        found = (server.data / "postmaster.pid").read_text().splitlines()
+    stranger = python("-c", "import sys; sys.stdin.read()")
+    (server.data / "postmaster.pid").write_text("\n".join([str(stranger.pid), *found[1:]]))
+    assert server.pid() is None
+    with running(data_dir) as url, psycopg.connect(url):
+        assert server.pid()
+    assert stranger.poll() is None
+    stranger.communicate()
+
+
+def test_says_that_the_passwords_are_missing(data_dir: Path) -> None:
+    path = data_dir / "postgres.passwords"
+    kept = path.rename(data_dir / "kept")
+    try:
+        with pytest.raises(Unavailable, match="Bring it back"), running(data_dir):
+            pass
+    finally:
+        kept.rename(path)
+
+
+def test_says_why_it_does_not_start(data_dir: Path, server: Cluster) -> None:
+    settings = server.data / "postgresql.auto.conf"
+    before = settings.read_text()
+    settings.write_text("shared_buffers = nonsense\n")
+    try:
+        with pytest.raises(Unavailable, match=r"did not start:[\s\S]*nonsense"), running(data_dir):
+            pass
+    finally:
+        settings.write_text(before)
+
+
+@ROOT_ONLY
+def test_root_begins_afresh_with_a_fresh_data_directory(tmp_path: Path) -> None:
+    home = cluster_of(tmp_path).home
+    (home / "of an earlier one").touch()
+    (tmp_path / "postgres").unlink()
+    try:
+        assert list(cluster_of(tmp_path).home.iterdir()) == []
+        assert [path.name for path in home.with_suffix(".old").iterdir()] == ["of an earlier one"]
+    finally:
+        remove(tmp_path)
+
+
+@ROOT_ONLY
+def test_root_is_told_that_its_folder_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "postgres").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(Unavailable, match="remove the link to begin afresh"):
+        cluster_of(tmp_path)
+
+
+def test_a_socket_is_never_too_deep(tmp_path: Path) -> None:
+    assert len(f"{Cluster(tmp_path / ('x' * 90)).socket}/.s.PGSQL.5432") <= 107
+
+
+def test_memory_bounds_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Small:
+        total = 512 * cluster.MB
+
+    monkeypatch.setattr(psutil, "virtual_memory", Small)
+    assert cluster.tuning()["shared_buffers"] == "128MB"
+
+
+def test_runs_a_command_with_the_database(data_dir: Path, server: Cluster) -> None:
+    show = "import os, sys; print(os.environ['DATABASE_URL']); sys.exit(7)"
+    command = ["-m", "novamem.embedded", sys.executable, "-c", show]
+    run = python(*command, env={"NOVAMEM_DATA_DIR": str(data_dir)})
+    output, _ = run.communicate()
+    assert run.returncode == 7
+    assert output.startswith("postgres://nova_owner:")
+    assert server.pid() is None
+
+
+def test_runs_a_command_with_a_database_of_your_own(tmp_path: Path) -> None:
+    show = "import os; print(os.environ['DATABASE_URL'])"
+    command = ["-m", "novamem.embedded", sys.executable, "-c", show]
+    run = python(*command, env={"NOVAMEM_DATA_DIR": str(tmp_path), "DATABASE_URL": "postgres://a@b/c"})
+    assert run.communicate()[0] == "postgres://a@b/c\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_passes_signals_on_to_the_command(data_dir: Path, server: Cluster) -> None:
+    wait = "import sys; print('there', flush=True); sys.stdin.read()"
+    run = python("-m", "novamem.embedded", sys.executable, "-c", wait, env={"NOVAMEM_DATA_DIR": str(data_dir)})
+    assert run.stdout is not None
+    run.stdout.readline()
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(10) == 128 + signal.SIGTERM
+    run.communicate()
+    assert server.pid() is None
