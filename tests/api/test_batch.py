@@ -22,13 +22,15 @@ def test_what_is_copied_equals_what_is_stored_alone(alice, count):
     wish = {
         **item(1),
         "tags": ["a", 'quo"te', "com,ma", "back\\slash"],
-        "extra": {"quote": "it's \"here\"", "tab": "a\tb", "none": None},
+        "extra": {"quote": 'it\'s "here"', "tab": "a\tb", "none": None},
         "topics": ["é", "日本"],
         "event_at": "2025-03-01T10:00:00.123456Z",
         "outcome": None,
     }
     alone = alice.client.post("/api/v1/fragments", wish, format="json").json()
-    copied = alice.client.post(URL, {"fragments": [wish] + [item(n) for n in range(60)]}, format="json").json()["results"][0]
+    copied = alice.client.post(URL, {"fragments": [wish] + [item(n) for n in range(60)]}, format="json").json()[
+        "results"
+    ][0]
     own = ("id", "created_at", "updated_at")
     assert {k: v for k, v in copied.items() if k not in own} == {k: v for k, v in alone.items() if k not in own}
 
@@ -37,7 +39,9 @@ def test_later_leaves_the_embedding_to_the_worker(alice, count):
     answer = alice.client.post(URL, {"fragments": [item(1), item(2)], "embed": "later"}, format="json")
     assert [result["embedding"]["state"] for result in answer.json()["results"]] == ["pending", "pending"]
     assert count(PendingEmbedding) == 2
-    found = alice.client.post("/api/v1/search", {"namespace": "acme:main", "query": "river gauge"}, format="json").json()
+    found = alice.client.post(
+        "/api/v1/search", {"namespace": "acme:main", "query": "river gauge"}, format="json"
+    ).json()
     assert len(found["results"]) == 2
 
 

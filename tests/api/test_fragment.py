@@ -48,7 +48,9 @@ def test_a_new_text_keeps_the_old_one_and_is_found_by_its_own_words(alice, count
     assert [event["kind"] for event in history["events"]] == ["insert", "update"]
     assert history["events"][1]["who"]["key"] == str(alice.row.id)
     search = "/api/v1/search"
-    by_new = alice.client.post(search, {"namespace": "acme:main", "query": "kingfisher"}, format="json").json()["results"]
+    by_new = alice.client.post(search, {"namespace": "acme:main", "query": "kingfisher"}, format="json").json()[
+        "results"
+    ]
     assert by_new[0]["ranking_signals"]["similarity"] > 0.3
     assert by_new[0]["content"] == "The kingfisher moved in."
     assert count(Embedding) == 1
@@ -73,7 +75,14 @@ def test_a_weaker_key_changes_and_forgets_nothing(alice, bob, reader, charlie):
 
 def test_bad_changes_are_refused(alice):
     body = stored(alice)
-    for change in ({}, {"revision": 1}, {"content": " "}, {"authority": 6}, {"status": "archived"}, {"created_at": "x"}):
+    for change in (
+        {},
+        {"revision": 1},
+        {"content": " "},
+        {"authority": 6},
+        {"status": "archived"},
+        {"created_at": "x"},
+    ):
         answer = alice.client.patch(f"{URL}/{body['id']}", change, format="json")
         assert (answer.status_code, answer.json()["code"]) == (400, "validation")
     assert alice.client.get(f"{URL}/{body['id']}").json()["revision"] == 1

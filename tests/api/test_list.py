@@ -76,7 +76,16 @@ def test_covered_but_empty_is_an_empty_list(alice):
 
 @pytest.mark.parametrize(
     "query",
-    [{"limit": 0}, {"limit": 201}, {"type": "x"}, {"status": "x"}, {"since": "x"}, {"ids": "x"}, {"nonsense": 1}, {"limit": "x"}],
+    [
+        {"limit": 0},
+        {"limit": 201},
+        {"type": "x"},
+        {"status": "x"},
+        {"since": "x"},
+        {"ids": "x"},
+        {"nonsense": 1},
+        {"limit": "x"},
+    ],
 )
 def test_bad_queries_are_named(query, alice):
     answer = alice.client.get(URL, query)

@@ -87,9 +87,13 @@ def test_a_derived_fragment_is_worth_its_weakest_parent(alice, count):
 
 
 def test_foreign_parents_look_missing(alice, charlie, count):
-    theirs = charlie.client.post(URL, {"namespace": "elsewhere:x", "content": "Not yours at all."}, format="json").json()
+    theirs = charlie.client.post(
+        URL, {"namespace": "elsewhere:x", "content": "Not yours at all."}, format="json"
+    ).json()
     before = count(Fragment)
-    answer = alice.client.post(URL, {**HERON, "provenance": {"source": "inference", "parents": [theirs["id"]]}}, format="json")
+    answer = alice.client.post(
+        URL, {**HERON, "provenance": {"source": "inference", "parents": [theirs["id"]]}}, format="json"
+    )
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
     assert count(Fragment) == before
 

@@ -1,0 +1,193 @@
+"""The demo project: what a support agent and a travel agent came to remember of one customer over forty days."""
+
+import datetime
+
+from memories import access, ingest, keys
+from memories.access import Principal
+from memories.ingest import Draft
+from memories.models import Namespace
+
+PROJECT = "demo"
+TOUR = "demo:tour"
+
+# days ago, type, source type, source class, text
+STORY: list[tuple[int, str, str, str, str]] = [
+    (40, "episodic", "conversation", "user_implicit", "Mara: We moved the whole team onto the new billing plan today."),
+    (
+        40,
+        "semantic",
+        "manual",
+        "user_explicit",
+        "Mara Lindqvist leads customer operations at Fjordline Analytics in Seattle.",
+    ),
+    (39, "semantic", "manual", "user_explicit", "The travel budget for the Lisbon offsite is $750 per person."),
+    (
+        38,
+        "procedural",
+        "document",
+        "document",
+        "How to rotate the export token: open Settings, choose Tokens, press Rotate.",
+    ),
+    (
+        37,
+        "episodic",
+        "task",
+        "tool_output",
+        "The nightly export to the warehouse failed twice because the token had expired.",
+    ),
+    (
+        36,
+        "semantic",
+        "manual",
+        "user_explicit",
+        "Mara prefers to be written to in the morning, never after six in the evening.",
+    ),
+    (
+        35,
+        "episodic",
+        "conversation",
+        "user_implicit",
+        "Mara: Jonas found the cause of the failed exports; it was the token after all.",
+    ),
+    (34, "semantic", "task", "tool_output", "Fjordline Analytics has 42 seats, 3 of them unused since January."),
+    (
+        33,
+        "procedural",
+        "retrospective",
+        "inference",
+        "Steps before each release: run the export once by hand, then watch the first hour.",
+    ),
+    (
+        31,
+        "semantic",
+        "conversation",
+        "user_implicit",
+        "Mara is allergic to peanuts and asks for a vegetarian menu on flights.",
+    ),
+    (
+        30,
+        "episodic",
+        "conversation",
+        "user_implicit",
+        "Mara: The board liked the churn report, they want it every month from now on.",
+    ),
+    (
+        28,
+        "semantic",
+        "document",
+        "document",
+        "The service agreement with Fjordline renews on the first of March each year.",
+    ),
+    (27, "episodic", "task", "tool_output", "Seat usage report sent to Mara; she answered within ten minutes."),
+    (25, "semantic", "manual", "user_explicit", "Jonas Weber signs contracts for Fjordline; Mara does not."),
+    (
+        24,
+        "episodic",
+        "conversation",
+        "user_implicit",
+        "Mara: We are thinking about opening a second office, probably Austin.",
+    ),
+    (
+        22,
+        "semantic",
+        "web",
+        "document",
+        "Lisbon hotels near the conference centre cost between 140 and 190 euros in May.",
+    ),
+    (
+        21,
+        "procedural",
+        "manual",
+        "user_explicit",
+        "How to escalate a billing question: assign it to Priya and mention the invoice number.",
+    ),
+    (20, "episodic", "task", "tool_output", "Invoice 2041 was paid eleven days late; no reminder was needed."),
+    (
+        18,
+        "semantic",
+        "conversation",
+        "user_implicit",
+        "Mara's team uses Looker for dashboards and would rather not switch.",
+    ),
+    (
+        17,
+        "episodic",
+        "conversation",
+        "user_implicit",
+        "Mara: Please stop sending the weekly digest, the monthly one is enough.",
+    ),
+    (15, "semantic", "manual", "user_explicit", "Fjordline must have its data stored inside the European Union."),
+    (
+        13,
+        "episodic",
+        "task",
+        "tool_output",
+        "Moved Fjordline's backups to the Frankfurt region; restore was tested the same day.",
+    ),
+    (
+        12,
+        "semantic",
+        "retrospective",
+        "inference",
+        "Questions from Fjordline come mostly on Mondays, after their planning meeting.",
+    ),
+    (
+        10,
+        "episodic",
+        "conversation",
+        "user_implicit",
+        "Mara: I signed the lease, we move to Austin at the end of the month.",
+    ),
+    (
+        8,
+        "procedural",
+        "document",
+        "document",
+        "How to change the invoicing address: the account owner confirms it by mail, then finance updates it.",
+    ),
+    (
+        6,
+        "episodic",
+        "task",
+        "tool_output",
+        "Booked three rooms in Lisbon for the offsite, cancellable until the tenth.",
+    ),
+    (4, "semantic", "manual", "user_explicit", "Priya Raman covers for Mara during the move."),
+    (2, "episodic", "conversation", "user_implicit", "Priya: The keynote in Lisbon was moved to Thursday morning."),
+    (
+        1,
+        "semantic",
+        "task",
+        "tool_output",
+        "The latest export took 14 minutes and moved 2.1 million rows without an error.",
+    ),
+]
+
+
+def tell(*, now: datetime.datetime) -> int:
+    """Makes the demo project with its story; the number of new fragments, 0 when it stands already."""
+    principal = access.system_principal(keys.ensure_project(PROJECT), ceiling="user_explicit")
+    with access.enter(principal, why="demo"):
+        if Namespace.objects.within(principal.project_id).filter(name=TOUR).exists():
+            return 0
+    return sum(
+        _day(principal, day, now - datetime.timedelta(days=day)) for day in sorted({s[0] for s in STORY}, reverse=True)
+    )
+
+
+def _day(principal: Principal, day: int, then: datetime.datetime) -> int:
+    drafts = [
+        Draft(
+            namespace=TOUR,
+            agent_id="support",
+            content=text,
+            type=kind,
+            source_type=source_type,
+            source=source,
+            event_at=then,
+            category="demo",
+        )
+        for days_ago, kind, source_type, source, text in STORY
+        if days_ago == day
+    ]
+    return len(ingest.keep(principal, ingest.prepare(drafts, embed_now=False), now=then))

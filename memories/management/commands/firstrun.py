@@ -1,0 +1,40 @@
+"""`manage.py firstrun`: what a new server needs before anybody can use it."""
+
+import secrets
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from memories import access, demo, keys
+from memories.models import ApiKey, Membership
+from memories.models.words import Role
+from memories.providers import ensure_default_model
+
+OWNER = "first key"
+
+
+class Command(BaseCommand):
+    """The first admin, the first key, the demo project. Run again it adds only what is missing."""
+
+    help = "Makes the embedding model, the first admin, the first key and the demo project, where they are missing."
+
+    def handle(self, *args: object, **options: object) -> None:
+        """Prints secrets once."""
+        ensure_default_model()
+        told = demo.tell(now=timezone.now())
+        project = keys.ensure_project(demo.PROJECT)
+        if told:
+            self.stdout.write(f"  Demo project {project.name}: {told} memories in {demo.TOUR}.")
+        users = get_user_model()._default_manager
+        if not users.filter(is_superuser=True).exists():
+            password = secrets.token_urlsafe(12)
+            admin = users.create_superuser(username="admin", password=password)  # type: ignore[attr-defined]
+            Membership.objects.create(project=project, user=admin, role=Role.ADMIN)
+            self.stdout.write(f"  First admin, shown this once: user admin, password {password}")
+        with access.enter(access.system_principal(project), why="first run"):
+            has_key = ApiKey.objects.within(project.id).filter(owner__name=OWNER).exists()
+        if not has_key:
+            wish = keys.Wish(namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output")
+            issued = keys.issue(project, wish, owner=OWNER)
+            self.stdout.write(f"  First API key, shown this once: {issued.text}")

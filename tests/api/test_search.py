@@ -1,0 +1,168 @@
+"""POST /api/v1/search."""
+
+import pytest
+
+from memories.providers import embeddings
+from memories.providers.fake import FakeEmbedder
+from memories.retrieval import touches
+
+URL = "/api/v1/search"
+
+
+@pytest.fixture
+def marsh(store):
+    """What a few agents know about a marsh."""
+    return {
+        "heron": store("acme:main", "The heron nests behind the old mill.", type="semantic", tags=["bird"]),
+        "otter": store("acme:main", "An otter was seen under the bridge on Sunday.", type="episodic", importance=0.9),
+        "boat": store("acme:main", "How to start the boat: open the valve, then pull twice.", type="procedural"),
+        "frog": store("acme:other", "The frogs sing behind the old mill at night."),
+        "map": store("acme:shared", "The map of the marsh hangs in the mill."),
+    }
+
+
+def ask(agent, query, **more):
+    answer = agent.client.post(URL, {"namespace": "acme:main", "query": query, **more}, format="json")
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def contents(body):
+    return [row["content"] for row in body["results"]]
+
+
+def test_works(alice, marsh):
+    body = ask(alice, "where does the heron nest?")
+    first = body["results"][0]
+    assert first["id"] == str(marsh["heron"].id)
+    assert set(first["ranking_signals"]) == {"relevance", "confidence", "recency", "importance", "similarity"}
+    weights = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}
+    assert first["score"] == pytest.approx(sum(w * first["ranking_signals"][n] for n, w in weights.items()), abs=1e-6)
+    assert set(body["took_ms"]) == {"embed", "candidates", "rank", "total"}
+    assert body["degraded"] == []
+
+
+def test_scores_fall_and_equal_questions_give_equal_answers(alice, marsh):
+    one, two = ask(alice, "the old mill"), ask(alice, "the old mill")
+    scores = [row["score"] for row in one["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert contents(one) == contents(two)
+
+
+def test_shared_and_fresh_memories_of_the_team_are_included(alice, marsh):
+    assert str(marsh["frog"].id) in {row["id"] for row in ask(alice, "old mill")["results"]}
+    own = {row["id"] for row in ask(alice, "old mill", project_wide=False)["results"]}
+    assert str(marsh["frog"].id) not in own
+    assert str(marsh["map"].id) in own
+
+
+def test_a_narrow_grant_is_not_widened(reader, marsh):
+    found = {row["id"] for row in ask(reader, "old mill")["results"]}
+    assert str(marsh["frog"].id) not in found
+    assert str(marsh["map"].id) in found
+
+
+def test_nothing_crosses_projects(charlie, marsh):
+    theirs = {"namespace": "elsewhere:main", "query": "heron old mill"}
+    assert charlie.client.post(URL, theirs, format="json").json()["results"] == []
+    for name in ("acme:main", "acme:shared"):
+        answer = charlie.client.post(URL, {"namespace": name, "query": "heron"}, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"type": "episodic"}, {"otter"}),
+        ({"type": ["episodic", "procedural"]}, {"otter", "boat"}),
+        ({"tags": ["bird"]}, {"heron"}),
+        ({"agent": "other"}, {"frog"}),
+        ({"min_weight": 0.85}, {"otter"}),
+        ({"source_type": "atlas"}, set()),
+        ({"tier": "cold"}, set()),
+        ({"status_filter": ["archived"]}, set()),
+        ({"until": "2000-01-01T00:00:00Z"}, set()),
+        ({"event_since": "2000-01-01T00:00:00Z"}, set()),
+        ({"conversation_id": "none"}, set()),
+        ({"min_relevance": 0.5, "type": "episodic"}, {"otter"}),
+    ],
+)
+def test_filters_hold_for_every_hit(filters, expected, alice, marsh):
+    names = {str(row.id): name for name, row in marsh.items()}
+    body = ask(alice, "heron otter boat frogs mill", filters=filters)
+    assert {names[row["id"]] for row in body["results"]} == expected
+
+
+def test_top_k_and_similarity_floor(alice, marsh):
+    assert len(ask(alice, "mill", top_k=2)["results"]) == 2
+    assert ask(alice, "mill", top_k=0)["results"] == []
+    floor = ask(alice, "the heron nests behind the old mill", min_similarity=0.9)
+    assert contents(floor) == [marsh["heron"].content]
+
+
+def test_ranking_can_be_chosen(alice, marsh):
+    plain = ask(alice, "old mill", rerank=False)["results"]
+    assert [row["score"] for row in plain] == [row["ranking_signals"]["relevance"] for row in plain]
+    important = ask(alice, "old mill otter", rerank={"relevance": 0, "confidence": 0, "recency": 0, "importance": 1})
+    assert important["results"][0]["id"] == str(marsh["otter"].id)
+
+
+def test_without_an_embedder_keywords_answer(alice, marsh, monkeypatch):
+    class Broken(FakeEmbedder):
+        def embed(self, texts):
+            raise embeddings.EmbeddingFailed("away")
+
+    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Broken())
+    body = ask(alice, "heron")
+    assert body["degraded"] == ["embedder"]
+    assert contents(body) == [marsh["heron"].content]
+
+
+def test_answers_are_counted_off_the_request(alice, marsh):
+    ask(alice, "where does the heron nest?", top_k=1)
+    before = alice.client.get(f"/api/v1/fragments/{marsh['heron'].id}").json()
+    touches.flush()
+    after = alice.client.get(f"/api/v1/fragments/{marsh['heron'].id}").json()
+    assert (before["access_count"], after["access_count"]) == (0, 1)
+    assert after["last_accessed_at"] is not None
+    assert after["updated_at"] == before["updated_at"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"query": ""},
+        {"query": "   "},
+        {"query": "x" * 100_000},
+        {"top_k": -1},
+        {"top_k": 201},
+        {"min_similarity": 2},
+        {"profile": "best"},
+        {"rerank": {"relevance": -1}},
+        {"rerank": {"relevance": 0, "confidence": 0, "recency": 0, "importance": 0}},
+        {"rerank": {"relevance": 1}, "profile": "balanced"},
+        {"rerank": {"speed": 1}},
+        {"filters": {"type": "x"}},
+        {"filters": {"colour": "red"}},
+        {"filters": {"since": "2025-01-02T00:00:00Z", "until": "2025-01-01T00:00:00Z"}},
+        {"filters": {"since": "2025-01-02"}},
+        {"namespaces": ["acme:main"]},
+        {"nonsense": 1},
+    ],
+)
+def test_bad_questions_are_named(bad, alice):
+    answer = alice.client.post(URL, {"namespace": "acme:main", "query": "heron", **bad}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation"), answer.content
+
+
+def test_hostile_questions_are_only_words(alice, marsh):
+    for query in (
+        "'; DROP TABLE x; --",
+        "a & | ! ( ) : *",
+        "\\' \\ '",
+        "%s %(x)s {}",
+        "😀🏳️‍🌈",
+        "\u202e\u200b",
+        "the of and",
+    ):
+        ask(alice, query)

@@ -1,0 +1,134 @@
+"""manage.py apikey create|list|revoke|rotate, and member add."""
+
+import datetime
+import hashlib
+import io
+import json
+
+import pytest
+import time_machine
+from django.contrib.auth import authenticate
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from memories import access
+from memories.access import principal_of_key, principal_of_member
+from memories.models import ApiKey, KeyText, Project
+
+
+def run(*args):
+    out = io.StringIO()
+    call_command(*args, stdout=out)
+    return out.getvalue()
+
+
+def create(*more):
+    return json.loads(run("apikey", "create", "--project", "acme", *more, "--json"))
+
+
+def test_creating_works_and_makes_the_project(db):
+    made = create(
+        "--namespaces", "acme:*", "--verbs", "read,write", "--ceiling", "user_explicit", "--attest-user", "--owner", "x"
+    )
+    found = principal_of_key(made["key"], now=timezone.now())
+    assert set(made) == {"key", "id"}
+    assert found.project == "acme"
+    assert found.owner == "x"
+    assert found.verbs == {"read", "write"}
+    assert found.ceiling == "user_explicit"
+    assert found.may_attest_user is True
+    assert Project.objects.filter(name="acme").count() == 1
+
+
+def test_defaults(db):
+    found = principal_of_key(create()["key"], now=timezone.now())
+    assert (found.namespaces, found.verbs, found.ceiling) == (("acme:*",), {"read", "write"}, "tool_output")
+    assert (found.requests_per_minute, found.may_attest_user) == (600, False)
+
+
+def test_only_a_hash_is_stored(db):
+    made = create()
+    secret = KeyText.parse(made["key"]).secret
+    with access.enter(access.system_principal(Project.objects.get(name="acme")), why="test"):
+        row = ApiKey.objects.get(key_id=made["id"])
+    assert bytes(row.digest) == hashlib.sha256(secret.encode()).digest()
+    assert secret not in str(row.__dict__)
+    assert secret not in run("apikey", "list", "--project", "acme", "--json")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        ["--namespaces", "other:*"],
+        ["--namespaces", "acme"],
+        ["--namespaces", "*"],
+        ["--namespaces", "acme:A B"],
+        ["--verbs", "read,fly"],
+        ["--verbs", ","],
+        ["--ceiling", "god"],
+        ["--rate", "-1"],
+    ],
+)
+def test_bad_grants_are_named_and_nothing_is_made(wish, db):
+    with pytest.raises(CommandError):
+        create(*wish)
+    assert json.loads(run("apikey", "list", "--project", "acme", "--json")) == []
+
+
+@pytest.mark.parametrize("name", ["", "Acme", "a b", "a:b", "x" * 64, "-a"])
+def test_bad_project_names_are_refused(name, db):
+    with pytest.raises(CommandError):
+        run("apikey", "create", "--project", name, "--json")
+    assert not Project.objects.exists()
+
+
+def test_revoking_ends_at_once(db):
+    made = create()
+    run("apikey", "revoke", "--project", "acme", "--id", made["id"])
+    assert principal_of_key(made["key"], now=timezone.now()) is None
+    assert json.loads(run("apikey", "list", "--project", "acme", "--json"))[0]["state"] == "revoked"
+
+
+def test_rotating_leaves_an_overlap(db):
+    made = create("--ceiling", "document", "--owner", "bot")
+    fresh = json.loads(run("apikey", "rotate", "--project", "acme", "--id", made["id"], "--overlap", "2", "--json"))
+    now = timezone.now()
+    assert principal_of_key(made["key"], now=now + datetime.timedelta(minutes=119))
+    assert principal_of_key(made["key"], now=now + datetime.timedelta(minutes=121)) is None
+    new = principal_of_key(fresh["key"], now=now)
+    assert (new.ceiling, new.owner) == ("document", "bot")
+    with time_machine.travel(now + datetime.timedelta(hours=3)), pytest.raises(CommandError, match="has ended"):
+        run("apikey", "rotate", "--project", "acme", "--id", made["id"])
+
+
+def test_keys_expire(db):
+    made = create("--days", "1")
+    assert principal_of_key(made["key"], now=timezone.now())
+    assert principal_of_key(made["key"], now=timezone.now() + datetime.timedelta(days=1)) is None
+
+
+def test_tampered_keys_are_nobody(db):
+    key = create()["key"]
+    for wrong in (key[:-1] + ("0" if key[-1] != "0" else "1"), key.upper(), key + "x", key.replace("nova", "nope"), ""):
+        assert principal_of_key(wrong, now=timezone.now()) is None
+    parts = KeyText.parse(key)
+    forged = KeyText(parts.key_id, parts.secret[::-1])
+    assert principal_of_key(str(forged), now=timezone.now()) is None
+
+
+def test_a_member_can_log_in(db, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    run("member", "add", "--project", "acme", "--username", "mara", "--role", "reviewer", "--password-stdin")
+    user = authenticate(username="mara", password="a-long-enough-secret")
+    found = principal_of_member(user, project="acme")
+    assert (found.verbs, found.kind) == ({"read", "write", "review"}, "person")
+    assert principal_of_member(user, project="elsewhere") is None
+
+
+def test_weak_passwords_and_unknown_roles_are_refused(db, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("123\n"))
+    with pytest.raises(CommandError):
+        run("member", "add", "--project", "acme", "--username", "mara", "--role", "reviewer", "--password-stdin")
+    with pytest.raises(CommandError, match="Unknown role"):
+        run("member", "add", "--project", "acme", "--username", "mara", "--role", "king", "--password-stdin")
+    assert authenticate(username="mara", password="123") is None

@@ -1,0 +1,115 @@
+"""What every tenant table promises: isolation, keys that start with the project, and what it says of itself."""
+
+import pytest
+from django.apps import apps
+from django.db import connection, connections
+
+from memories.models import Catalogue
+from memories.models.history import event_models
+
+GLOBAL = {"memories_project", "memories_membership", "memories_embeddingmodel", "memories_heartbeat"}
+MODELS = [
+    m for m in apps.get_models() if m._meta.app_label in ("memories", "conflicts") and m._meta.db_table not in GLOBAL
+]
+TENANT = pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.db_table)
+
+
+def ask(query, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return cursor.fetchall()
+
+
+@TENANT
+def test_it_belongs_to_a_project(model, db):
+    rows = ask(
+        "SELECT is_nullable FROM information_schema.columns WHERE table_name = %s AND column_name = 'project_id'",
+        model._meta.db_table,
+    )
+    assert rows == [("NO",)]
+
+
+@TENANT
+def test_row_level_security_is_on_and_forced(model, db):
+    (row,) = ask(
+        "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = %s::regclass", model._meta.db_table
+    )
+    assert row == (True, True)
+    ((using,),) = ask("SELECT qual FROM pg_policies WHERE tablename = %s", model._meta.db_table)
+    assert "NULLIF(current_setting('nova.project'::text, true), ''::text)" in using
+
+
+@TENANT
+def test_unique_keys_start_with_the_project_but_for_the_own_id(model, db):
+    keys = ask(
+        """SELECT i.relname, array_agg(a.attname ORDER BY k.position)
+           FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+           CROSS JOIN LATERAL unnest(x.indkey::int[]) WITH ORDINALITY AS k (number, position)
+           JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number
+           WHERE x.indrelid = %s::regclass AND (x.indisunique OR x.indisexclusion)
+           GROUP BY i.relname""",
+        model._meta.db_table,
+    )
+    own = {("id",), ("pgh_id",), ("fragment_id",)}
+    assert [key for key in keys if tuple(key[1]) not in own and key[1][0] != "project_id"] == []
+
+
+@TENANT
+def test_references_to_tenants_carry_the_project_and_do_not_wait(model, db):
+    rows = ask(
+        """SELECT c.conname, c.confrelid::regclass::text, c.condeferrable,
+                  (SELECT array_agg(a.attname) FROM pg_attribute a
+                   WHERE a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey))
+           FROM pg_constraint c WHERE c.contype = 'f' AND c.conrelid = %s::regclass""",
+        model._meta.db_table,
+    )
+    for name, target, deferrable, columns in rows:
+        assert not deferrable, name
+        assert target in GLOBAL or "project_id" in columns, name
+
+
+@TENANT
+def test_it_says_how_it_is_treated(model):
+    said = model.catalogue
+    assert isinstance(said, Catalogue)
+    assert said.kind in ("canonical", "derived", "operational")
+    assert all((said.export, said.erase, said.fork))
+    assert said.kind != "derived" or not said.rebuild.startswith("not rebuilt")
+
+
+def test_every_tenant_table_in_the_database_is_known(db):
+    tables = ask(
+        """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+           WHERE a.attname = 'project_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"""
+    )
+    assert {name for (name,) in tables} - GLOBAL == {model._meta.db_table for model in MODELS}
+
+
+def test_the_tests_run_as_the_app_role(db):
+    ((role, bypass),) = ask("SELECT current_user, rolbypassrls OR rolsuper FROM pg_roles WHERE rolname = current_user")
+    assert (role, bypass) == ("nova_app", False)
+
+
+def test_the_app_role_owns_nothing(db):
+    owned = ask("SELECT relname FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = 'nova_app'")
+    assert owned == []
+
+
+@pytest.mark.parametrize("model", event_models(), ids=lambda model: model._meta.db_table)
+def test_the_app_role_can_only_add_events(model, db):
+    rights = ask(
+        "SELECT has_table_privilege('nova_app', %s, 'INSERT'), has_table_privilege('nova_app', %s, 'UPDATE'),"
+        " has_table_privilege('nova_app', %s, 'DELETE'), has_table_privilege('nova_app', %s, 'TRUNCATE')",
+        *[model._meta.db_table] * 4,
+    )
+    assert rights == [(True, False, False, False)]
+
+
+def test_definer_functions_pin_their_search_path(db):
+    rows = ask("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND proname LIKE 'nova%%'")
+    assert {name for name, _ in rows} == {"nova_keyword_hits", "nova_find_key"}
+    assert all(config == ["search_path=pg_catalog, public"] for _, config in rows)
+
+
+def test_there_are_two_aliases_of_one_database():
+    assert set(connections) == {"default", "owner"}
