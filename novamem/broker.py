@@ -28,14 +28,14 @@ def transport_options(url: str) -> dict[str, Any]:
     }
 
 
-class Channel(pgmq.Channel):
+class Channel(pgmq.Channel):  # type: ignore[misc]
     """A channel that makes no queues: `database.prepare` has made the only one, and the app role may not."""
 
     def _new_queue(self, queue: str, **kwargs: Any) -> None:
         pass
 
 
-class Transport(pgmq.Transport):
+class Transport(pgmq.Transport):  # type: ignore[misc]
     """The transport that `pgmq://` without a host stands for."""
 
     Channel = Channel

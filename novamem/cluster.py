@@ -92,10 +92,10 @@ class Cluster:
         os.chown(secret, *owner(self.home))
         settings = [f"--set={name}={value}" for name, value in tuning().items()]
         words = ["-D", str(draft), "-U", SUPERUSER, f"--pwfile={secret}", "-A", "scram-sha-256", *LOCALE, *settings]
-        done = self._run("initdb", words)
+        failed, output = self._run("initdb", words)
         secret.unlink()
-        if done.returncode:
-            raise Unavailable(f"Postgres can't make its data directory in {self.home}:\n{done.stdout.strip()}")
+        if failed:
+            raise Unavailable(f"Postgres can't make its data directory in {self.home}:\n{output}")
         draft.rename(self.data)  # only now: a start that was cut short begins again
 
     def start(self) -> int | None:
@@ -110,25 +110,26 @@ class Cluster:
         here = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self.socket}", "-c", "port=5432"]
         words = ["start", "-w", "-t", str(START), "-D", str(self.data), "-l", str(self.log), "-o", shlex.join(here)]
         for _ in range(ORPHANS):
-            done = self._run("pg_ctl", words)
-            if done.returncode == 0:
+            failed, output = self._run("pg_ctl", words)
+            if not failed:
                 return self.pid()
             if "shared memory block" not in self._last_words():
                 break
             time.sleep(1)  # after a kill -9 the server's own children need a moment to notice
-        raise Unavailable(f"Postgres did not start:\n{self._last_words() or done.stdout.strip()}")
+        raise Unavailable(f"Postgres did not start:\n{self._last_words() or output}")
 
     def stop(self) -> None:
         """Stops the server if it runs: what it acknowledged is on the disk, open transactions are rolled back."""
-        pid = self.pid()
-        for number, patience in STOPS if pid else ():
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-            deadline = time.monotonic() + patience
-            while self._is_server(pid) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            if not self._is_server(pid):
-                return
+        if pid := self.pid():
+            any(self._ends(pid, number, patience) for number, patience in STOPS)
+
+    def _ends(self, pid: int, number: int, patience: float) -> bool:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        deadline = time.monotonic() + patience
+        while self._is_server(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return not self._is_server(pid)
 
     def _forget_old_locks(self) -> None:
         # Process numbers repeat after a restart of the machine or container, and Postgres would take a stranger for
@@ -144,24 +145,24 @@ class Cluster:
             return "\n".join(self.log.read_text(errors="replace").splitlines()[-12:])
         return ""
 
-    def _run(self, program: str, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-        uid, gid = owner(self.home)
-        dropped = {"user": uid, "group": gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        with tempfile.TemporaryFile("w+") as output:  # not a pipe: the server would keep it open
+    def _run(self, program: str, words: Sequence[str]) -> tuple[int, str]:
+        """Exit code and output of one of Postgres' programs, run as the folder's owner."""
+        user, group = owner(self.home) if os.geteuid() == 0 else (None, None)
+        with tempfile.TemporaryFile() as output:  # not a pipe: the server would keep it open
             done = subprocess.run(
                 [str(programs() / program), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                text=True,
                 check=False,
                 cwd=self.home,
                 env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
-                **dropped,
+                user=user,
+                group=group,
+                extra_groups=[] if user else None,
             )
             output.seek(0)
-            done.stdout = output.read()
-        return done
+            return done.returncode, output.read().decode(errors="replace").strip()
 
 
 def cluster_of(data_dir: Path) -> Cluster:
