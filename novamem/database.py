@@ -55,7 +55,7 @@ def prepare(url: str) -> None:
     The user of the URL becomes the owner of everything; it needs BYPASSRLS, because the tables' row-level security
     binds their owner too.
     """
-    with _connect(url) as connection:
+    with connect(url) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         _check_version(connection)
         _settle(connection, [*_role_steps(connection), *_database_steps(connection)])
@@ -68,7 +68,7 @@ def prepare_database(url: str, name: str) -> str:
 
     It gives up durability for speed: a commit does not wait for the disk.
     """
-    with _connect(url) as connection:
+    with connect(url) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         connection.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = off").format(sql.Identifier(name)))
@@ -77,7 +77,8 @@ def prepare_database(url: str, name: str) -> str:
 
 
 @contextmanager
-def _connect(url: str) -> Iterator[Connection]:
+def connect(url: str) -> Iterator[Connection]:
+    """A connection that commits each statement. Raises NotPrepared with a hint when there is no database."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:

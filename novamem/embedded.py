@@ -3,12 +3,13 @@
     with running(data_dir) as url: …
 
 gives the DATABASE_URL of a Postgres that runs as long as any process uses it this way. `python -m novamem.embedded
-COMMAND…` runs a command with DATABASE_URL set; when it is set already, or stands in `.env`, it only runs the command.
+COMMAND…` runs a command with DATABASE_URL set; one that is set already, or stands in `.env`, is left as it is.
 
 Processes share the server through a lock file: each user holds it shared, and whoever gets it exclusively is alone and
 stops Postgres. A guard process waits for that too, so that Postgres also stops after its users were killed.
 """
 
+import argparse
 import fcntl
 import json
 import os
@@ -18,17 +19,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO
 from urllib.parse import quote
 
 import psycopg
+from django.core.exceptions import ImproperlyConfigured
 
-from novamem import cluster, env
+from novamem import cluster, env, readiness
 from novamem.cluster import Cluster, Unavailable
-from novamem.database import APP_ROLE, EXTENSIONS
+from novamem.database import APP_ROLE, EXTENSIONS, NotPrepared
+from novamem.steps import say
 
 OWNER, DATABASE = "nova_owner", "novamem"
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -145,19 +148,26 @@ def _connect(url: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def main(words: list[str]) -> int:
+def main() -> int:
     """Runs a command with DATABASE_URL set. Answers its exit code."""
-    if not words:
-        print("usage: python -m novamem.embedded COMMAND…", file=sys.stderr)
-        return 2
-    settings = env.load()
-    if settings["DATABASE_URL"]:
-        os.execvp(words[0], words)
+    parser = argparse.ArgumentParser(prog="python -m novamem.embedded", description=main.__doc__)
+    parser.add_argument("--own", action="store_true", help="the embedded Postgres even if DATABASE_URL is set")
+    parser.add_argument(
+        "--migrate", choices=["new", "always"], help="first make the tables: of a new database, or always"
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    if not given.command:
+        parser.error("which command?")
     try:
-        with running(Path(settings["NOVAMEM_DATA_DIR"])) as url:
-            return _run(words, {**os.environ, "DATABASE_URL": url})
-    except Unavailable as error:
-        print(f"✗ {error}", file=sys.stderr)
+        settings = env.load()
+        own = "" if given.own else settings["DATABASE_URL"]
+        with nullcontext(own) if own else running(Path(settings["NOVAMEM_DATA_DIR"])) as url:
+            if given.migrate:
+                {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](url)
+            return _run(given.command, {**os.environ, "DATABASE_URL": url})
+    except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
+        say(f"✗ {error}")
         return 1
 
 
@@ -167,7 +177,7 @@ def _run(words: list[str], environment: dict[str, str]) -> int:
 
     def forward(number: int, _: FrameType | None) -> None:
         # At a terminal, Ctrl-C reaches the command by itself; a second one would be taken for impatience.
-        if child and not (number == signal.SIGINT and sys.stdin.isatty()):
+        if child and not (number == signal.SIGINT and sys.stdin and sys.stdin.isatty()):
             child[0].send_signal(number)
 
     before = {number: signal.signal(number, forward) for number in FORWARDED}
@@ -175,7 +185,7 @@ def _run(words: list[str], environment: dict[str, str]) -> int:
         child.append(subprocess.Popen(words, env=environment))
         code = child[0].wait()
     except OSError as error:
-        print(f"✗ {words[0]}: {error.strerror}", file=sys.stderr)
+        say(f"✗ {words[0]}: {error.strerror}")
         return 127
     finally:
         for number, handler in before.items():
@@ -184,4 +194,4 @@ def _run(words: list[str], environment: dict[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""Brings a prepared database to where the code expects it: migrated, first run done; each only when there is need.
+
+What was done stands as a comment on Django's own table of migrations, with a digest of the migration files, of
+requirements.txt (other packages bring migrations too) and of the table's rows. So a start with nothing to do asks one
+question in plain SQL and does not load Django.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from psycopg import sql
+
+from novamem import database, env
+from novamem.database import Connection, NotPrepared
+from novamem.steps import step
+
+STATE = """
+    SELECT coalesce(obj_description('django_migrations'::regclass), '{}'),
+        (SELECT json_agg(app || '.' || name ORDER BY app, name) FROM django_migrations)
+"""
+
+
+def begin(url: str) -> None:
+    """Prepares and migrates a database that nobody has migrated yet; leaves any other as it is."""
+    with database.connect(url) as connection:
+        if _state(connection) is not None:
+            return
+    bring_up(url)
+
+
+def bring_up(url: str) -> None:
+    """Prepares and migrates a database as far as it is needed."""
+    database.prepare(url)
+    migrate(url)
+
+
+def check_known(url: str) -> None:
+    """Raises NotPrepared when a newer version has already changed the tables."""
+    with database.connect(url) as connection:
+        state = _state(connection)
+    files = {f"{path.parent.parent.name}.{path.stem}" for path in _migration_files()}
+    apps = {name.partition(".")[0] for name in files}
+    applied = state[1] if state else []
+    unknown = [name for name in applied if name.partition(".")[0] in apps and name not in files]
+    if unknown:
+        raise NotPrepared(
+            f"The database was changed by another version of this code, which had {', '.join(unknown)}.\n"
+            "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
+            "the data directory (NOVAMEM_DATA_DIR, by default var/), or set DATABASE_URL to an empty database."
+        )
+
+
+def migrate(url: str) -> None:
+    """Applies migrations, unless all were applied before. Raises NotPrepared with Django's words when one fails."""
+    with database.connect(url) as connection:
+        done = _done(connection)
+        if done.get("migrated") == _digest(connection):
+            return
+    with step("migrations"):
+        _manage(url, "migrate", "--database", "owner", "--noinput", "--verbosity", "0")
+    _keep(url, first_run=done.get("first_run", False))
+
+
+def first_run(url: str) -> None:
+    """Makes the first admin, key and memories, once; what they are is printed on stdout."""
+    with database.connect(url) as connection:
+        if _done(connection).get("first_run"):
+            return
+    with step("first admin, key and memories"):
+        told = _manage(url, "firstrun")
+    sys.stdout.write(told)
+    sys.stdout.flush()
+    _keep(url, first_run=True)
+
+
+def _state(connection: Connection) -> tuple[dict[str, Any], list[str]] | None:
+    row = connection.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone()
+    if row != (True,):
+        return None
+    comment, applied = connection.execute(STATE).fetchone() or ("{}", None)
+    return json.loads(comment), applied or []
+
+
+def _done(connection: Connection) -> dict[str, Any]:
+    state = _state(connection)
+    return state[0] if state else {}
+
+
+def _digest(connection: Connection) -> str:
+    state = _state(connection)
+    parts = [json.dumps(state[1] if state else []).encode()]
+    parts += [path.read_bytes() for path in (*_migration_files(), env.ROOT / "requirements.txt")]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _migration_files() -> list[Path]:
+    return sorted(env.ROOT.glob("*/migrations/[0-9]*.py"))
+
+
+def _keep(url: str, *, first_run: bool) -> None:
+    with database.connect(url) as connection:
+        state = json.dumps({"migrated": _digest(connection), "first_run": first_run})
+        connection.execute(sql.SQL("COMMENT ON TABLE django_migrations IS {}").format(state))
+
+
+def _manage(url: str, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(env.ROOT / "manage.py"), *words],
+        env={**os.environ, "DATABASE_URL": url},
+        cwd=env.ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise NotPrepared(f"manage.py {words[0]} failed:\n{done.stdout}{done.stderr}".rstrip())
+    return done.stdout

@@ -1,0 +1,221 @@
+"""`script/server`: everything a NovaMem needs on one machine, in one terminal.
+
+    python -m novamem.server
+
+Brings the embedded Postgres (or uses DATABASE_URL), prepares and migrates it, and keeps the web server, a worker and
+the scheduler running until Ctrl-C. Their output goes to `logs/` in the data directory.
+"""
+
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from novamem import database, embedded, env, readiness
+from novamem.cluster import Unavailable, cluster_of
+from novamem.database import NotPrepared
+from novamem.processes import Child, stop
+from novamem.steps import say, step
+
+READY = 300.0  # seconds for the web server's first answer
+PORTS = 50  # how far the default port may move on
+
+
+class CanNotServe(Exception):
+    """It can't start; the message says what to do."""
+
+
+def main() -> int:
+    """Runs until a signal. Answers the exit code."""
+    hurried = _interruptible()
+    try:
+        settings = env.load()
+        data_dir = Path(settings["NOVAMEM_DATA_DIR"])
+        data_dir.mkdir(parents=True, exist_ok=True)
+        port = choose_port(settings["HOST"], settings["PORT"], chosen="PORT" in os.environ)
+        address = f"http://{_reachable(settings['HOST'])}:{port}"
+        with _alone(data_dir, address), _database(settings, data_dir) as url:
+            _make_ready(url)
+            _serve(settings, url, port, address, hurried)
+    except (ImproperlyConfigured, CanNotServe, NotPrepared, Unavailable) as error:
+        say(f"✗ {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("stopped")
+    return 0
+
+
+def _interruptible() -> list[int]:
+    """Makes the first signal a KeyboardInterrupt; further ones only fill the answered list: somebody is in a hurry.
+
+    A shell starts what runs in the background with Ctrl-C ignored, so this is said for SIGINT too.
+    """
+    hurried: list[int] = []
+
+    def hurry(number: int, _: FrameType | None) -> None:
+        hurried.append(number)
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, hurry)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    return hurried
+
+
+def choose_port(host: str, port: int, *, chosen: bool) -> int:
+    """The port to listen on. One that was chosen is taken as it is; only the default moves on to the next free one.
+
+    Raises CanNotServe.
+    """
+    for candidate in range(port, port + (1 if chosen else PORTS)):
+        found = _free(host, candidate)
+        if found:
+            if candidate != port:
+                say(f"port {port} is taken; using {found} (set PORT to choose another)")
+            return found
+    if chosen:
+        raise CanNotServe(f"Port {port} is taken on {host}. Stop what listens there, or set PORT to another one.")
+    raise CanNotServe(f"The ports {port} to {port + PORTS - 1} are all taken on {host}. Set PORT to a free one.")
+
+
+def _free(host: str, port: int) -> int | None:
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, OverflowError) as error:
+        raise CanNotServe(f"HOST={host!r} and PORT={port} are no address to listen on: {error}") from error
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(where)
+            probe.listen()
+        except PermissionError as error:
+            raise CanNotServe(f"Port {port} is not for this user: choose one above 1023 as PORT.") from error
+        except OSError:
+            return None
+        return int(probe.getsockname()[1])
+
+
+def _reachable(host: str) -> str:
+    """The host as it stands in a URL for a browser on this machine."""
+    here = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{here}]" if ":" in here else here
+
+
+@contextmanager
+def _alone(data_dir: Path, address: str) -> Iterator[None]:
+    """One server a data directory: a second scheduler would do everything twice."""
+    with (data_dir / "server.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise CanNotServe(
+                f"NovaMem runs already in {data_dir}: {lock.read()}. Stop it, or set another NOVAMEM_DATA_DIR."
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{address}, process {os.getpid()}")
+        lock.flush()
+        yield
+
+
+@contextmanager
+def _database(settings: dict[str, Any], data_dir: Path) -> Iterator[str]:
+    own = settings["DATABASE_URL"]
+    with nullcontext(own) if own else embedded.running(data_dir) as url:
+        yield url
+
+
+def _make_ready(url: str) -> None:
+    with step("database"):
+        database.prepare(url)
+        readiness.check_known(url)
+    readiness.migrate(url)
+    readiness.first_run(url)
+
+
+def _serve(settings: dict[str, Any], url: str, port: int, address: str, hurried: list[int]) -> None:
+    data_dir = Path(settings["NOVAMEM_DATA_DIR"])
+    env.kept_secret(data_dir / "secret_key")
+    children = _children(settings, url, port)
+    web, *others = children
+    web.log.parent.mkdir(exist_ok=True)
+    try:
+        with step("web server"):
+            web.start()
+            _wait_for(web, address)
+        for child in others:
+            child.start()
+        say(f"\nNovaMem: {address}/   (Ctrl-C stops it; logs in {web.log.parent})\n")
+        while True:
+            time.sleep(0.2)
+            for child in children:
+                child.tend()
+            if not settings["DATABASE_URL"]:
+                _tend_postgres(data_dir)
+    finally:
+        say("stopping")
+        stop(children, hurried=lambda: bool(hurried))
+
+
+def _children(settings: dict[str, Any], url: str, port: int) -> list[Child]:
+    """The web server first."""
+    celery = ["celery", "-A", "novamem"]
+    uvicorn = ["uvicorn", "novamem.asgi:application", "--host", settings["HOST"], "--port", str(port)]
+    commands = {
+        "web": [*uvicorn, "--no-access-log", "--timeout-graceful-shutdown", "5"],
+        "worker": [*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"]],
+        "beat": [*celery, "beat", "-l", settings["LOG_LEVEL"]],
+    }
+    environment = {**os.environ, "DATABASE_URL": url, "PYTHONUNBUFFERED": "1"}
+    logs = Path(settings["NOVAMEM_DATA_DIR"]) / "logs"
+    return [
+        Child(name, [sys.executable, "-m", *words], environment=environment, logs=logs)
+        for name, words in commands.items()
+    ]
+
+
+def _wait_for(web: Child, address: str) -> None:
+    deadline = time.monotonic() + READY
+    while not _answers(f"{address}/readyz"):
+        if web.exit_code is not None:
+            raise CanNotServe(f"The web server ended:\n{web.last_words()}")
+        if time.monotonic() > deadline:
+            raise CanNotServe(f"The web server is not ready after {READY:.0f} s:\n{web.last_words()}")
+        time.sleep(0.05)
+
+
+def _answers(url: str) -> bool:
+    """Whether the server is there and can work. That it does not like our Host header (ALLOWED_HOSTS) is no matter."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with suppress(OSError):
+        try:
+            with opener.open(url, timeout=10):
+                return True
+        except urllib.error.HTTPError as error:
+            return error.code < 500
+    return False
+
+
+def _tend_postgres(data_dir: Path) -> None:
+    if cluster_of(data_dir).pid() is None:
+        say("✗ Postgres ended and starts again")
+        with embedded.running(data_dir):
+            pass  # whoever else uses it keeps it running
+
+
+if __name__ == "__main__":
+    sys.exit(main())
