@@ -37,5 +37,5 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
-        "loggers": {"uvicorn.access": {"level": "WARNING"}, "httpx": {"level": "WARNING"}},
+        "loggers": {"uvicorn.access": {"level": "WARNING"}, "sentence_transformers": {"level": "WARNING"}},
     }

@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from memories import tallies
 from memories.access import Principal, principal_of_key
 from memories.models.words import Verb
 
@@ -24,8 +25,10 @@ class KeyAuthentication(BaseAuthentication):
             case []:
                 return None
             case [scheme, key] if scheme.lower() == b"bearer":
-                principal = principal_of_key(key.decode("latin-1"), now=timezone.now())
-                if principal:
+                now = timezone.now()
+                principal = principal_of_key(key.decode("latin-1"), now=now)
+                if principal and principal.key_id:
+                    tallies.note_key(principal.project_id, principal.key_id, at=now)
                     return principal, None
         raise AuthenticationFailed("This key is not valid.")
 

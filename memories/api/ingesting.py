@@ -23,7 +23,7 @@ class MessageInput(Strict):
     """One turn of a conversation."""
 
     role = serializers.ChoiceField(["user", "assistant", "tool", "system"])
-    content = serializers.CharField(max_length=100_000, allow_blank=True, trim_whitespace=False)
+    content = Text(max_length=100_000, allow_blank=True, trim_whitespace=False)
     at = Moment(required=False, allow_null=True)
     id = Text(max_length=255, required=False)
 
@@ -33,7 +33,7 @@ class IngestInput(Strict):
 
     namespace = Text(validators=[namespace_form])
     messages = MessageInput(many=True, required=False, min_length=1, max_length=1000)
-    text = serializers.CharField(max_length=TEXT_LIMIT, required=False, allow_blank=True, trim_whitespace=False)
+    text = Text(max_length=TEXT_LIMIT, required=False, allow_blank=True, trim_whitespace=False)
     source = Text(max_length=255, required=False)
     conversation_id = Text(max_length=255, required=False)
 

@@ -11,13 +11,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import access, jobs, operations
-from memories.access import NotFound, Principal
+from memories.access import NotFound, NotPermitted, Principal
 from memories.api.fields import Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import Extra, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import Page, paged
-from memories.models import Operation
+from memories.models import Namespace, Operation
 from memories.models.words import OperationState
 
 
@@ -77,6 +77,23 @@ def _visible(principal: Principal, rows: Any) -> Any:
     return rows.filter(namespace__in=covered) | rows.filter(namespace=None)
 
 
+def _place(principal: Principal, name: str | None) -> Namespace | None:
+    """The namespace to work on, None for the whole project. Raises NotFound, NotPermitted."""
+    if name is None:
+        _require_all(principal)
+        return None
+    found = Namespace.objects.within(principal.project_id).filter(name=name).first()
+    if found is None or not principal.covers(name):
+        raise NotFound("namespace")
+    return found
+
+
+def _require_all(principal: Principal) -> None:
+    """Whoever touches the whole project has to cover it, not only some of its namespaces."""
+    if f"{principal.project}:*" not in principal.namespaces:
+        raise NotPermitted("this key covers only a part of the project: name a namespace")
+
+
 class OperationsView(APIView):
     """Operations: list and start."""
 
@@ -105,16 +122,10 @@ class OperationsView(APIView):
         values = validated(OperationInput, request.data)
 
         def effect(_: None) -> Answer:
-            namespace = None
-            if name := values.get("namespace"):
-                found = access.readable(principal, [name])
-                if not found:
-                    raise NotFound("namespace")
-                namespace = found[0]
             row = jobs.start(
                 principal,
                 kind=values["kind"],
-                namespace=namespace,
+                namespace=_place(principal, values.get("namespace")),
                 options=values.get("options", {}),
                 now=timezone.now(),
             )
@@ -148,5 +159,9 @@ class CancelView(APIView):
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
         """Asks the job to end between two batches; a queued one ends at once."""
         with access.enter(request.user, why="cancel"):
+            row = _visible(request.user, _rows(request.user)).filter(id=operation_id).first()
+            if row is None:
+                raise NotFound("operation")
+            _place(request.user, row.namespace and row.namespace.name)
             operations.cancel(request.user, operation_id, now=timezone.now())
             return Response(OperationAnswer(_rows(request.user).get(id=operation_id)).data)

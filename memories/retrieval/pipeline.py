@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memories import access
+from memories import access, tallies
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.namespace import SHARED
 from memories.providers import EmbeddingFailed, active_model, embedder_of
-from memories.retrieval import touches
 from memories.retrieval.candidates import cosines, keyword_hits, nearest
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.ranking import PROFILES, fuse, score, signals
@@ -23,7 +22,7 @@ POOL = 100  # candidates of each kind, at least
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """The best memories for a question, best first; they count as read. Raises NotFound outside the grant."""
     results = find(principal, question, now=now)
-    touches.note(principal.project_id, results.ids, at=now)
+    tallies.note_reads(principal.project_id, results.ids, at=now)
     return results
 
 

@@ -4,10 +4,9 @@ import datetime
 import uuid
 from dataclasses import dataclass, field, replace
 
-from memories import access
+from memories import access, tallies
 from memories.access import Principal
 from memories.models import Fragment, Project, Receipt
-from memories.retrieval import touches
 from memories.retrieval.context.block import lay_out
 from memories.retrieval.context.lines import estimate_tokens, markdown_line, xml_line
 from memories.retrieval.context.packing import RATIOS, Item, by_density
@@ -68,7 +67,7 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
     chosen = [item.thing for item in sorted(packed.included, key=lambda item: (-item.value, item.thing.id))]
     block = lay_out(chosen, form=request.form, salt=salt)
     tokens = estimate_tokens(block)
-    touches.note(principal.project_id, [fragment.id for fragment in chosen], at=now)
+    tallies.note_reads(principal.project_id, [fragment.id for fragment in chosen], at=now)
     return Context(
         prompt_prefix=block,
         tokens_used=tokens,

@@ -1,0 +1,64 @@
+"""What benches share: a web server of their own, management commands, and a line about the machine."""
+
+import os
+import platform
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+
+import httpx2
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    parts = ", ".join(f"{name} {version(name)}" for name in ("django", "psycopg", "torch", "sentence-transformers"))
+    return f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}, {parts}"
+
+
+def manage(*arguments: str) -> str:
+    """Runs a management command and answers what it printed."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """A web server on a free port against the bench database, warmed up; its URL."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "novamem.asgi:application",
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+    ]
+    server = subprocess.Popen(command, env={**os.environ, "LOG_LEVEL": "WARNING"})
+    try:
+        _wait(url, server)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
+    for _ in range(600):
+        if server.poll() is not None:
+            raise SystemExit(f"the web server ended with {server.returncode}")
+        try:
+            if httpx2.get(f"{url}/readyz", trust_env=False).status_code == httpx2.codes.OK:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.1)
+    raise SystemExit("the web server did not become ready in 60 s")

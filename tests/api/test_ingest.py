@@ -1,0 +1,107 @@
+"""POST /api/v1/ingest."""
+
+import pytest
+
+from memories.models import Fragment
+
+URL = "/api/v1/ingest"
+TALK = [
+    {
+        "role": "user",
+        "content": "My name is Mara Lindqvist and I live in Seattle.",
+        "id": "m1",
+        "at": "2025-05-01T09:00:00Z",
+    },
+    {"role": "assistant", "content": "Nice to meet you, Mara. Seattle is lovely in May."},
+    {"role": "tool", "content": "weather: 14 degrees, light rain until noon"},
+    {"role": "user", "content": "ok"},
+    {"role": "user", "content": "   "},
+    {"role": "assistant", "content": "I'm sorry, I can't help with that."},
+    {"role": "assistant", "content": "Error: upstream timed out after 30 s"},
+]
+
+
+def post(agent, **body):
+    return agent.client.post(URL, {"namespace": "acme:main", **body}, format="json")
+
+
+def test_a_conversation_works(alice):
+    answer = post(alice, messages=TALK, conversation_id="c1")
+    assert answer.status_code == 201, answer.content
+    body = answer.json()
+    assert [row["content"] for row in body["stored"]] == [m["content"] for m in TALK[:3]]
+    assert [row["provenance"]["source"] for row in body["stored"]] == ["user_implicit", "inference", "tool_output"]
+    assert {row["conversation_id"] for row in body["stored"]} == {"c1"}
+    assert [row["sequence"] for row in body["stored"]] == [0, 1, 2]
+    assert body["stored"][0]["source_id"] == "m1"
+    assert body["stored"][0]["event_at"] == "2025-05-01T09:00:00Z"
+    assert {row["type"] for row in body["stored"]} == {"episodic"}
+    assert {row["index"]: row["reason"] for row in body["skipped"]} == {
+        3: "too_short",
+        4: "empty",
+        5: "apology",
+        6: "error",
+    }
+
+
+def test_entities_and_topics_are_recognised(alice):
+    (row,) = post(alice, messages=TALK[:1]).json()["stored"]
+    assert {(entity["text"], entity["label"]) for entity in row["entities"]} >= {
+        ("Mara Lindqvist", "person"),
+        ("Seattle", "location"),
+    }
+    assert "seattle" in row["topics"]
+    assert row["importance"] == pytest.approx(
+        0.5 + 0.05 * len(row["entities"]) + 0.2 * abs(row["emotional_valence"]) + 0.1
+    )
+
+
+def test_a_default_above_the_ceiling_is_lowered(agent_of, project):
+    weak = agent_of(project, ceiling="inference")
+    rows = post(weak, messages=TALK[:3]).json()["stored"]
+    assert [row["provenance"]["authority"] for row in rows] == [1, 1, 1]
+
+
+def test_a_text_is_split_into_an_ordered_set(alice):
+    text = "\n\n".join(f"Paragraph {n}. " + "The river rises in spring and falls in summer. " * 12 for n in range(8))
+    rows = post(alice, text=text, source="guide.md").json()["stored"]
+    assert len(rows) > 1
+    assert all(len(row["content"]) <= 2000 for row in rows)
+    assert [row["source_id"] for row in rows] == [f"guide.md#{n}" for n in range(1, len(rows) + 1)]
+    assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))
+    assert {row["provenance"]["source"] for row in rows} == {"document"}
+    assert {row["source_type"] for row in rows} == {"document"}
+
+
+def test_the_same_again_adds_nothing(alice, count):
+    post(alice, messages=TALK[:1], conversation_id="c1")
+    again = post(alice, messages=TALK[:1], conversation_id="c1").json()
+    assert again["stored"] == []
+    assert again["skipped"] == [{"index": 0, "reason": "already_known"}]
+    assert count(Fragment) == 1
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"messages": []},
+        {"messages": TALK, "text": "both"},
+        {"messages": [{"role": "king", "content": "obey"}]},
+        {"messages": [{"role": "user"}]},
+        {"messages": [{"role": "user", "content": "x", "at": "2025-05-01T09:00:00"}]},
+        {"messages": [{"role": "user", "content": None}]},
+        {"text": 5},
+        {"text": "fine text here", "unknown": 1},
+    ],
+)
+def test_bad_input_stores_nothing(bad, alice, count):
+    answer = post(alice, **bad)
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation")
+    assert count(Fragment) == 0
+
+
+def test_foreign_namespaces_look_missing(charlie, reader, count):
+    assert post(charlie, messages=TALK).status_code == 404
+    assert post(reader, messages=TALK).status_code == 403
+    assert count(Fragment) == 0

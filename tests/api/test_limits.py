@@ -1,0 +1,72 @@
+"""Rates, the use of keys, and a database that is away."""
+
+import pytest
+from django.db import OperationalError
+
+from memories import access, tallies
+from memories.models import ApiKey
+
+
+def test_a_key_is_kept_to_its_rate(agent_of, project):
+    slow = agent_of(project, requests_per_minute=3)
+    statuses = [slow.client.get("/api/v1/namespaces").status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+    refused = slow.client.get("/api/v1/namespaces")
+    assert refused.json()["code"] == "rate_limited"
+    assert 1 <= int(refused.headers["Retry-After"]) <= 21
+
+
+def test_zero_means_no_limit(agent_of, project):
+    fast = agent_of(project, requests_per_minute=0)
+    assert {fast.client.get("/api/v1/namespaces").status_code for _ in range(30)} == {200}
+
+
+def test_the_last_use_of_a_key_is_kept(bob, principal):
+    bob.client.get("/api/v1/namespaces")
+    tallies.flush()
+    with access.enter(principal, why="test"):
+        assert ApiKey.objects.get(id=bob.row.id).last_used_at is not None
+
+
+@pytest.mark.parametrize(("method", "path"), [("get", "fragments"), ("post", "search"), ("post", "fragments")])
+def test_a_database_that_is_away_is_a_503(method, path, bob, monkeypatch):
+    def away(*_args, **_more):
+        raise OperationalError("server closed the connection unexpectedly: host=secret")
+
+    monkeypatch.setattr(access, "_set_local", away)
+    body = {"namespace": "acme:main", "query": "x", "content": "some text"}
+    wanted = {"search": ("namespace", "query"), "fragments": ("namespace", "content")}[path]
+    data = {name: body[name] for name in wanted} if method == "post" else {}
+    answer = getattr(bob.client, method)(f"/api/v1/{path}", data, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert b"secret" not in answer.content
+
+
+def test_connecting_is_tried_again(principal, monkeypatch):
+    calls, naps = [], []
+
+    def flaky():
+        calls.append(1)
+        if len(calls) < 4:
+            raise OperationalError("connection refused")
+
+    monkeypatch.setattr(access.connection, "ensure_connection", flaky)
+    monkeypatch.setattr(access.time, "sleep", naps.append)
+    with access.enter(principal, why="test"):
+        pass
+    assert naps == [0.1, 0.2, 0.4]
+
+
+def test_connecting_is_given_up_after_five_times(principal, monkeypatch):
+    naps = []
+
+    def away():
+        raise OperationalError("connection refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(access.connection, "ensure_connection", away)
+        patch.setattr(access.time, "sleep", naps.append)
+        with pytest.raises(OperationalError), access.enter(principal, why="test"):
+            pass
+    assert naps == [0.1, 0.2, 0.4, 0.8, 1.6]
