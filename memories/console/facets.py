@@ -62,7 +62,8 @@ def _facet(asked: Asked, name: str, counts: dict[str, int]) -> Facet:
 def _option(asked: Asked, name: str, value: str, count: int) -> Option:
     chosen = getattr(asked, name) == value
     none = Status.ACTIVE.value if name == "status" else ""
-    return Option(value, count, chosen, asked.url(**{name: none if chosen else value}))
+    choice: dict[str, Any] = {name: none if chosen else value}
+    return Option(value, count, chosen, asked.url(**choice))
 
 
 def _namespaces(rows: QuerySet[Any], asked: Asked, namespaces: Sequence[Namespace]) -> Facet:

@@ -48,7 +48,7 @@ def member(view: View) -> View:
 
 
 def _projects(request: HttpRequest) -> list[str]:
-    rows = Membership.objects.filter(user_id=request.user.pk).order_by("project__name")
+    rows = Membership.objects.filter(user=request.user.pk).order_by("project__name")
     return list(rows.values_list("project__name", flat=True))
 
 

@@ -3,6 +3,7 @@
 import datetime
 import unicodedata
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django import template
@@ -38,6 +39,7 @@ ICONS = {
 # Drawn as nothing, or as a blank, without being format or control characters (Unicode: Default_Ignorable, fillers).
 BLANK = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xE0000, 0xE1000)}
 SELECTORS = {*range(0xFE00, 0xFE10), *range(0x180B, 0x1810)}
+COLOURED, JOINER = "\ufe0f", "\u200d"
 HIDDEN = {"Cf", "Cc", "Cn", "Co", "Cs", "Zl", "Zp"}
 UNITS = (("y", 31_536_000), ("mo", 2_592_000), ("d", 86_400), ("h", 3_600), ("min", 60))
 
@@ -45,19 +47,26 @@ UNITS = (("y", 31_536_000), ("mo", 2_592_000), ("d", 86_400), ("h", 3_600), ("mi
 @register.filter
 def visible(text: Any) -> SafeString:
     """The text, escaped; what the eye can't see stands there by its code point, such as ⟨U+202E⟩."""
-    plain, pieces, before = str(text), [], ""
-    for char in plain:
-        pieces.append(_shown(char) if _is_hidden(char, before) else str(escape(char)))
-        before = char
+    plain = f" {text} "
+    pieces = [
+        _shown(char) if _is_hidden(char, before, after) else str(escape(char))
+        for before, char, after in zip(plain, plain[1:], plain[2:], strict=False)
+    ]
     return mark_safe("".join(pieces))
 
 
-def _is_hidden(char: str, before: str) -> bool:
+def _is_hidden(char: str, before: str, after: str) -> bool:
     if char in "\n\t":
         return False
-    if char == "\ufe0f":  # asks for the coloured form of the symbol before it; anywhere else it hides something
-        return unicodedata.category(before or " ") != "So"
+    if char == COLOURED:  # belongs to the symbol before it; anywhere else it hides something
+        return not _is_symbol(before)
+    if char == JOINER:  # two symbols drawn as one
+        return not ((_is_symbol(before) or before == COLOURED) and _is_symbol(after))
     return unicodedata.category(char) in HIDDEN or ord(char) in BLANK or ord(char) in SELECTORS
+
+
+def _is_symbol(char: str) -> bool:
+    return unicodedata.category(char) in ("So", "Sk")
 
 
 def _shown(char: str) -> str:
@@ -126,9 +135,9 @@ def shown_value(value: Any) -> str:
 
 
 @register.simple_tag
-def list_url(asked: Asked, **filters: str) -> str:
+def list_url(asked: Asked, **filters: Any) -> str:
     """The list of the memories of every status that pass these filters alone."""
-    return Asked(project=asked.project, status=ALL, **filters).url()
+    return replace(Asked(project=asked.project, status=ALL), **filters).url()
 
 
 @register.simple_tag

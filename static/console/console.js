@@ -23,5 +23,7 @@ document.addEventListener("htmx:pushedIntoHistory", () => {
     row.toggleAttribute("aria-current", row.pathname === location.pathname);
     if (row.pathname === location.pathname) row.setAttribute("aria-current", "true");
   }
-  if (matchMedia("(max-width: 1099px)").matches) window.scrollTo(0, 0);
+  if (!matchMedia("(max-width: 1099px)").matches) return;
+  window.scrollTo(0, 0);
+  if (document.querySelector(".detail-head")) document.getElementById("detail").focus({ preventScroll: true });
 });
