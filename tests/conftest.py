@@ -1,6 +1,8 @@
 """The cast and the ground of the tests: real Postgres, the app role, a project of its own for every test."""
 
 import datetime
+import os
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,22 +13,24 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 from django.utils import timezone
-from novamem import database
 from rest_framework.test import APIClient
 
 from memories import access, ingest, keys
 from memories.access import Principal
 from memories.models import Fragment, Project
 from memories.providers import ensure_default_model
+from novamem import broker, database
+from novamem.celery import app as celery
 
-TEST_DATABASE = "novamem_test"
+TEST_DATABASE = os.environ.get("TEST_DATABASE", "novamem_test")
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
     """Builds the test database once, as the owner; the app role, which the tests run as, could not."""
     with django_db_blocker.unblock():
-        database.prepare_database(settings.ENV["DATABASE_URL"], TEST_DATABASE)
+        url = database.prepare_database(settings.ENV["DATABASE_URL"], TEST_DATABASE)
+        celery.conf.broker_transport_options = broker.transport_options(url)
         for alias in connections:
             connections[alias].close()
             connections[alias].settings_dict["NAME"] = TEST_DATABASE
@@ -138,6 +142,29 @@ def count(principal: Principal) -> Count:
         return found
 
     return number
+
+
+@pytest.fixture
+def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project]:
+    """A project whose rows other threads and processes see; it is deleted afterwards, its events stay.
+
+    Not to be used together with `db`, which keeps a test in one transaction.
+    """
+    with django_db_blocker.unblock():
+        made = keys.ensure_project(f"committed-{secrets.token_hex(4)}")
+        try:
+            yield made
+        finally:
+            with connections["owner"].cursor() as cursor:
+                cursor.execute("DELETE FROM memories_project WHERE id = %s", [made.id])
+            for alias in connections:
+                connections[alias].close()
+
+
+@pytest.fixture
+def service(committed: Project) -> Principal:
+    """The service itself in the committed project."""
+    return access.system_principal(committed)
 
 
 @pytest.fixture
