@@ -7,7 +7,7 @@ import structlog
 
 def logging_config(*, level: str, style: str) -> dict[str, Any]:
     """A `logging.config.dictConfig` dict. Also sets structlog up, since both must agree on the processors."""
-    shared = [
+    shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,

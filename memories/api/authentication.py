@@ -16,6 +16,13 @@ from memories.models.words import Verb
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
 
 
+def principal_of(request: Request) -> Principal:
+    """Who asks; `HasVerb` let nobody else through."""
+    principal = request.user
+    assert isinstance(principal, Principal)
+    return principal
+
+
 class KeyAuthentication(BaseAuthentication):
     """The principal behind an API key becomes `request.user`."""
 

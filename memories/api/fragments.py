@@ -15,6 +15,7 @@ from conflicts.front import Admission
 from memories import access
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, stored
+from memories.api.authentication import principal_of
 from memories.api.fields import Moment, Strict, Text, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.once import Answer, answer_once
@@ -78,7 +79,7 @@ class StoreView(APIView):
     def get(self, request: Request) -> Response:
         """A page of fragments."""
         query = validated(ListQuery, request.query_params.dict())
-        principal: Principal = request.user
+        principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = _matching(principal, query)
             if query["count"]:
@@ -93,7 +94,7 @@ class StoreView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Stores one fragment."""
-        principal: Principal = request.user
+        principal = principal_of(request)
         draft = draft_of(validated(FragmentInput, request.data))
 
         def effect(prepared: Any) -> Answer:
@@ -141,7 +142,7 @@ class BatchView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Stores up to a thousand fragments in one transaction; a result per item, in order."""
-        principal: Principal = request.user
+        principal = principal_of(request)
         batch = validated(FragmentBatch, request.data)
         drafts = [draft_of(item) for item in batch["fragments"]]
 
@@ -159,14 +160,14 @@ class FragmentView(APIView):
     @extend_schema(operation_id="fragments_read", responses={200: FragmentAnswer})
     def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """The fragment."""
-        principal: Principal = request.user
+        principal = principal_of(request)
         with access.enter(principal, why="read"):
             return Response(_answer(principal, fragment_id))
 
     @extend_schema(operation_id="fragments_change", request=FragmentChange, responses={200: FragmentAnswer})
     def patch(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Changes fields; a new text keeps the old one in the history."""
-        principal: Principal = request.user
+        principal = principal_of(request)
         changes = validated(FragmentChange, request.data)
         revision = changes.pop("revision", None)
         revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
@@ -176,7 +177,7 @@ class FragmentView(APIView):
     @extend_schema(operation_id="fragments_forget", responses={204: None})
     def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Forgets the fragment for good; a keyed fingerprint stops the text from coming back."""
-        forget(request.user, fragment_id)
+        forget(principal_of(request), fragment_id)
         return Response(status=204)
 
 
@@ -221,7 +222,7 @@ class HistoryView(APIView):
     @extend_schema(operation_id="fragments_history", responses={200: HistoryAnswer})
     def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Former texts, and every change with who made it and why."""
-        principal: Principal = request.user
+        principal = principal_of(request)
         with access.enter(principal, why="history"):
             row = _load(principal, [fragment_id]).get(fragment_id)
             if row is None:

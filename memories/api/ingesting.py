@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories.api.answers import StoredAnswer
+from memories.api.authentication import principal_of
 from memories.api.fields import Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer
 from memories.api.inputs import namespace_form
@@ -32,7 +33,7 @@ class IngestInput(Strict):
     """A conversation or a text."""
 
     namespace = Text(validators=[namespace_form])
-    messages = MessageInput(many=True, required=False, min_length=1, max_length=1000)
+    messages = serializers.ListField(child=MessageInput(), required=False, min_length=1, max_length=1000)
     text = Text(max_length=TEXT_LIMIT, required=False, allow_blank=True, trim_whitespace=False)
     source = Text(max_length=255, required=False)
     conversation_id = Text(max_length=255, required=False)
@@ -95,7 +96,7 @@ class IngestView(APIView):
     @extend_schema(operation_id="ingest", request=IngestInput, parameters=[IDEMPOTENCY], responses={201: IngestAnswer})
     def post(self, request: Request) -> Response:
         """Keeps what is worth keeping of a conversation or a text."""
-        principal = request.user
+        principal = principal_of(request)
         values = validated(IngestInput, request.data)
 
         def effect(work: PreparedMessages) -> Answer:

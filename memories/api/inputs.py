@@ -93,7 +93,7 @@ class FragmentInput(Details):
 class FragmentBatch(Strict):
     """Up to a thousand fragments, stored together or not at all."""
 
-    fragments = FragmentInput(many=True, min_length=1, max_length=1000)
+    fragments = serializers.ListField(child=FragmentInput(), min_length=1, max_length=1000)
     embed = serializers.ChoiceField(["now", "later"], default="now")
 
 

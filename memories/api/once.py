@@ -15,6 +15,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from memories import access
 from memories.access import Principal
+from memories.api.authentication import principal_of
 from memories.models import RepeatedRequest
 
 LONGEST = 255
@@ -44,7 +45,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
     The record of the answer commits with the effect. Raises InFlight, KeyReused.
     """
     key = request.headers.get("Idempotency-Key")
-    principal: Principal = request.user
+    principal = principal_of(request)
     if key is None:
         prepared = prepare()
         with access.enter(principal, why=request.method or ""):
@@ -85,7 +86,8 @@ def _kept(principal: Principal, key: str, digest: bytes) -> RepeatedRequest | No
 
 
 def _keep(principal: Principal, key: str, digest: bytes, answer: Answer) -> RepeatedRequest:
-    return RepeatedRequest.objects.create(
+    assert principal.key_id is not None  # whoever comes through the API has a key
+    kept: RepeatedRequest = RepeatedRequest.objects.create(
         project_id=principal.project_id,
         key_id=principal.key_id,
         idempotency_key=key,
@@ -94,3 +96,4 @@ def _keep(principal: Principal, key: str, digest: bytes, answer: Answer) -> Repe
         answer=json.loads(json.dumps(answer.data, cls=JSONEncoder)),
         fragment_ids=answer.fragment_ids,
     )
+    return kept

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from memories import access
 from memories.access import Principal
+from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
@@ -44,7 +45,7 @@ class StatsView(APIView):
     def get(self, request: Request) -> Response:
         """How many fragments there are, by status, tier and type; how many wait for their vector."""
         query = validated(StatsQuery, request.query_params.dict())
-        principal: Principal = request.user
+        principal = principal_of(request)
         with access.enter(principal, why="stats"):
             if "namespace" in query:
                 namespaces = access.readable(principal, [query["namespace"]])
@@ -106,8 +107,8 @@ class NamespacesView(APIView):
     @extend_schema(operation_id="namespaces_list", responses={200: NamespaceList})
     def get(self, request: Request) -> Response:
         """The namespaces that the key covers, by name."""
-        with access.enter(request.user, why="list"):
-            rows = access.all_readable(request.user)
+        with access.enter(principal_of(request), why="list"):
+            rows = access.all_readable(principal_of(request))
             return Response({"results": NamespaceAnswer(rows, many=True).data})
 
     @extend_schema(
@@ -121,6 +122,6 @@ class NamespacesView(APIView):
         values = validated(NamespaceInput, request.data)
 
         def effect(_: None) -> Answer:
-            return Answer(201, NamespaceAnswer(access.writable(request.user, values["name"])).data)
+            return Answer(201, NamespaceAnswer(access.writable(principal_of(request), values["name"])).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)

@@ -87,7 +87,7 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
 def _of_framework(error: APIException) -> HttpResponse:
     headers = {}
     if isinstance(error, Throttled):
-        headers["Retry-After"] = str(int(error.wait or 0) + 1)
+        headers["Retry-After"] = str(int(getattr(error, "wait", 0) or 0) + 1)
     if error.status_code == HTTPStatus.UNAUTHORIZED or isinstance(error, NotAuthenticated):
         headers["WWW-Authenticate"] = "Bearer"
     code = CODES.get(error.status_code, "error")

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories.api.answers import FragmentAnswer
+from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, validated
 from memories.api.inputs import namespace_form
 from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
@@ -169,7 +170,7 @@ class SearchView(APIView):
         """The memories that answer a question, best first."""
         values = validated(SearchInput, request.data)
         now = timezone.now()
-        results = search(request.user, question_of(values, top_k=values["top_k"]), now=now)
+        results = search(principal_of(request), question_of(values, top_k=values["top_k"]), now=now)
         shown = {"now": now, "model": active_model()}
         hits = [
             {**FragmentAnswer(hit.fragment, context=shown).data, "score": hit.score, "ranking_signals": hit.signals}
@@ -216,7 +217,7 @@ class ContextView(APIView):
             form=values["format"],
             **ratios,
         )
-        return Response(_answer(context(request.user, wanted, now=timezone.now())))
+        return Response(_answer(context(principal_of(request), wanted, now=timezone.now())))
 
 
 def _answer(found: Context) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from memories.access import Principal
+
 
 class Bucket:
     """Fills with `rate` tokens a minute up to `rate`; each request takes one."""
@@ -35,12 +37,13 @@ class KeyThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Whether the key has a token left."""
-        rate = getattr(request.user, "requests_per_minute", 0)
-        if not rate:
+        principal = request.user
+        if not isinstance(principal, Principal) or not principal.requests_per_minute:
             return True
+        rate = principal.requests_per_minute
         now = time.monotonic()
         with _lock:
-            self.seconds = _buckets.setdefault(request.user.key_id, Bucket(rate=rate, now=now)).wait(now)
+            self.seconds = _buckets.setdefault(principal.key_id, Bucket(rate=rate, now=now)).wait(now)
         return self.seconds == 0
 
     def wait(self) -> float:

@@ -137,6 +137,6 @@ def _fragment(
 
 def default_type(source_type: str, routing: Routing) -> str:
     """Procedures are procedural, what was said is episodic, everything else semantic (DETAILS 1–3)."""
-    if routing.type == FragmentType.PROCEDURAL:
+    if routing.type == "procedural":
         return FragmentType.PROCEDURAL
     return FragmentType.EPISODIC if source_type == SourceType.CONVERSATION else FragmentType.SEMANTIC

@@ -23,7 +23,7 @@ class StaleRevision(Exception):
 
 def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
     """The fragment, locked. Raises NotFound outside the grant, NotPermitted above the ceiling."""
-    row = (
+    row: Fragment | None = (
         Fragment.objects.within(principal.project_id)
         .select_for_update(of=("self",))
         .select_related("namespace")

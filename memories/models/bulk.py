@@ -29,7 +29,7 @@ def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
     fields = [
         f for f in model._meta.concrete_fields if f.column and not f.generated and f.db_default is models.NOT_PROVIDED
     ]
-    columns = sql.SQL(", ").join(sql.Identifier(f.column) for f in fields)
+    columns = sql.SQL(", ").join([sql.Identifier(str(f.column)) for f in fields])
     table, staging = sql.Identifier(model._meta.db_table), sql.Identifier(f"staging_{next(_numbers)}")
     with connection.cursor() as cursor:
         cursor.execute(

@@ -4,7 +4,7 @@ import datetime
 import math
 import uuid
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
@@ -185,6 +185,9 @@ class Fragment(TenantModel):
                 condition=models.Q(superseded_by__isnull=False),
             ),
         ]
+
+    if TYPE_CHECKING:
+        events: Any  # the manager that `tracked` adds
 
     def __str__(self) -> str:
         """Type, the first 100 characters, agent and project ([1] P6)."""

@@ -20,11 +20,12 @@ class NamespaceQuerySet(TenantQuerySet):
 
     def ensure(self, *, project_id: uuid.UUID, name: str) -> "Namespace":
         """The namespace, made when it is missing; two writers at once make one."""
-        found = self.within(project_id).filter(name=name).first()
-        if found is None:
-            self.bulk_create([Namespace(project_id=project_id, name=name)], ignore_conflicts=True)
-            found = self.within(project_id).get(name=name)
-        return found
+        found: Namespace | None = self.within(project_id).filter(name=name).first()
+        if found is not None:
+            return found
+        self.bulk_create([Namespace(project_id=project_id, name=name)], ignore_conflicts=True)
+        made: Namespace = self.within(project_id).get(name=name)
+        return made
 
     def named(self, names: list[str]) -> Self:
         """Those with one of the names."""

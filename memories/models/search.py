@@ -49,7 +49,7 @@ class SearchRow(models.Model):
     # Follows the fragment's status by trigger; unindexed, so that a change stays HOT.
     status = models.CharField(max_length=16, choices=Status)
 
-    objects: ClassVar[Any] = TenantQuerySet.as_manager()
+    objects = TenantQuerySet.as_manager()
 
     class Meta:
         abstract = True

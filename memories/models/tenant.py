@@ -20,7 +20,7 @@ class Catalogue:
     rebuild: str = "not rebuilt: it is canonical or of the moment"
 
 
-class Xid8Field(models.BigIntegerField):
+class Xid8Field(models.BigIntegerField):  # type: ignore[type-arg]  # generic to the type checker only
     """A Postgres transaction id (64 bit). Comparable with `pg_snapshot_xmin`, so late commits are never missed."""
 
     def db_type(self, connection: Any) -> str:
@@ -59,7 +59,7 @@ class TenantModel(models.Model):
         "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
 
-    objects: ClassVar[Any] = TenantQuerySet.as_manager()
+    objects = TenantQuerySet.as_manager()
     catalogue: ClassVar[Catalogue]
 
     class Meta:

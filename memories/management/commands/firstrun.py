@@ -29,7 +29,7 @@ class Command(BaseCommand):
         users = get_user_model()._default_manager
         if not users.filter(is_superuser=True).exists():
             password = secrets.token_urlsafe(12)
-            admin = users.create_superuser(username="admin", password=password)  # type: ignore[attr-defined]
+            admin = users.create_superuser(username="admin", password=password)
             Membership.objects.create(project=project, user=admin, role=Role.ADMIN)
             self.stdout.write(f"  First admin, shown this once: user admin, password {password}")
         with access.enter(access.system_principal(project), why="first run"):

@@ -23,7 +23,7 @@ class Command(TyperCommand):
     help = "People of a project."
 
     @initialize()
-    def group(self) -> None:
+    def people(self) -> None:
         """People of a project."""
 
     @command()

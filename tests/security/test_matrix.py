@@ -1,0 +1,146 @@
+"""Principals × endpoints × own, foreign and missing ids: nobody gets further than the grant says.
+
+Every path of the API stands in the table; a path that is missing fails the last test.
+"""
+
+import uuid
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from memories.models import Fragment, Namespace, Operation
+from memories.operations import start
+
+HERON = {"content": "The heron nests behind the old mill."}
+# path, method, body, the verb it needs
+TABLE = [
+    ("fragments", "get", {}, "read"),
+    ("fragments", "post", {"namespace": "{namespace}", **HERON}, "write"),
+    ("fragments/batch", "post", {"fragments": [{"namespace": "{namespace}", **HERON}]}, "write"),
+    ("fragments/{fragment}", "get", {}, "read"),
+    ("fragments/{fragment}", "patch", {"importance": 0.9}, "write"),
+    ("fragments/{fragment}/history", "get", {}, "read"),
+    ("ingest", "post", {"namespace": "{namespace}", "text": "A text that is long enough."}, "write"),
+    ("search", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),
+    ("context", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),
+    ("stats?namespace={namespace}", "get", {}, "read"),
+    ("namespaces", "get", {}, "read"),
+    ("namespaces", "post", {"name": "{namespace}"}, "write"),
+    ("operations", "get", {}, "read"),
+    ("operations", "post", {"kind": "rebuild", "namespace": "{namespace}", "options": {"target": "keywords"}}, "admin"),
+    ("operations/{operation}", "get", {}, "read"),
+    ("operations/{operation}/cancel", "post", {}, "admin"),
+    ("fragments/{fragment}", "delete", {}, "write"),
+]
+ROWS = pytest.mark.parametrize(("path", "method", "body", "verb"), TABLE, ids=[f"{m} {p}" for p, m, _, _ in TABLE])
+
+
+def fill(value, names):
+    if isinstance(value, str):
+        return value.format(**names)
+    if isinstance(value, dict):
+        return {key: fill(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [fill(inner, names) for inner in value]
+    return value
+
+
+def call(client, path, method, body, names):
+    data = fill(body, names)
+    extra = {"format": "json"} if method != "get" else {}
+    return getattr(client, method)(f"/api/v1/{fill(path, names)}", data or None, **extra)
+
+
+@pytest.fixture
+def ground(store, principal, now):
+    """What Alice's project holds: a fragment and an operation in acme:main."""
+    row = store("acme:main", "Something that stands already in the main room.")
+    operation = start(principal, kind="rebuild", namespace=row.namespace, options={"target": "keywords"}, dry_run=False, now=now)
+    return {"namespace": "acme:main", "fragment": row.id, "operation": operation.id}
+
+
+@pytest.fixture
+def picture(count, principal):
+    """What a refusal must leave as it is."""
+    from memories import access
+
+    def take():
+        with access.enter(principal, why="test"):
+            fragments = list(Fragment.objects.order_by("id").values_list("id", "revision", "importance", "status"))
+            operations = list(Operation.objects.order_by("id").values_list("id", "state", "cancel_requested"))
+            return fragments, operations, list(Namespace.objects.order_by("name").values_list("name"))
+
+    return take
+
+
+
+@ROWS
+def test_own(path, method, body, verb, alice, ground):
+    assert call(alice.client, path, method, body, ground).status_code in (200, 201, 202, 204)
+
+
+@ROWS
+def test_nobody(path, method, body, verb, anonymous, ground, picture):
+    before = picture()
+    answer = anonymous.generic(method.upper(), f"/api/v1/{fill(path, ground)}", b"{}", content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+    assert picture() == before
+
+
+@ROWS
+def test_without_the_verb(path, method, body, verb, agent_of, project, ground, picture):
+    others = [v for v in ("read", "write", "review", "admin") if v != verb]
+    before = picture()
+    answer = call(agent_of(project, verbs=others, ceiling="user_explicit").client, path, method, body, ground)
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert picture() == before
+
+
+@ROWS
+def test_another_project_and_another_namespace_look_missing(path, method, body, verb, charlie, agent_of, project, ground, picture):
+    narrow = agent_of(project, namespaces=["acme:side"], verbs=["read", "write", "review", "admin"], ceiling="user_explicit")
+    missing = {"namespace": "nowhere:main", "fragment": uuid.uuid4(), "operation": uuid.uuid4()}
+    before = picture()
+    answers = [call(charlie.client, path, method, body, ground), call(narrow.client, path, method, body, ground)]
+    answers.append(call(charlie.client, path, method, body, missing))
+    if "{" in path or "{namespace}" in str(body):
+        told = [{k: v for k, v in answer.json().items() if k not in ("request_id", "detail")} for answer in answers]
+        assert [answer.status_code for answer in answers] == [404, 404, 404]
+        assert told[0] == told[1] == told[2]
+    else:
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        assert all(not answer.json()["results"] for answer in answers)
+    assert picture() == before
+
+
+@ROWS
+def test_missing_ids_of_the_own_project(path, method, body, verb, alice, ground, picture):
+    if "{fragment}" not in path and "{operation}" not in path:
+        return
+    before = picture()
+    answer = call(alice.client, path, method, body, {"fragment": uuid.uuid4(), "operation": uuid.uuid4()})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert picture() == before
+
+
+@ROWS
+def test_other_methods_are_refused(path, method, body, verb, alice, ground):
+    allowed = {m for p, m, _, _ in TABLE if p == path}
+    for other in {"get", "post", "put", "patch", "delete"} - allowed:
+        answer = call(alice.client, path, other, {}, ground)
+        assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+
+
+def paths(patterns, prefix=""):
+    for entry in patterns:
+        here = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from paths(entry.url_patterns, here)
+        elif isinstance(entry, URLPattern):
+            yield here
+
+
+def test_every_path_stands_in_the_table():
+    known = {path.partition("?")[0].replace("{fragment}", "<uuid:fragment_id>").replace("{operation}", "<uuid:operation_id>") for path, *_ in TABLE}
+    served = {path.removeprefix("api/v1/") for path in paths(get_resolver().url_patterns) if path.startswith("api/v1/")}
+    assert served == known
