@@ -4,7 +4,7 @@ Plain psycopg, no Django, so that it costs little at each start. `prepare` may b
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -58,7 +58,7 @@ def prepare(url: str) -> None:
     with connect(url) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         _check_version(connection)
-        _settle(connection, [*_role_steps(connection), *_database_steps(connection)])
+        _settle(connection)
         _grant(connection)
         _install_queue(connection)
 
@@ -146,14 +146,16 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
-def _settle(connection: Connection, steps: list[str]) -> None:
-    refused = []
-    for step in steps:
-        try:
+def _missing(connection: Connection) -> list[str]:
+    return [*_role_steps(connection), *_database_steps(connection)]
+
+
+def _settle(connection: Connection) -> None:
+    for step in _missing(connection):
+        # undefined: a role that a refused step would have made
+        with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject):
             connection.execute(step.encode())
-        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject):
-            refused.append(step)  # undefined: a role that a refused step would have made
-    if refused:
+    if refused := _missing(connection):  # asked again, for Postgres refuses some grants with a warning only
         lines = "".join(f"    {step};\n" for step in refused)
         raise NotPrepared(
             f"The user {connection.info.user} of DATABASE_URL may not do all that is needed once. Let a superuser run "

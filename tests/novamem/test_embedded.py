@@ -1,21 +1,24 @@
 """The embedded Postgres: made once, shared, stopped by the last one, whole after a crash."""
 
 import os
+import shutil
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
 import pytest
 
-from novamem import cluster, env
+from novamem import cluster
 from novamem.cluster import Cluster, Unavailable, cluster_of
 from novamem.embedded import running
+
+Python = Callable[..., Any]
 
 HOLD = """
 import sys
@@ -28,14 +31,6 @@ with running(Path(sys.argv[1])) as url:
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="root keeps the cluster elsewhere")
 
 
-def python(*words: str, **options: object) -> "subprocess.Popen[str]":
-    """Another process with this code and without a database of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(env.ROOT), "DATABASE_URL": ""}
-    environment.update(options.pop("env", {}))  # type: ignore[call-overload]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-P", *words], env=environment, **{**pipes, **options})  # type: ignore[call-overload,no-any-return]
-
-
 def gone(is_there: Callable[[], object], seconds: float = 10) -> bool:
     """Whether it went away in time."""
     deadline = time.monotonic() + seconds
@@ -44,48 +39,21 @@ def gone(is_there: Callable[[], object], seconds: float = 10) -> bool:
     return not is_there()
 
 
-def remove(data_dir: Path) -> None:
-    """Root's folder of a cluster, which is not below pytest's."""
-    if (data_dir / "postgres").is_symlink():
-        home = (data_dir / "postgres").readlink()
-        for path in (home, home.with_suffix(".old")):
-            subprocess.run(["rm", "-rf", str(path)], check=True)
-
-
-@pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that nobody but its owner may enter."""
-    folder = tmp_path_factory.mktemp("closed")
-    folder.chmod(0o700)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def data_dir(closed: Path) -> Iterator[Path]:
-    """A data directory whose cluster was made before, and stopped."""
-    path = closed / "data"
-    with running(path):
-        pass
-    yield path
-    remove(path)
-
-
-@pytest.fixture
-def server(data_dir: Path) -> Cluster:
-    """Its cluster."""
-    return cluster_of(data_dir)
-
-
 class Holder(AbstractContextManager["Holder"]):
     """Another process that uses the cluster."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self.process = python("-c", HOLD, str(data_dir))
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
+    def __init__(self, process: Any) -> None:
+        self.process = process
+        self.url = process.stdout.readline().strip()
 
     def __exit__(self, *_: object) -> None:
         self.process.communicate()
+
+
+@pytest.fixture
+def hold(python: Python, data_dir: Path) -> Callable[[], Holder]:
+    """Makes another process use the cluster."""
+    return lambda: Holder(python("-c", HOLD, str(data_dir), settings={}))
 
 
 def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: Cluster) -> None:
@@ -118,8 +86,8 @@ def test_lets_nobody_in_without_the_password(data_dir: Path, server: Cluster) ->
                 psycopg.connect(host=str(server.socket), user=role, dbname="novamem", password="guess")
 
 
-def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster) -> None:
-    with Holder(data_dir) as first:
+def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster, hold: Callable[[], Holder]) -> None:
+    with hold() as first:
         pid = server.pid()
         with running(data_dir) as url:
             assert url == first.url
@@ -128,8 +96,8 @@ def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster) -> N
     assert server.pid() is None
 
 
-def test_stops_after_its_users_were_killed(data_dir: Path, server: Cluster) -> None:
-    with Holder(data_dir) as user:
+def test_stops_after_its_users_were_killed(data_dir: Path, server: Cluster, hold: Callable[[], Holder]) -> None:
+    with hold() as user:
         assert server.pid()
         user.process.kill()
     assert gone(server.pid)
@@ -147,10 +115,10 @@ def test_recovers_after_the_server_was_killed(data_dir: Path, server: Cluster) -
             assert connection.execute("SELECT n FROM acknowledged").fetchone() == (1,)
 
 
-def test_is_not_deceived_by_a_process_number_in_use_again(data_dir: Path, server: Cluster) -> None:
+def test_is_not_deceived_by_a_process_number_in_use_again(data_dir: Path, server: Cluster, python: Python) -> None:
     with running(data_dir):
         found = (server.data / "postmaster.pid").read_text().splitlines()
-    stranger = python("-c", "import sys; sys.stdin.read()")
+    stranger = python("-c", "import sys; sys.stdin.read()", settings={})
     (server.data / "postmaster.pid").write_text("\n".join([str(stranger.pid), *found[1:]]))
     assert server.pid() is None
     with running(data_dir) as url, psycopg.connect(url):
@@ -181,15 +149,14 @@ def test_says_why_it_does_not_start(data_dir: Path, server: Cluster) -> None:
 
 
 @ROOT_ONLY
-def test_root_begins_afresh_with_a_fresh_data_directory(tmp_path: Path) -> None:
-    home = cluster_of(tmp_path).home
+def test_root_begins_afresh_with_a_fresh_data_directory(fresh: Path) -> None:
+    fresh.mkdir()
+    home = cluster_of(fresh).home
     (home / "of an earlier one").touch()
-    (tmp_path / "postgres").unlink()
-    try:
-        assert list(cluster_of(tmp_path).home.iterdir()) == []
-        assert [path.name for path in home.with_suffix(".old").iterdir()] == ["of an earlier one"]
-    finally:
-        remove(tmp_path)
+    shutil.rmtree(fresh)
+    fresh.mkdir()
+    assert list(cluster_of(fresh).home.iterdir()) == []
+    assert [path.name for path in home.with_suffix(".old").iterdir()] == ["of an earlier one"]
 
 
 @ROOT_ONLY
@@ -211,28 +178,28 @@ def test_memory_bounds_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cluster.tuning()["shared_buffers"] == "128MB"
 
 
-def test_runs_a_command_with_the_database(data_dir: Path, server: Cluster) -> None:
+COMMAND = ("-m", "novamem.embedded", sys.executable, "-c")
+
+
+def test_runs_a_command_with_the_database(data_dir: Path, server: Cluster, python: Python) -> None:
     show = "import os, sys; print(os.environ['DATABASE_URL']); sys.exit(7)"
-    command = ["-m", "novamem.embedded", sys.executable, "-c", show]
-    run = python(*command, env={"NOVAMEM_DATA_DIR": str(data_dir)})
+    run = python(*COMMAND, show, settings={"NOVAMEM_DATA_DIR": str(data_dir)})
     output, _ = run.communicate()
     assert run.returncode == 7
     assert output.startswith("postgres://nova_owner:")
     assert server.pid() is None
 
 
-def test_runs_a_command_with_a_database_of_your_own(tmp_path: Path) -> None:
+def test_runs_a_command_with_a_database_of_your_own(tmp_path: Path, python: Python) -> None:
     show = "import os; print(os.environ['DATABASE_URL'])"
-    command = ["-m", "novamem.embedded", sys.executable, "-c", show]
-    run = python(*command, env={"NOVAMEM_DATA_DIR": str(tmp_path), "DATABASE_URL": "postgres://a@b/c"})
+    run = python(*COMMAND, show, settings={"NOVAMEM_DATA_DIR": str(tmp_path), "DATABASE_URL": "postgres://a@b/c"})
     assert run.communicate()[0] == "postgres://a@b/c\n"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_passes_signals_on_to_the_command(data_dir: Path, server: Cluster) -> None:
+def test_passes_signals_on_to_the_command(data_dir: Path, server: Cluster, python: Python) -> None:
     wait = "import sys; print('there', flush=True); sys.stdin.read()"
-    run = python("-m", "novamem.embedded", sys.executable, "-c", wait, env={"NOVAMEM_DATA_DIR": str(data_dir)})
-    assert run.stdout is not None
+    run = python(*COMMAND, wait, settings={"NOVAMEM_DATA_DIR": str(data_dir)})
     run.stdout.readline()
     run.send_signal(signal.SIGTERM)
     assert run.wait(10) == 128 + signal.SIGTERM
