@@ -7,3 +7,7 @@ class MemoriesConfig(AppConfig):
     """Fragments and everything around them."""
 
     name = "memories"
+
+    def ready(self) -> None:
+        """Lets the OpenAPI document know our extensions."""
+        from memories.api import openapi  # noqa: F401

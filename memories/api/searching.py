@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -71,6 +71,18 @@ class Weights(Strict):
     importance = Number(min_value=0, max_value=100, required=False)
 
 
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "boolean"},
+            {
+                "type": "object",
+                "properties": {name: {"type": "number", "minimum": 0, "maximum": 100} for name in BALANCED},
+                "additionalProperties": False,
+            },
+        ]
+    }
+)
 class Rerank(serializers.Field[Any, Any, Any, Any]):
     """true (the profile), false (relevance alone) or custom weights."""
 

@@ -1,0 +1,68 @@
+"""What the OpenAPI document says beyond the views: the problems that every endpoint may answer, and closed inputs."""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
+
+from memories.api.problems import MEDIA_TYPE
+
+PROBLEM = {
+    "type": "object",
+    "description": "What went wrong (RFC 9457).",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("field", "message", "code")},
+                "required": ["field", "message", "code"],
+            },
+        },
+        "request_id": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail", "code", "errors", "request_id"],
+}
+EVERYWHERE = {
+    "400": "A field is invalid, or the body is no JSON",
+    "401": "The key is unknown, revoked or expired",
+    "403": "The grant does not allow this",
+    "404": "It does not exist for this key",
+    "429": "Over the grant's rate; see Retry-After",
+    "503": "The database is away; see Retry-After",
+}
+WRITING = {
+    "409": "Stale, in flight, already ended, or blocked by an erasure",
+    "413": "The body is too large",
+    "415": "The body is no JSON",
+    "422": "The Idempotency-Key was used with another body",
+}
+
+
+def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Adds the problem answers to every operation (a drf-spectacular postprocessing hook)."""
+    result["components"]["schemas"]["Problem"] = PROBLEM
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for methods in result["paths"].values():
+        for method, operation in methods.items():
+            told = EVERYWHERE if method == "get" else EVERYWHERE | WRITING
+            for status, description in told.items():
+                operation["responses"][status] = {"description": description, "content": content}
+    return result
+
+
+class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Input refuses unknown fields; the document says so."""
+
+    target_class = "memories.api.fields.Strict"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Any:
+        """The usual schema, closed."""
+        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**schema, "additionalProperties": False}

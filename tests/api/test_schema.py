@@ -1,0 +1,81 @@
+"""The OpenAPI document: complete, as it was agreed, and true of what the server answers."""
+
+from pathlib import Path
+
+import pytest
+import schemathesis
+import yaml
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from django.urls import reverse
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiYamlRenderer
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+SNAPSHOT = Path(__file__).parent / "openapi.yaml"
+EXAMPLES = 12
+
+
+@pytest.fixture(scope="module")
+def document():
+    """The document as it is served."""
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+def test_it_is_the_agreed_one(document):
+    """After a wanted change: `script/manage spectacular --file tests/api/openapi.yaml`."""
+    assert yaml.safe_load(OpenApiYamlRenderer().render(document)) == yaml.safe_load(SNAPSHOT.read_text())
+
+
+def test_it_is_served_with_its_page(client, db):
+    assert client.get(reverse("schema")).status_code == 200
+    page = client.get(reverse("docs"))
+    assert page.status_code == 200
+    assert b"swagger-ui" in page.content
+    assert b"http://" not in page.content.replace(b"http://testserver", b"")
+
+
+def test_every_operation_has_a_description(document):
+    bare = [
+        f"{method} {path}"
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if not operation.get("description")
+    ]
+    assert bare == []
+
+
+LOADED = schemathesis.openapi.from_dict(yaml.safe_load(SNAPSHOT.read_text()))
+LOADED.app = get_wsgi_application()
+OPERATIONS = [(path, method) for path in LOADED for method in LOADED[path]]
+
+
+@pytest.fixture
+def kept_connection():
+    """Lets requests run in this test's transaction: their end must not close the connection."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.mark.usefixtures("kept_connection")
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=lambda part: str(part))
+def test_the_server_keeps_to_it(path, method, mode, agent_of, project):
+    """No server error, no answer that the document does not describe; bad input is refused."""
+    agent = agent_of(project, verbs=["read", "write", "review", "admin"], ceiling="user_explicit", requests_per_minute=0)
+
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @given(case=LOADED[path][method].as_strategy(generation_mode=mode))
+    def keeps(case):
+        # What a schema can't say (one of two fields, periods that run forward) is refused with a 400 as well.
+        case.call_and_validate(
+            headers={"Authorization": f"Bearer {agent.key}"}, excluded_checks=[positive_data_acceptance]
+        )
+
+    keeps()
