@@ -1,0 +1,123 @@
+"""A real browser in front of a real server, whose rows are committed."""
+
+import os
+import threading
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+from django.core.wsgi import get_wsgi_application
+from django.db import connection
+from django.utils import timezone
+
+from memories import access, ingest, keys
+from memories.models import Membership, Project
+
+# The browser's event loop runs in the thread of the tests; Django would refuse every query in it.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+PASSWORD = "a long enough one"
+CHROMIUM = "/usr/bin/chromium"
+QUIETLY = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Silent(WSGIRequestHandler):
+    """Says nothing on standard error."""
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A project of its own, with a person who may look at it, on a running server."""
+
+    url: str
+    project: Project
+    username: str
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    """Debian's chromium instead of a downloaded one."""
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": QUIETLY}
+
+
+@pytest.fixture(scope="session")
+def base_url():
+    """None; the plugin's own fixture is built in a way that pytest 9 warns of."""
+    return
+
+
+@pytest.fixture
+def server(django_db_setup, django_db_blocker):
+    """The address of a server over the test database, for one test."""
+    httpd = ThreadedWSGIServer(("127.0.0.1", 0), Silent)
+    httpd.set_app(get_wsgi_application())
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    with django_db_blocker.unblock():
+        thread.start()
+        yield f"http://127.0.0.1:{httpd.server_port}"
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()
+        connection.close()
+
+
+@pytest.fixture
+def stage(server):
+    """An empty project and its viewer."""
+    name = f"stage-{uuid.uuid4().hex[:12]}"
+    project = keys.ensure_project(name)
+    user = get_user_model()._default_manager.create_user(name, password=PASSWORD)
+    Membership.objects.create(user=user, project=project, role="viewer")
+    return Stage(server, project, name)
+
+
+@pytest.fixture
+def told(stage):
+    """Stores texts in the project, oldest first; answers their ids."""
+
+    def tell(*texts: str, agent: str = "main") -> list[str]:
+        principal = access.system_principal(stage.project)
+        drafts = [ingest.Draft(namespace=f"{stage.project.name}:{agent}", content=text) for text in texts]
+        admissions = ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+        return [str(admission.fragment.id) for admission in admissions]
+
+    return tell
+
+
+@pytest.fixture
+def complaints(page):
+    """What the browser complained about: script errors, and everything that the content policy refused."""
+    heard: list[str] = []
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
+    return heard
+
+
+@pytest.fixture
+def at_memories(page, stage, complaints):
+    """Logs in by the form and stands before the memories; afterwards nothing may have been complained about."""
+
+    def go(path: str = "/memories/") -> Any:
+        page.goto(f"{stage.url}/login/?next={path}")
+        page.get_by_label("Username").fill(stage.username)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url(f"**{path}")
+        return page
+
+    yield go
+    assert complaints == []
