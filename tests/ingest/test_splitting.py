@@ -167,6 +167,6 @@ class TestSplit:
     @pytest.mark.parametrize("unit", ["a", "A ", "(((", "\n", " ", "\n \n", "# \n", "```\n", "." * 7, "\u0301", "🇫"])
     def test_hostile_input_takes_linear_time(self, unit: str) -> None:
         text = "x" + unit * (1_000_000 // len(unit)) + "x"
-        before = time.perf_counter()
+        before = time.process_time()
         split(text)
-        assert time.perf_counter() - before < 2
+        assert time.process_time() - before < 2
