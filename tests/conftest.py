@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.core.management import call_command
@@ -23,6 +24,10 @@ from novamem import broker, database
 from novamem.celery import app as celery
 
 TEST_DATABASE = os.environ.get("TEST_DATABASE", "novamem_test")
+
+
+hypothesis.settings.register_profile("novamem", deadline=None)  # machines are noisy
+hypothesis.settings.load_profile("novamem")
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,7 @@ def problem(
     """The response for one problem."""
     request_id = structlog.contextvars.get_contextvars().get("request_id", "")
     title = HTTPStatus(status).phrase
-    body: dict[str, Any] = {"type": f"/docs/problems#{code}", "title": title, "status": status}
+    body: dict[str, Any] = {"type": f"urn:novamem:problem:{code}", "title": title, "status": status}
     body |= {"detail": detail or f"{title}.", "code": code, "errors": errors or [], "request_id": request_id}
     return HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE, headers=headers or {})
 

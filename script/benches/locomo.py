@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from serving import machine, manage, serving
+from _serving import machine, manage, serving
 
 DEPTHS = (5, 10, 20)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop"}

@@ -1,0 +1,107 @@
+"""The shape of the code base: arrows, sizes, migrations."""
+
+import ast
+import io
+import statistics
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from importlinter.cli import lint_imports
+
+from novamem import database
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("novamem", "memories", "conflicts")
+MODULES = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py")) if "migrations" not in p.parts]
+LONGEST_MODULE, LONGEST_FUNCTION = 300, 50
+DATA = {"gazetteers.py", "words.py"}  # word lists
+
+
+def lines(path):
+    return sum(1 for line in path.read_text().splitlines() if line.strip())
+
+
+def functions(path):
+    return [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def test_arrows_point_one_way(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, is_debug_mode=False) == 0
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_functions_stay_small(path):
+    assert path.name in DATA or lines(path) <= LONGEST_MODULE
+    for function in functions(path):
+        assert function.end_lineno - function.lineno < LONGEST_FUNCTION, f"{path.name}: {function.name}"
+
+
+def test_most_are_smaller_still():
+    sizes = [f.end_lineno - f.lineno + 1 for path in MODULES for f in functions(path)]
+    assert statistics.median(sizes) <= 12
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_say_what_they_are(path):
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree) or not tree.body
+
+
+def test_nothing_is_called_utils():
+    banned = {"utils", "helpers", "services", "common", "misc", "signals"}
+    assert [path for path in MODULES if path.stem in banned] == []
+
+
+def test_tests_can_not_shadow_the_packages():
+    assert list((ROOT / "tests").rglob("__init__.py")) == []
+
+
+def ours():
+    loader = MigrationLoader(None, ignore_no_initial=True)
+    return [migration for (app, _), migration in loader.disk_migrations.items() if app in ("memories", "conflicts")]
+
+
+def test_migrations_have_human_names_and_can_be_undone():
+    for migration in ours():
+        assert "auto" not in migration.name
+        assert all(operation.reversible for operation in migration.operations), migration.name
+
+
+def test_the_models_need_no_further_migration(db):
+    out = io.StringIO()
+    call_command("makemigrations", "--check", "--dry-run", stdout=out)
+
+
+def test_migrations_run_backwards_and_forwards(django_db_setup, django_db_blocker):
+    """On a database of its own, as the owner."""
+    owner = connections["owner"]
+    with django_db_blocker.unblock():
+        home = owner.settings_dict["NAME"]
+        database.prepare_database(database_url(), "novamem_reversal")
+        owner.close()
+        owner.settings_dict["NAME"] = "novamem_reversal"
+        try:
+            call_command("migrate", database="owner", verbosity=0)
+            call_command("migrate", "memories", "zero", database="owner", verbosity=0)
+            with owner.cursor() as cursor:
+                cursor.execute(
+                    "SELECT relname FROM pg_class WHERE relname LIKE 'memories%%'"
+                    " UNION SELECT proname FROM pg_proc WHERE proname LIKE 'nova%%'"
+                )
+                assert cursor.fetchall() == []
+            call_command("migrate", database="owner", verbosity=0)
+            assert MigrationExecutor(owner).migration_plan(MigrationExecutor(owner).loader.graph.leaf_nodes()) == []
+        finally:
+            owner.close()
+            owner.settings_dict["NAME"] = home
+
+
+def database_url():
+    from django.conf import settings
+
+    return settings.ENV["DATABASE_URL"]

@@ -1,0 +1,69 @@
+"""What exists is written down."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+from django.urls import get_resolver
+
+from memories.api.problems import CODES, KNOWN
+from novamem import env
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def text(name):
+    return (ROOT / name).read_text()
+
+
+@pytest.mark.parametrize("name", env.SCHEME)
+def test_every_setting_stands_in_the_example(name):
+    assert re.search(rf"^#?{name}=", text(".env.example"), re.MULTILINE)
+
+
+def test_the_example_names_no_setting_that_is_gone():
+    assert set(re.findall(r"^#?([A-Z_]+)=", text(".env.example"), re.MULTILINE)) == set(env.SCHEME)
+
+
+def paths(patterns, prefix="/"):
+    for entry in patterns:
+        here = prefix + str(entry.pattern)
+        yield from paths(entry.url_patterns, here) if hasattr(entry, "url_patterns") else [here]
+
+
+def test_every_endpoint_is_described():
+    described = text("docs/api.md")
+    for path in paths(get_resolver().url_patterns):
+        if path.startswith("/api/v1/"):
+            named = re.sub("<[a-z]+:([a-z_]+)>", r"{\1}", path)
+            assert f"`{named}`" in described
+
+
+def test_every_problem_is_described():
+    described = text("docs/api.md")
+    for code in {*CODES.values(), *(known.code for known in KNOWN.values()), "validation", "internal"}:
+        assert f"| `{code}` |" in described
+
+
+def test_every_command_is_described():
+    described = text("docs/commands.md")
+    ours = [name for name, app in get_commands().items() if app in ("memories", "conflicts")]
+    assert ours
+    for name in ours:
+        assert f"| `{name}" in described
+
+
+def test_every_document_that_is_linked_exists():
+    for page in ("README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))):
+        for target in re.findall(r"\]\(([^)#:]+)\)", text(page)):
+            assert (ROOT / page).parent.joinpath(target).exists(), f"{page} → {target}"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=lambda page: page.stem)
+def test_decisions_are_short(page):
+    assert len(page.read_text().split()) <= 200
+
+
+def test_the_changelog_has_a_place_for_what_is_new():
+    assert "## Unreleased" in text("CHANGELOG.md")
