@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
 from memories.models.history import event_models
+
+LAST = 2**64 - 1  # xid8
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,7 +28,7 @@ class Leaf:
         return f"{self.table} {self.number}"
 
 
-def leaves(project_id: UUID, *, since: int, before: int) -> list[Leaf]:
+def leaves(project_id: UUID, *, since: int, before: int = LAST) -> list[Leaf]:
     """The project's events of transactions in [since, before), ordered. Null columns do not count, so that a later
     migration that adds one leaves old digests alone."""
     parts = [
@@ -44,12 +46,26 @@ def leaves(project_id: UUID, *, since: int, before: int) -> list[Leaf]:
 
 def horizon() -> int:
     """Transactions below this id are over: none of their events can still appear."""
+    return _snapshot("xmin")
+
+
+def newest() -> int:
+    """No transaction has come as far as this id yet: an event that says so was slipped in."""
+    return _snapshot("xmax")
+
+
+def _snapshot(end: str) -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+        cursor.execute(f"SELECT pg_snapshot_{end}(pg_current_snapshot())::text")
         return int(cursor.fetchone()[0])
 
 
-def chain(former: bytes, *, number: int, upto: int, content: list[Leaf]) -> bytes:
-    """SHA-256 over the former seal and everything that this one covers."""
-    body: list[Any] = [number, upto, [[leaf.recorded_in, leaf.table, leaf.number, leaf.digest] for leaf in content]]
+def genesis(project_id: UUID) -> bytes:
+    """What the first seal of a project is hashed onto."""
+    return hashlib.sha256(b"novamem audit" + project_id.bytes).digest()
+
+
+def chain(former: bytes, *, number: int, upto: int, sealed_at: str, content: list[Leaf]) -> bytes:
+    """SHA-256 over the former seal and everything that this one says and covers."""
+    body: list[Any] = [number, upto, sealed_at, [astuple(leaf) for leaf in content]]
     return hashlib.sha256(former + json.dumps(body, separators=(",", ":")).encode()).digest()

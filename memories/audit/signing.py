@@ -38,15 +38,19 @@ def fingerprint() -> str:
     return hashlib.sha256(public_key()).hexdigest()
 
 
-def sign(message: bytes) -> bytes:
-    """A 64-byte Ed25519 signature."""
-    return _private(key_path()).sign(message)
+def sign(message: bytes, *, purpose: str) -> bytes:
+    """A 64-byte Ed25519 signature, good for this purpose only: what is signed as a seal is no signed backup."""
+    return _private(key_path()).sign(_labelled(message, purpose))
 
 
-def is_signed(message: bytes, signature: bytes) -> bool:
-    """Whether this instance signed the message."""
+def is_signed(message: bytes, signature: bytes, *, purpose: str) -> bool:
+    """Whether this instance signed the message for this purpose."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key()).verify(signature, message)
+        Ed25519PublicKey.from_public_bytes(public_key()).verify(signature, _labelled(message, purpose))
     except InvalidSignature:
         return False
     return True
+
+
+def _labelled(message: bytes, purpose: str) -> bytes:
+    return f"novamem {purpose}\0".encode() + message

@@ -6,11 +6,11 @@ from typing import Literal
 from memories import access
 from memories.access import Principal
 from memories.audit import signing
-from memories.audit.leaves import Leaf, chain, leaves
-from memories.audit.sealing import GENESIS, Line, journal
+from memories.audit.journal import Journal, Line, moment
+from memories.audit.leaves import Leaf, chain, genesis, leaves, newest
 from memories.models import Seal
 
-Kind = Literal["changed", "removed", "slipped_in", "cut_off", "seal_changed", "not_in_file"]
+Kind = Literal["changed", "removed", "slipped_in", "cut_off", "seal_changed", "file_changed", "not_in_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many seals and events were checked, how many events wait for a seal, and the first thing that is wrong."""
+    """How many seals and events were found whole, how many events wait for a seal, the first thing that is wrong."""
 
     seals: int
     events: int
@@ -34,36 +34,50 @@ class Verdict:
 
 def verify(principal: Principal) -> Verdict:
     """Checks a project's chain from its first seal on and stops at the first finding."""
-    lines = {line.number: line for line in journal(principal.project_id)}
-    with access.enter(principal, why="verify"):
-        seals = list(Seal.objects.within(principal.project_id).order_by("number"))
-        former, since, events = GENESIS, 0, 0
-        for expected, row in enumerate(seals, start=1):
+    journal = Journal(principal.project_id)
+    with journal.held(), access.enter(principal, why="verify"):
+        places = journal.places()
+        former, since, events = genesis(principal.project_id), 0, 0
+        seals = Seal.objects.within(principal.project_id).order_by("number")
+        for number, row in enumerate(seals, start=1):
+            if row.number != number:
+                return Verdict(number - 1, events, 0, Finding("removed", f"seal {number}", number))
             content = leaves(principal.project_id, since=since, before=row.upto)
-            finding = _missing_seal(expected, row) or _check(row, content, lines.get(row.number), former)
-            if finding:
-                return Verdict(expected - 1, events, 0, finding)
+            line = journal.line(places[number]) if number in places else None
+            if finding := _check(row, content, line, former, copied=number in places):
+                return Verdict(number - 1, events, 0, finding)
             former, since, events = bytes(row.digest), row.upto, events + len(content)
-        unsealed = len(leaves(principal.project_id, since=since, before=2**63 - 1))
-    finding = None
-    if lines and max(lines) > len(seals):
-        finding = Finding("cut_off", f"seal {len(seals) + 1} stands in the file only", len(seals) + 1)
-    return Verdict(len(seals), events, unsealed, finding)
+        waiting = leaves(principal.project_id, since=since)
+        return Verdict(len(seals), events, len(waiting), _check_end(len(seals), waiting, places))
 
 
-def _missing_seal(expected: int, row: Seal) -> Finding | None:
-    return None if row.number == expected else Finding("cut_off", f"seal {expected} is gone", expected)
+def _check(row: Seal, content: list[Leaf], line: Line | None, former: bytes, *, copied: bool) -> Finding | None:
+    """Two copies and a signature: of file and database the one that fits the signature says what is wrong."""
+    whole = _fits(row, content, former)
+    if line is None or not _is_authentic(line, row, former):
+        if not whole:
+            return Finding("seal_changed", f"seal {row.number} does not fit its events or its signature", row.number)
+        if not copied:
+            return Finding("not_in_file", f"seal {row.number} does not stand in the file", row.number)
+        return Finding("file_changed", f"the line of seal {row.number} in the file", row.number)
+    if line != Line.of(row, line.leaves) or row.events != len(line.leaves):
+        return Finding("seal_changed", f"seal {row.number} is another one in the file", row.number)
+    return None if whole else _compare(row.number, content, line.leaves)
 
 
-def _check(row: Seal, content: list[Leaf], line: Line | None, former: bytes) -> Finding | None:
-    if line is None:
-        return Finding("not_in_file", f"seal {row.number} does not stand in the file", row.number)
-    if finding := _compare(row.number, content, line.leaves):
-        return finding
-    digest = chain(former, number=row.number, upto=row.upto, content=content)
-    if digest != bytes(row.digest) or digest != line.digest or not signing.is_signed(digest, bytes(row.signature)):
-        return Finding("seal_changed", f"seal {row.number} does not fit its events or its signature", row.number)
-    return None
+def _fits(row: Seal, content: list[Leaf], former: bytes) -> bool:
+    digest = chain(former, number=row.number, upto=row.upto, sealed_at=moment(row.sealed_at), content=content)
+    return (
+        digest == bytes(row.digest)
+        and row.events == len(content)
+        and row.signer == signing.fingerprint()
+        and signing.is_signed(digest, bytes(row.signature), purpose="seal")
+    )
+
+
+def _is_authentic(line: Line, row: Seal, former: bytes) -> bool:
+    digest = chain(former, number=row.number, upto=line.upto, sealed_at=line.sealed_at, content=line.leaves)
+    return digest.hex() == line.digest and signing.is_signed(digest, bytes.fromhex(line.signature), purpose="seal")
 
 
 def _compare(seal: int, now: list[Leaf], then: list[Leaf]) -> Finding | None:
@@ -76,3 +90,13 @@ def _compare(seal: int, now: list[Leaf], then: list[Leaf]) -> Finding | None:
         if found != leaf:
             return Finding("changed", leaf.name, seal)
     return Finding("slipped_in", min(present.values()).name, seal) if present else None
+
+
+def _check_end(seals: int, waiting: list[Leaf], places: dict[int, int]) -> Finding | None:
+    """What the chain itself can't tell: seals that only the file has, events that claim a transaction to come."""
+    following = seals + 1
+    if places and max(places) > seals:
+        return Finding("cut_off", f"seal {following}", following)
+    newest_id = newest()
+    early = next((leaf for leaf in waiting if leaf.recorded_in >= newest_id), None)
+    return Finding("slipped_in", early.name, following) if early else None

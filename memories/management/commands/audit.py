@@ -31,9 +31,8 @@ class Command(TyperCommand):
         for name, verdict in verdicts.items():
             if not as_json:
                 said = f"{verdict.finding.kind}: {verdict.finding.what}" if verdict.finding else "whole"
-                self.stdout.write(
-                    f"{name}: {said} ({verdict.seals} seals, {verdict.events} events, {verdict.unsealed} not sealed yet)"
-                )
+                counts = f"{verdict.seals} seals, {verdict.events} events, {verdict.unsealed} not sealed yet"
+                self.stdout.write(f"{name}: {said} ({counts})")
         if any(verdict.finding for verdict in verdicts.values()):
             raise SystemExit(1)
 

@@ -1,0 +1,132 @@
+"""The copy of the audit chain outside the database: one line per seal, with the digests that it covers."""
+
+import datetime
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import BinaryIO, Self
+from uuid import UUID
+
+from django.conf import settings
+
+from memories.audit.leaves import Leaf
+from memories.models import Seal
+
+NUMBER = re.compile(rb'\{"number": (\d{1,9}),')
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A seal as the file has it."""
+
+    number: int
+    upto: int
+    sealed_at: str
+    signer: str
+    digest: str
+    signature: str
+    leaves: list[Leaf]
+
+    @classmethod
+    def of(cls, row: Seal, content: list[Leaf]) -> Self:
+        """What the file keeps of a seal and the events it covers."""
+        return cls(
+            number=row.number,
+            upto=row.upto,
+            sealed_at=moment(row.sealed_at),
+            signer=row.signer,
+            digest=bytes(row.digest).hex(),
+            signature=bytes(row.signature).hex(),
+            leaves=content,
+        )
+
+    @classmethod
+    def parse(cls, text: bytes) -> Self | None:
+        """The line, or None when it has been damaged."""
+        try:
+            row = json.loads(text)
+            bytes.fromhex(row["signature"])
+            return cls(**{**row, "leaves": [Leaf(*leaf) for leaf in row["leaves"]]})
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def text(self) -> bytes:
+        """The line as it is written; the number comes first, so that it is found without reading the leaves."""
+        return json.dumps(asdict(self) | {"leaves": [astuple(leaf) for leaf in self.leaves]}).encode() + b"\n"
+
+
+def moment(at: datetime.datetime) -> str:
+    """The time of a seal as it is hashed and written."""
+    return at.astimezone(datetime.UTC).isoformat()
+
+
+class Journal:
+    """A project's file. Its lines end in a newline: what a crash left half-written does not count."""
+
+    def __init__(self, project_id: UUID) -> None:
+        self.path = Path(settings.DATA_DIR) / "audit" / f"{project_id}.ndjson"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """One process at a time seals or verifies: between a seal's commit and its line nobody looks."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self.path.with_suffix(".lock").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def places(self) -> dict[int, int]:
+        """Where the line of each seal begins; of two lines with one number the later."""
+        found: dict[int, int] = {}
+        if self.path.exists():
+            offset = 0
+            with self.path.open("rb") as file:
+                for text in file:
+                    match = NUMBER.match(text)
+                    if match and text.endswith(b"\n"):
+                        found[int(match[1])] = offset
+                    offset += len(text)
+        return found
+
+    def line(self, offset: int) -> Line | None:
+        """The line that begins there, or None when it has been damaged."""
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return Line.parse(file.readline())
+
+    def last_number(self) -> int:
+        """The number of the last line, 0 when there is none; reads no more than that line."""
+        if not self.path.exists():
+            return 0
+        with self.path.open("rb") as file:
+            end = _line_break_before(file, file.seek(0, os.SEEK_END))
+            file.seek(_line_break_before(file, end - 1) if end else 0)
+            match = NUMBER.match(file.read(32))
+        return int(match[1]) if match and end else 0
+
+    def append(self, line: Line) -> None:
+        """Writes a line in the place of what a crash may have left half-written; it is on the disk afterwards."""
+        self.path.touch(mode=0o600)
+        with self.path.open("r+b") as file:
+            file.truncate(_line_break_before(file, file.seek(0, os.SEEK_END)))
+            file.seek(0, os.SEEK_END)
+            file.write(line.text())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _line_break_before(file: BinaryIO, end: int) -> int:
+    """The offset just after the last newline in [0, end), 0 without one."""
+    while end > 0:
+        start = max(0, end - BLOCK)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
