@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import structlog
-from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError as BrokerAway
 
@@ -14,6 +13,7 @@ from memories import operations, upkeep
 from memories.access import Principal
 from memories.models import Namespace, Operation
 from memories.operations.running import Handler
+from novamem.celery import app
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ def check_options(kind: str, options: Mapping[str, Any]) -> None:
     """Raises BadOptions unless the options are those of the kind."""
     if kind not in HANDLERS:
         raise BadOptions("kind", f"Use one of: {', '.join(HANDLERS)}.")
-    if set(options) != {"target"} or options["target"] not in upkeep.TARGETS:
+    if set(options) != {"target"} or options["target"] not in list(upkeep.TARGETS):
         raise BadOptions("options", f"Give a target: {', '.join(upkeep.TARGETS)}.")
 
 
@@ -47,14 +47,14 @@ def start(
     """A queued operation whose worker is woken when the transaction commits. Raises BadOptions."""
     check_options(kind, options)
     operation = operations.start(principal, kind=kind, namespace=namespace, options=options, dry_run=False, now=now)
-    transaction.on_commit(lambda: wake(operation.project_id, operation.id))
+    transaction.on_commit(lambda: wake(operation.project_id, operation.id), robust=True)
     return operation
 
 
 def wake(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
     """Tells a worker. Without a broker the row waits: the sweeper tells again."""
     try:
-        current_app.send_task("memories.tasks.run_operation", args=[str(project_id), str(operation_id)])
+        app.send_task("memories.tasks.run_operation", args=[str(project_id), str(operation_id)])
     except BrokerAway as error:
         log.warning("broker_away", operation=str(operation_id), error=type(error).__name__)
 

@@ -1,7 +1,7 @@
 """Celery tasks: thin doors that loop over projects and call one room each. Scheduled in `novamem.celery`."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import structlog
 from celery import shared_task
@@ -17,9 +17,13 @@ log = structlog.get_logger(__name__)
 WORKER = "worker"
 
 
-def _principals() -> Iterator[Principal]:
-    for project in Project.objects.order_by("name"):
-        yield system_principal(project)
+def _in_each_project(work: Callable[[Principal], object]) -> None:
+    """Does it for every project; one project's trouble does not stop the others."""
+    for project in list(Project.objects.order_by("name")):
+        try:
+            work(system_principal(project))
+        except Exception:
+            log.exception("project_passed_over", project=project.name, work=work.__name__)
 
 
 @shared_task
@@ -33,32 +37,44 @@ def run_operation(project_id: str, operation_id: str) -> None:
 @shared_task
 def sweep_operations() -> None:
     """Wakes a worker for every operation that nobody works on."""
-    for principal in _principals():
+
+    def sweep(principal: Principal) -> None:
         for operation_id in operations.stranded(principal, now=timezone.now()):
             jobs.wake(principal.project_id, operation_id)
+
+    _in_each_project(sweep)
 
 
 @shared_task
 def embed_pending() -> None:
     """Embeds what waits, project by project, until nothing is due."""
-    for principal in _principals():
+
+    def embed(principal: Principal) -> None:
         while ingest.embed_pending(principal, now=timezone.now())[0]:
             pass
+
+    _in_each_project(embed)
 
 
 @shared_task
 def seal_events() -> None:
     """Seals the new events of every project."""
-    for principal in _principals():
+
+    def seal(principal: Principal) -> None:
         audit.seal(principal, now=timezone.now())
+
+    _in_each_project(seal)
 
 
 @shared_task
 def expire_requests() -> None:
     """Forgets answers kept for Idempotency-Keys after 48 hours."""
-    for principal in _principals():
+
+    def expire(principal: Principal) -> None:
         with enter(principal, why="retention"):
             RepeatedRequest.objects.within(principal.project_id).expired(now=timezone.now()).delete()
+
+    _in_each_project(expire)
 
 
 @shared_task

@@ -27,13 +27,19 @@ class Progress:
     def __init__(self, principal: Principal, operation: Operation, watcher: Watcher | None = None) -> None:
         self.principal, self.operation, self._watcher = principal, operation, watcher
 
-    def report(self, *, stage: str, done: int, total: int | None, cursor: Any = None) -> None:
-        """Saves progress and where to go on after a crash. Raises Cancelled, LeaseLost."""
+    def save(self, *, stage: str, done: int, total: int | None, cursor: Any = None) -> None:
+        """Saves how far it is and where to go on after a crash. Raises LeaseLost.
+
+        Inside a transaction with the rows of a batch, both are kept or neither: whoever lost the lease writes nothing.
+        """
         keep_hold(
             self.principal, self.operation, now=timezone.now(), stage=stage, done=done, total=total, cursor=cursor
         )
         if self._watcher:
             self._watcher(stage, done, total)
+
+    def check(self) -> None:
+        """To be called between batches. Raises Cancelled when somebody asked the operation to end."""
         with access.enter(self.principal, why="progress"):
             self.operation.refresh_from_db(fields=["cancel_requested"])
         if self.operation.cancel_requested:
@@ -52,6 +58,7 @@ def run(
         return None
     progress = Progress(principal, operation, watcher)
     try:
+        progress.check()
         report = handlers[operation.kind](principal, operation, progress)
         _end(principal, operation, OperationState.SUCCEEDED, report=report)
     except LeaseLost:
@@ -60,9 +67,14 @@ def run(
         _end(principal, operation, OperationState.CANCELLED)
     except Exception as error:  # whatever a handler raises belongs into the row that people look at
         log.exception("operation_failed", operation=str(operation.id), kind=operation.kind)
-        code = getattr(error, "code", "internal")
-        _end(principal, operation, OperationState.FAILED, error={"code": code, "type": type(error).__name__})
+        _end(principal, operation, OperationState.FAILED, error={"code": _code(error), "type": type(error).__name__})
     return operation
+
+
+def _code(error: Exception) -> str:
+    """The exception's own word for itself, when it has one: other people's `code` may be anything."""
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) and code.isidentifier() else "internal"
 
 
 def _end(principal: Principal, operation: Operation, state: OperationState, **values: Any) -> None:

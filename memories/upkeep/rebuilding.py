@@ -2,35 +2,46 @@
 
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import structlog
 
 from conflicts.front import index_keywords
 from memories import access
 from memories.access import Principal
-from memories.ingest import embed_pending
-from memories.models import Embedding, Fragment, Operation, PendingEmbedding
+from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
+from memories.models.bulk import insert
 from memories.operations import Progress
-from memories.providers import active_model
+from memories.providers import EmbeddingFailed, active_model, embedder_of
 
-BATCH = 500
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something derived: what is worked out for a batch before the transaction, and how it is written in it."""
+
+    batch: int
+    prepare: Callable[[Sequence[Fragment]], Any]
+    write: Callable[[Sequence[Fragment], Any], None]
 
 
 def rebuild(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Rebuilds `options.target` batch by batch; goes on after the saved cursor. The report counts fragments."""
-    target = operation.options["target"]
-    step = TARGETS[target]
+    name = operation.options["target"]
+    target = TARGETS[name]
     done, after = operation.done, operation.cursor
     with access.enter(principal, why="rebuild"):
-        rows = _rows(operation)
-        total = rows.count()
-    while True:
-        with access.enter(principal, why="rebuild"):
-            batch = list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:BATCH])
-        if not batch:
-            return {"target": target, "rebuilt": done}
-        step(principal, batch)
+        total = _rows(operation).count()
+    while batch := _batch(principal, operation, after, size=target.batch):
+        prepared = target.prepare(batch)
         done, after = done + len(batch), str(batch[-1].id)
-        progress.report(stage=target, done=done, total=total, cursor=after)
+        with access.enter(principal, why="rebuild"):
+            target.write(batch, prepared)
+            progress.save(stage=name, done=done, total=total, cursor=after)
+        progress.check()
+    return {"target": name, "rebuilt": done}
 
 
 def _rows(operation: Operation) -> Any:
@@ -38,27 +49,54 @@ def _rows(operation: Operation) -> Any:
     return rows.filter(namespace=operation.namespace) if operation.namespace else rows
 
 
-def _keywords(principal: Principal, batch: Sequence[Fragment]) -> None:
+def _batch(principal: Principal, operation: Operation, after: str | None, *, size: int) -> list[Fragment]:
     with access.enter(principal, why="rebuild"):
-        index_keywords([fragment.id for fragment in batch])
+        rows = _rows(operation)
+        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:size])
 
 
-def _embeddings(principal: Principal, batch: Sequence[Fragment]) -> None:
-    """Embeds the fragments that lack a vector of the active model; what fails stays marked as waiting."""
-    from django.utils import timezone
+def _nothing(batch: Sequence[Fragment]) -> None:
+    """Keywords are worked out by the database."""
 
+
+def _write_keywords(batch: Sequence[Fragment], _: None) -> None:
+    index_keywords([fragment.id for fragment in batch])
+
+
+def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, list[Any]]:
     model = active_model()
-    with access.enter(principal, why="rebuild"):
-        ids = [fragment.id for fragment in batch]
-        mine = {"project_id": principal.project_id, "model": model}
-        present = set(Embedding.objects.filter(**mine, fragment__in=ids).values_list("fragment_id", flat=True))
-        missing = [i for i in ids if i not in present]
-        PendingEmbedding.objects.bulk_create(
-            [PendingEmbedding(project_id=principal.project_id, fragment_id=i, model=model) for i in missing],
-            ignore_conflicts=True,
-        )
-    while embed_pending(principal, now=timezone.now())[0]:
-        pass
+    try:
+        return model, list(embedder_of(model).embed([fragment.content for fragment in batch]))
+    except EmbeddingFailed as error:
+        log.warning("embedding_failed", model=model.name, texts=len(batch), error=type(error).__name__)
+        return model, [None] * len(batch)
 
 
-TARGETS: dict[str, Callable[[Principal, Sequence[Fragment]], None]] = {"keywords": _keywords, "embeddings": _embeddings}
+def _write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, list[Any]]) -> None:
+    """Replaces the vectors of texts that are still the same. Without an embedder old ones stay, missing ones wait."""
+    model, vectors = embedded
+    vector_of = {fragment.id: vector for fragment, vector in zip(batch, vectors, strict=True)}
+    text_of = {fragment.id: fragment.content for fragment in batch}
+    project_id = batch[0].project_id
+    locked = Fragment.objects.within(project_id).select_for_update(no_key=True).order_by("id")
+    current = [row for row in locked.filter(id__in=text_of) if row.content == text_of[row.id]]
+    mine = {"project_id": project_id, "model": model}
+    fresh = [row for row in current if vector_of[row.id] is not None]
+    for table in (Embedding, PendingEmbedding):
+        table.objects.filter(**mine, fragment__in=fresh).delete()
+    insert(
+        [
+            Embedding(**mine, namespace_id=row.namespace_id, fragment=row, status=row.status, vector=vector_of[row.id])
+            for row in fresh
+        ]
+    )
+    kept = set(Embedding.objects.filter(**mine, fragment__in=current).values_list("fragment_id", flat=True))
+    PendingEmbedding.objects.bulk_create(
+        [PendingEmbedding(**mine, fragment=row) for row in current if row.id not in kept], ignore_conflicts=True
+    )
+
+
+TARGETS = {
+    "keywords": Target(500, _nothing, _write_keywords),
+    "embeddings": Target(64, _embed, _write_embeddings),
+}

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from memories import access, jobs, operations, upkeep
 from memories.models import Namespace, Project
+from memories.models.words import OperationState
 
 
 class Command(TyperCommand):
@@ -26,7 +27,7 @@ class Command(TyperCommand):
         namespace: Annotated[str, Option(help="Only this namespace (project:agent).")] = "",
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
-        """Rebuilds here and now, project by project, as an operation that others can watch."""
+        """Rebuilds here and now, as operations that others can watch; exit code 1 when one did not succeed."""
         name = namespace.partition(":")[0] or project
         projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
         if name and not projects:
@@ -38,17 +39,17 @@ class Command(TyperCommand):
         reports = [self._one(found, target, namespace) for found in projects]
         if as_json:
             self.stdout.write(json.dumps(reports))
-            return
-        for report in reports:
+        for report in reports if not as_json else []:
             self.stdout.write(f"{report['project']}: {report['state']}, {report['rebuilt']} rebuilt")
+        if any(report["state"] != OperationState.SUCCEEDED for report in reports):
+            raise SystemExit(1)
 
     def _one(self, project: Project, target: str, namespace: str) -> dict[str, object]:
         principal = access.system_principal(project)
         with access.enter(principal, why="rebuild"):
-            rows = Namespace.objects.within(project.id).filter(name=namespace) if namespace else []
-            if namespace and not rows:
+            place = Namespace.objects.within(project.id).filter(name=namespace).first() if namespace else None
+            if namespace and place is None:
                 raise CommandError(f"There is no namespace {namespace!r}.")
-            place = rows[0] if rows else None
         operation = operations.start(
             principal, kind="rebuild", namespace=place, options={"target": target}, dry_run=False, now=timezone.now()
         )
