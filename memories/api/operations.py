@@ -82,7 +82,7 @@ def _place(principal: Principal, name: str | None) -> Namespace | None:
     if name is None:
         _require_all(principal)
         return None
-    found = Namespace.objects.within(principal.project_id).filter(name=name).first()
+    found: Namespace | None = Namespace.objects.within(principal.project_id).filter(name=name).first()
     if found is None or not principal.covers(name):
         raise NotFound("namespace")
     return found
