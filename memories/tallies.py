@@ -39,7 +39,6 @@ class Tally:
 
 _lock = threading.Lock()
 _tallies: dict[uuid.UUID, Tally] = defaultdict(Tally)
-_writer: threading.Thread | None = None
 
 
 def note_reads(project_id: uuid.UUID, fragments: Sequence[uuid.UUID], *, at: datetime.datetime) -> None:
@@ -54,23 +53,24 @@ def note_key(project_id: uuid.UUID, key: uuid.UUID, *, at: datetime.datetime) ->
 
 
 def _note(project_id: uuid.UUID, tally: Tally) -> None:
-    global _writer
     with _lock:
         _tallies[project_id].add(tally)
-        if _writer is None:
-            _writer = threading.Thread(target=_write_on, name="tallies", daemon=True)
-            _writer.start()
-            atexit.register(_last_flush)
+
+
+def keep_writing() -> None:
+    """Writes every two seconds from now on, and once more when the process ends; for whoever serves requests."""
+    threading.Thread(target=_write_on, name="tallies", daemon=True).start()
+    atexit.register(_try_to_flush)
 
 
 def _write_on() -> None:
     pause = threading.Event()
     while True:
         pause.wait(EVERY)
-        _last_flush()
+        _try_to_flush()
 
 
-def _last_flush() -> None:
+def _try_to_flush() -> None:
     try:
         flush()
     except DatabaseError as error:

@@ -7,3 +7,7 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
 application = get_asgi_application()
+
+from memories import tallies  # noqa: E402  # the applications have to be ready
+
+tallies.keep_writing()

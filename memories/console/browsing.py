@@ -15,7 +15,7 @@ from memories.console.showing import Bar, score_bar
 from memories.models import Fragment, Namespace
 from memories.models.namespace import SHARED
 from memories.retrieval import BALANCED, Question
-from memories.retrieval.pipeline import find
+from memories.retrieval import find
 
 PAGE = 50
 

@@ -1,8 +1,8 @@
 """From a question to the memories that answer it, and to the block of text that an agent reads."""
 
 from memories.retrieval.context import Context, Request, context
-from memories.retrieval.pipeline import search
+from memories.retrieval.pipeline import find, search
 from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.ranking import BALANCED, PROFILES
 
-__all__ = ["BALANCED", "PROFILES", "Context", "Filters", "Hit", "Question", "Request", "Results", "context", "search"]
+__all__ = ["BALANCED", "PROFILES", "Context", "Filters", "Hit", "Question", "Request", "Results", "context", "find", "search"]

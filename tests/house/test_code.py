@@ -62,7 +62,7 @@ def test_tests_can_not_shadow_the_packages():
 
 
 def ours():
-    loader = MigrationLoader(None, ignore_no_initial=True)
+    loader = MigrationLoader(None)
     return [migration for (app, _), migration in loader.disk_migrations.items() if app in ("memories", "conflicts")]
 
 
