@@ -15,10 +15,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -30,6 +30,7 @@ from novamem.steps import say, step
 
 READY = 300.0  # seconds for the web server's first answer
 PORTS = 50  # how far the default port may move on
+ALONE = ["--without-heartbeat", "--without-gossip", "--without-mingle"]  # our own heartbeat is a task and a row
 
 
 class CanNotServe(Exception):
@@ -43,11 +44,15 @@ def main() -> int:
         settings = env.load()
         data_dir = Path(settings["NOVAMEM_DATA_DIR"])
         data_dir.mkdir(parents=True, exist_ok=True)
-        port = choose_port(settings["HOST"], settings["PORT"], chosen="PORT" in os.environ)
-        address = f"http://{_reachable(settings['HOST'])}:{port}"
-        with _alone(data_dir, address), _database(settings, data_dir) as url:
-            _make_ready(url)
-            _serve(settings, url, port, address, hurried)
+        with _alone(data_dir) as lock:
+            port = choose_port(settings["HOST"], settings["PORT"], chosen="PORT" in os.environ)
+            address = f"http://{_reachable(settings['HOST'])}:{port}"
+            lock.write(f"{address}, process {os.getpid()}")
+            lock.flush()
+            with _database(settings["DATABASE_URL"], data_dir) as url:
+                readiness.migrate(url)
+                readiness.first_run(url)
+                _serve(settings, url, port, address, hurried)
     except (ImproperlyConfigured, CanNotServe, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return 1
@@ -81,6 +86,8 @@ def choose_port(host: str, port: int, *, chosen: bool) -> int:
 
     Raises CanNotServe.
     """
+    if not 0 <= port < 65536:
+        raise CanNotServe(f"PORT={port} is no port: choose one from 1024 to 65535.")
     for candidate in range(port, port + (1 if chosen else PORTS)):
         found = _free(host, candidate)
         if found:
@@ -95,8 +102,8 @@ def choose_port(host: str, port: int, *, chosen: bool) -> int:
 def _free(host: str, port: int) -> int | None:
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
-    except (OSError, OverflowError) as error:
-        raise CanNotServe(f"HOST={host!r} and PORT={port} are no address to listen on: {error}") from error
+    except OSError as error:
+        raise CanNotServe(f"HOST={host!r} is no address to listen on: {error}") from error
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -116,8 +123,8 @@ def _reachable(host: str) -> str:
 
 
 @contextmanager
-def _alone(data_dir: Path, address: str) -> Iterator[None]:
-    """One server a data directory: a second scheduler would do everything twice."""
+def _alone(data_dir: Path) -> Iterator[IO[str]]:
+    """One server a data directory: a second scheduler would do everything twice. The file says who it is."""
     with (data_dir / "server.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,24 +134,18 @@ def _alone(data_dir: Path, address: str) -> Iterator[None]:
                 f"NovaMem runs already in {data_dir}: {lock.read()}. Stop it, or set another NOVAMEM_DATA_DIR."
             ) from None
         lock.truncate(0)
-        lock.write(f"{address}, process {os.getpid()}")
-        lock.flush()
-        yield
+        yield lock
 
 
 @contextmanager
-def _database(settings: dict[str, Any], data_dir: Path) -> Iterator[str]:
-    own = settings["DATABASE_URL"]
-    with nullcontext(own) if own else embedded.running(data_dir) as url:
+def _database(own: str, data_dir: Path) -> Iterator[str]:
+    """The URL of a prepared database: one's own, or the embedded one for as long as this lasts."""
+    with ExitStack() as stack:
+        with step("database"):
+            url = own or stack.enter_context(embedded.running(data_dir))
+            database.prepare(url)
+            readiness.check_known(url)
         yield url
-
-
-def _make_ready(url: str) -> None:
-    with step("database"):
-        database.prepare(url)
-        readiness.check_known(url)
-    readiness.migrate(url)
-    readiness.first_run(url)
 
 
 def _serve(settings: dict[str, Any], url: str, port: int, address: str, hurried: list[int]) -> None:
@@ -177,7 +178,7 @@ def _children(settings: dict[str, Any], url: str, port: int) -> list[Child]:
     uvicorn = ["uvicorn", "novamem.asgi:application", "--host", settings["HOST"], "--port", str(port)]
     commands = {
         "web": [*uvicorn, "--no-access-log", "--timeout-graceful-shutdown", "5"],
-        "worker": [*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"]],
+        "worker": [*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"], *ALONE],
         "beat": [*celery, "beat", "-l", settings["LOG_LEVEL"]],
     }
     environment = {**os.environ, "DATABASE_URL": url, "PYTHONUNBUFFERED": "1"}

@@ -81,6 +81,7 @@ def connection(role: str | None) -> dict[str, Any]:
     config = database.django_config(ENV["DATABASE_URL"], role=role)
     config["OPTIONS"]["application_name"] = "novamem"
     if role:
+        config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres
         config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 10}
     return config
 

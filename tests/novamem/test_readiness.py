@@ -1,0 +1,80 @@
+"""What brings the tables to where the code expects them, and what it says to a database of another version."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from novamem import database, readiness
+from novamem.database import NotPrepared
+from novamem.embedded import running
+
+
+@pytest.fixture(scope="module")
+def migrated(data_dir: Path) -> Iterator[str]:
+    """A database that was migrated as the very first thing."""
+    with running(data_dir) as url:
+        made = database.prepare_database(url, "readiness")
+        readiness.begin(made)
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def kept(migrated: str) -> Iterator[None]:
+    """Puts back what a test changes in the state of the migrations."""
+    with psycopg.connect(migrated) as connection:
+        before = connection.execute("SELECT obj_description('django_migrations'::regclass)").fetchone()
+    assert before
+    yield
+    with psycopg.connect(migrated) as connection:
+        connection.execute(f"COMMENT ON TABLE django_migrations IS '{before[0]}'".encode())
+        connection.execute("DELETE FROM django_migrations WHERE name = '9999_of_tomorrow'")
+
+
+def test_does_nothing_twice(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
+    readiness.begin(migrated)
+    readiness.bring_up(migrated)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_leaves_a_database_that_is_not_new_to_the_server(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with psycopg.connect(migrated) as connection:
+        connection.execute("COMMENT ON TABLE django_migrations IS NULL")
+    readiness.begin(migrated)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_migrates_again_when_rows_or_files_changed(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with psycopg.connect(migrated) as connection:
+        connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('x', '9999_of_tomorrow', now())")
+    readiness.bring_up(migrated)
+    out, err = capfd.readouterr()
+    assert out == ""  # what script/manage answers must stay readable for programs
+    assert err.startswith("✓ migrations")
+
+
+def test_tells_the_first_secrets_once(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
+    readiness.first_run(migrated)
+    assert "shown this once" in capfd.readouterr().out
+    readiness.first_run(migrated)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_says_that_another_version_was_here(migrated: str) -> None:
+    readiness.check_known(migrated)
+    with psycopg.connect(migrated) as connection:
+        connection.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('memories', '9999_of_tomorrow', now())"
+        )
+    with pytest.raises(NotPrepared, match=r"memories\.9999_of_tomorrow.\n[\s\S]*To begin afresh"):
+        readiness.check_known(migrated)
+
+
+def test_says_what_failed(migrated: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PORT", "many")
+    with psycopg.connect(migrated) as connection:
+        connection.execute("COMMENT ON TABLE django_migrations IS NULL")
+    with pytest.raises(NotPrepared, match=r"manage.py migrate failed:[\s\S]*PORT must be of type int"):
+        readiness.migrate(migrated)
+    assert "✗ migrations" in capfd.readouterr().err

@@ -1,0 +1,172 @@
+"""The server at the terminal: its port, and that all of it comes, stays and goes together."""
+
+import json
+import re
+import signal
+import socket
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from novamem import env, server
+from novamem.cluster import Cluster
+from novamem.server import CanNotServe, choose_port
+
+Python = Callable[..., Any]
+LOCAL = "127.0.0.1"
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port that somebody listens on."""
+    with socket.create_server((LOCAL, 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+def test_the_default_port_moves_on_and_says_so(taken: int, capsys: pytest.CaptureFixture[str]) -> None:
+    port = choose_port(LOCAL, taken, chosen=False)
+    assert port > taken
+    assert f"port {taken} is taken; using {port}" in capsys.readouterr().err
+
+
+def test_a_chosen_port_that_is_taken_is_an_error(taken: int) -> None:
+    with pytest.raises(CanNotServe, match=f"Port {taken} is taken"):
+        choose_port(LOCAL, taken, chosen=True)
+
+
+def test_a_free_port_is_taken_as_it_is(taken: int, capsys: pytest.CaptureFixture[str]) -> None:
+    free = choose_port(LOCAL, taken, chosen=False)
+    capsys.readouterr()
+    assert choose_port(LOCAL, free, chosen=True) == free
+    assert capsys.readouterr().err == ""
+
+
+def test_port_0_is_any_free_one() -> None:
+    assert choose_port(LOCAL, 0, chosen=True) > 0
+
+
+@pytest.mark.parametrize(("host", "port", "why"), [("no.invalid", 8000, "no address"), (LOCAL, 70000, "no port")])
+def test_an_address_that_is_none_is_an_error(host: str, port: int, why: str) -> None:
+    with pytest.raises(CanNotServe, match=why):
+        choose_port(host, port, chosen=True)
+
+
+def test_says_when_every_port_is_taken(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "PORTS", 1)
+    with pytest.raises(CanNotServe, match="are all taken"):
+        choose_port(LOCAL, taken, chosen=False)
+
+
+@pytest.mark.parametrize(("host", "shown"), [("0.0.0.0", LOCAL), ("::", "[::1]"), ("::1", "[::1]"), ("box", "box")])
+def test_shows_an_address_that_a_browser_here_can_open(host: str, shown: str) -> None:
+    assert server._reachable(host) == shown
+
+
+class Served(AbstractContextManager["Served"]):
+    """A running server: `said` is what it told the terminal before it was ready, `url` where it is."""
+
+    def __init__(self, process: Any) -> None:
+        self.process = process
+        self.said = ""
+        while "NovaMem: " not in self.said:
+            line = process.stderr.readline()
+            assert line, f"the server ended: {self.said}"
+            self.said += line
+        found = re.search(r"NovaMem: (http://\S+)/", self.said)
+        assert found
+        self.url = found[1]
+        assert process.stderr.readline() == "\n"
+
+    def children(self, name: str = "") -> list[psutil.Process]:
+        """Its processes, Postgres' guard included; or those of one name."""
+        found = psutil.Process(self.process.pid).children(recursive=True)
+        return [child for child in found if f" {name}" in " ".join(child.cmdline())]
+
+    def get(self, path: str) -> Any:
+        """What it answers, as JSON."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as response:
+            return json.load(response)
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=30)
+
+
+@pytest.fixture
+def serve(python: Python, data_dir: Path) -> Callable[[], Served]:
+    """Starts the server on the cluster of these tests."""
+
+    def start() -> Served:
+        settings = {"NOVAMEM_DATA_DIR": str(data_dir), "EMBEDDER": "fake", "PORT": "0", "HOST": LOCAL}
+        return Served(python("-m", "novamem.server", settings=settings, stderr=-1, cwd=env.ROOT))
+
+    return start
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of them end within some seconds."""
+    return not psutil.wait_procs(processes, timeout=10)[1]
+
+
+def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: Cluster) -> None:
+    with serve() as served:
+        assert served.get("/healthz") == {"status": "ok"}
+        assert served.get("/readyz")["parts"]["database"] == {"state": "ok"}
+        children = served.children()
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(30) == 0
+    assert len(children) >= 4  # web, worker, beat, guard
+    assert gone(children)
+    assert server.pid() is None
+
+
+def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
+    with serve():
+        pass
+    begun = time.monotonic()
+    with serve() as served:
+        assert "migrations" not in served.said
+        assert "first admin" not in served.said
+    assert time.monotonic() - begun < 60
+
+
+def test_leaves_nothing_behind_when_it_is_killed(serve: Callable[[], Served], server: Cluster) -> None:
+    with serve() as served:
+        children = served.children()
+        served.process.kill()
+        assert gone(children)
+    assert server.pid() is None
+    with serve() as again:
+        assert again.get("/healthz") == {"status": "ok"}
+
+
+def test_brings_back_what_ends(serve: Callable[[], Served]) -> None:
+    with serve() as served:
+        (web,) = served.children("uvicorn")
+        web.kill()
+        assert "web ended (SIGKILL) and starts again in 1 s" in served.process.stderr.readline()
+        deadline = time.monotonic() + 20
+        while not server._answers(f"{served.url}/healthz") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert served.get("/healthz") == {"status": "ok"}
+
+
+def test_a_second_one_is_told_of_the_first(serve: Callable[[], Served], python: Python, data_dir: Path) -> None:
+    with serve() as served:
+        second = python("-m", "novamem.server", settings={"NOVAMEM_DATA_DIR": str(data_dir)}, stderr=-1)
+        _, said = second.communicate(timeout=30)
+        assert second.returncode == 1
+        assert f"NovaMem runs already in {data_dir}: {served.url}, process {served.process.pid}" in said
+
+
+def test_says_what_is_wrong_with_a_setting(python: Python, tmp_path: Path) -> None:
+    run = python("-m", "novamem.server", settings={"NOVAMEM_DATA_DIR": str(tmp_path), "PORT": "many"}, stderr=-1)
+    _, said = run.communicate(timeout=30)
+    assert (run.returncode, said) == (1, "✗ PORT must be of type int: invalid literal for int() with base 10: 'many'\n")
