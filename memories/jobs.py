@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import structlog
+from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError as BrokerAway
 
@@ -13,7 +14,6 @@ from memories import operations, upkeep
 from memories.access import Principal
 from memories.models import Namespace, Operation
 from memories.operations.running import Handler
-from novamem.celery import app
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ def start(
 def wake(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
     """Tells a worker. Without a broker the row waits: the sweeper tells again."""
     try:
-        app.send_task("memories.tasks.run_operation", args=[str(project_id), str(operation_id)])
+        current_app.send_task("memories.tasks.run_operation", args=[str(project_id), str(operation_id)])
     except BrokerAway as error:
         log.warning("broker_away", operation=str(operation_id), error=type(error).__name__)
 

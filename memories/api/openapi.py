@@ -64,5 +64,7 @@ class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Any:
         """The usual schema, closed."""
-        schema = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        schema = auto_schema._map_serializer(  # type: ignore[no-untyped-call]
+            self.target, direction, bypass_extensions=True
+        )
         return {**schema, "additionalProperties": False}

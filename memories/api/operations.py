@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from memories import access, jobs, operations
 from memories.access import NotFound, NotPermitted, Principal
+from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import Extra, namespace_form
@@ -106,8 +107,8 @@ class OperationsView(APIView):
         """A page of operations."""
         query = validated(OperationQuery, request.query_params.dict())
         asked = {name: query[name] for name in ("state", "kind") if name in query}
-        with access.enter(request.user, why="list"):
-            rows = _visible(request.user, _rows(request.user)).filter(**asked)
+        with access.enter(principal_of(request), why="list"):
+            rows = _visible(principal_of(request), _rows(principal_of(request))).filter(**asked)
             return Response(paged(request, rows, lambda page: list(OperationAnswer(page, many=True).data)))
 
     @extend_schema(
@@ -118,7 +119,7 @@ class OperationsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Starts a job; follow it under its id."""
-        principal: Principal = request.user
+        principal = principal_of(request)
         values = validated(OperationInput, request.data)
 
         def effect(_: None) -> Answer:
@@ -143,8 +144,8 @@ class OperationView(APIView):
     @extend_schema(operation_id="operations_read", responses={200: OperationAnswer})
     def get(self, request: Request, operation_id: uuid.UUID) -> Response:
         """How far the job is."""
-        with access.enter(request.user, why="read"):
-            row = _visible(request.user, _rows(request.user)).filter(id=operation_id).first()
+        with access.enter(principal_of(request), why="read"):
+            row = _visible(principal_of(request), _rows(principal_of(request))).filter(id=operation_id).first()
             if row is None:
                 raise NotFound("operation")
             return Response(OperationAnswer(row).data)
@@ -158,10 +159,10 @@ class CancelView(APIView):
     @extend_schema(operation_id="operations_cancel", request=None, responses={200: OperationAnswer})
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
         """Asks the job to end between two batches; a queued one ends at once."""
-        with access.enter(request.user, why="cancel"):
-            row = _visible(request.user, _rows(request.user)).filter(id=operation_id).first()
+        with access.enter(principal_of(request), why="cancel"):
+            row = _visible(principal_of(request), _rows(principal_of(request))).filter(id=operation_id).first()
             if row is None:
                 raise NotFound("operation")
-            _place(request.user, row.namespace and row.namespace.name)
-            operations.cancel(request.user, operation_id, now=timezone.now())
-            return Response(OperationAnswer(_rows(request.user).get(id=operation_id)).data)
+            _place(principal_of(request), row.namespace and row.namespace.name)
+            operations.cancel(principal_of(request), operation_id, now=timezone.now())
+            return Response(OperationAnswer(_rows(principal_of(request)).get(id=operation_id)).data)

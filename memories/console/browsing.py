@@ -14,8 +14,7 @@ from memories.console.facets import Facet, facets_of
 from memories.console.showing import Bar, score_bar
 from memories.models import Fragment, Namespace
 from memories.models.namespace import SHARED
-from memories.retrieval import BALANCED, Question
-from memories.retrieval import find
+from memories.retrieval import BALANCED, Question, find
 
 PAGE = 50
 

@@ -104,6 +104,10 @@ UNDO_CASCADES = """
     DROP INDEX memories_embedding_fragment_id_idx, memories_keywords_fragment_id_idx, memories_link_other;
 """
 
+# Seals are added and read, never taken back, but for the cascade of a project's end.
+SEALS = "REVOKE UPDATE, DELETE, TRUNCATE ON memories_seal FROM nova_app;"
+UNDO_SEALS = "GRANT UPDATE, DELETE ON memories_seal TO nova_app;"
+
 EVENT_TABLES = [
     sql for table in EVENTS for sql in (guard(table), f"REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
 ]
@@ -226,6 +230,7 @@ class Migration(migrations.Migration):
         migrations.RunSQL(TENANT_TABLES, UNDO_TENANT_TABLES),
         migrations.RunSQL(CASCADES, UNDO_CASCADES),
         migrations.RunSQL(EVENT_TABLES, UNDO_EVENT_TABLES),
+        migrations.RunSQL(SEALS, UNDO_SEALS),
         migrations.RunSQL(BELIEF, UNDO_BELIEF),
         migrations.RunSQL(TRIGGERS, UNDO_TRIGGERS),
         migrations.RunSQL(KEY_LOOKUP, UNDO_KEY_LOOKUP),

@@ -4,7 +4,7 @@ Both are hash-partitioned by namespace and written in raw SQL by the migration (
 """
 
 import uuid
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib.postgres.search import SearchVectorField
 from django.db import connection, models

@@ -5,4 +5,16 @@ from memories.retrieval.pipeline import find, search
 from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.ranking import BALANCED, PROFILES
 
-__all__ = ["BALANCED", "PROFILES", "Context", "Filters", "Hit", "Question", "Request", "Results", "context", "find", "search"]
+__all__ = [
+    "BALANCED",
+    "PROFILES",
+    "Context",
+    "Filters",
+    "Hit",
+    "Question",
+    "Request",
+    "Results",
+    "context",
+    "find",
+    "search",
+]

@@ -1,4 +1,4 @@
-"""LoCoMo evidence recall: stores conversations turn by turn and asks their questions over HTTP. Arguments: the files."""
+"""LoCoMo evidence recall: stores conversations turn by turn, asks their questions over HTTP. Arguments: files."""
 
 import argparse
 import json
@@ -94,7 +94,8 @@ def main() -> None:
     figures["all files"] = table("all files", everything)
     p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[18]
     print(
-        f"\nsearch over HTTP, one client, top_k {max(DEPTHS)}: p50 {p50:.1f} ms, p95 {p95:.1f} ms ({len(times)} requests)"
+        f"\nsearch over HTTP, one client, top_k {max(DEPTHS)}, {len(times)} requests:"
+        f" p50 {p50:.1f} ms, p95 {p95:.1f} ms"
     )
     if options.json:
         print(json.dumps({"recall": figures, "p50_ms": p50, "p95_ms": p95}))

@@ -92,13 +92,13 @@ def test_without_a_broker_the_row_waits(committed, agent_of, monkeypatch):
     def away(*_, **__):
         raise jobs.BrokerAway
 
-    monkeypatch.setattr(jobs.app, "send_task", away)
+    monkeypatch.setattr(jobs.current_app, "send_task", away)
     admin = agent_of(committed, verbs=["read", "admin"])
     assert start(admin)["state"] == "queued"
 
 
 def test_trouble_in_the_broker_does_not_undo_the_answer(committed, agent_of, monkeypatch):
-    monkeypatch.setattr(jobs.app, "send_task", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(jobs.current_app, "send_task", lambda *_, **__: 1 / 0)
     admin = agent_of(committed, verbs=["read", "admin"])
     assert start(admin)["state"] == "queued"
 

@@ -68,7 +68,9 @@ def kept_connection():
 @pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=lambda part: str(part))
 def test_the_server_keeps_to_it(path, method, mode, agent_of, project):
     """No server error, no answer that the document does not describe; bad input is refused."""
-    agent = agent_of(project, verbs=["read", "write", "review", "admin"], ceiling="user_explicit", requests_per_minute=0)
+    agent = agent_of(
+        project, verbs=["read", "write", "review", "admin"], ceiling="user_explicit", requests_per_minute=0
+    )
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     @given(case=LOADED[path][method].as_strategy(generation_mode=mode))

@@ -2,9 +2,9 @@
 
 import pytest
 
+from memories import tallies
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
-from memories.retrieval import touches
 
 URL = "/api/v1/search"
 
@@ -121,7 +121,7 @@ def test_without_an_embedder_keywords_answer(alice, marsh, monkeypatch):
 def test_answers_are_counted_off_the_request(alice, marsh):
     ask(alice, "where does the heron nest?", top_k=1)
     before = alice.client.get(f"/api/v1/fragments/{marsh['heron'].id}").json()
-    touches.flush()
+    tallies.flush()
     after = alice.client.get(f"/api/v1/fragments/{marsh['heron'].id}").json()
     assert (before["access_count"], after["access_count"]) == (0, 1)
     assert after["last_accessed_at"] is not None

@@ -237,6 +237,5 @@ def test_the_app_role_may_not_change_seals(service, sealed, refused):
     assert audit.verify(service).finding is None
 
 
-@pytest.mark.xfail(reason="the app role still has DELETE on memories_seal", strict=True)
 def test_the_app_role_may_not_delete_seals(service, sealed, refused):
     assert "permission denied" in refused(service, "DELETE FROM memories_seal")

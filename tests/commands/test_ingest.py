@@ -64,11 +64,16 @@ def test_the_same_file_twice_adds_nothing(db, talk):
 def test_documents_and_chats_together(db, tmp_path):
     guide, chat = tmp_path / "guide.md", tmp_path / "chat.jsonl"
     guide.write_text("# Pruning\n\nPrune apple trees in late winter, before the buds swell.\n")
-    chat.write_text('{"role": "user", "content": "When do I prune my apple trees?"}\n{"role": "user", "content": "ok"}\n')
+    chat.write_text(
+        '{"role": "user", "content": "When do I prune my apple trees?"}\n{"role": "user", "content": "ok"}\n'
+    )
     reports = json.loads(run("--namespace", "orchard:iris", guide, chat, "--json"))
     assert [report["stored"] for report in reports] == [1, 1]
     assert reports[1]["skipped"] == {"too_short": 1}
-    assert {(row.source_type, row.source) for row in rows()} == {("document", "document"), ("conversation", "user_implicit")}
+    assert {(row.source_type, row.source) for row in rows()} == {
+        ("document", "document"),
+        ("conversation", "user_implicit"),
+    }
 
 
 @pytest.mark.parametrize("name", ["orchard", "orchard:Iris Tree", ":x", ""])

@@ -187,7 +187,7 @@ def test_redis_serves_as_well(service, fill, worker, redis, ended, now, monkeypa
     undisturbed = keywords(service)
     wipe(service)
     with Celery("client", broker=redis, set_as_current=False) as client, worker(WORKER, CELERY_BROKER_URL=redis):
-        monkeypatch.setattr(jobs, "app", client)
+        monkeypatch.setattr(jobs, "current_app", client)
         operation = start(service, now)
         row = until(lambda: ended(operation))
     assert (row.state, row.report) == ("succeeded", {"target": "keywords", "rebuilt": 6})

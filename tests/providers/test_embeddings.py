@@ -8,7 +8,11 @@ from memories.providers import EmbeddingFailed, ensure_default_model
 from memories.providers.embeddings import MiniLM
 from memories.providers.fake import FakeEmbedder
 
-TEXTS = ["The heron nests behind the old mill.", "A bird has its nest near the mill.", "Quarterly revenue rose by nine percent."]
+TEXTS = [
+    "The heron nests behind the old mill.",
+    "A bird has its nest near the mill.",
+    "Quarterly revenue rose by nine percent.",
+]
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,9 @@ def call(client, path, method, body, names):
 def ground(store, principal, now):
     """What Alice's project holds: a fragment and an operation in acme:main."""
     row = store("acme:main", "Something that stands already in the main room.")
-    operation = start(principal, kind="rebuild", namespace=row.namespace, options={"target": "keywords"}, dry_run=False, now=now)
+    operation = start(
+        principal, kind="rebuild", namespace=row.namespace, options={"target": "keywords"}, dry_run=False, now=now
+    )
     return {"namespace": "acme:main", "fragment": row.id, "operation": operation.id}
 
 
@@ -71,7 +73,6 @@ def picture(count, principal):
             return fragments, operations, list(Namespace.objects.order_by("name").values_list("name"))
 
     return take
-
 
 
 @ROWS
@@ -97,8 +98,12 @@ def test_without_the_verb(path, method, body, verb, agent_of, project, ground, p
 
 
 @ROWS
-def test_another_project_and_another_namespace_look_missing(path, method, body, verb, charlie, agent_of, project, ground, picture):
-    narrow = agent_of(project, namespaces=["acme:side"], verbs=["read", "write", "review", "admin"], ceiling="user_explicit")
+def test_another_project_and_another_namespace_look_missing(
+    path, method, body, verb, charlie, agent_of, project, ground, picture
+):
+    narrow = agent_of(
+        project, namespaces=["acme:side"], verbs=["read", "write", "review", "admin"], ceiling="user_explicit"
+    )
     missing = {"namespace": "nowhere:main", "fragment": uuid.uuid4(), "operation": uuid.uuid4()}
     before = picture()
     answers = [call(charlie.client, path, method, body, ground), call(narrow.client, path, method, body, ground)]
@@ -141,6 +146,9 @@ def paths(patterns, prefix=""):
 
 
 def test_every_path_stands_in_the_table():
-    known = {path.partition("?")[0].replace("{fragment}", "<uuid:fragment_id>").replace("{operation}", "<uuid:operation_id>") for path, *_ in TABLE}
+    known = {
+        path.partition("?")[0].replace("{fragment}", "<uuid:fragment_id>").replace("{operation}", "<uuid:operation_id>")
+        for path, *_ in TABLE
+    }
     served = {path.removeprefix("api/v1/") for path in paths(get_resolver().url_patterns) if path.startswith("api/v1/")}
     assert served == known
