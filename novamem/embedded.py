@@ -83,9 +83,8 @@ def _leave(users: IO[str], server: Cluster, guard: Process | None) -> None:
 
 def _start_guard(lock: Path, server: Cluster, pid: int) -> Process:
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", cluster.__name__, str(lock), str(server.home), str(pid)],
+        [sys.executable, "-P", cluster.__file__, str(lock), str(server.home), str(pid)],  # by file: loads little
         cwd="/",
-        env={**os.environ, "PYTHONPATH": str(env.ROOT)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

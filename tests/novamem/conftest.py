@@ -61,7 +61,8 @@ def python() -> Python:
     """Starts another process with this code: `python(*words, settings={...})`; without a database unless given."""
 
     def start(*words: str, settings: dict[str, str], **options: Any) -> "subprocess.Popen[str]":
-        environment = {**os.environ, "PYTHONPATH": str(env.ROOT), "DATABASE_URL": "", **settings}
+        path = os.pathsep.join(filter(None, [str(env.ROOT), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path, "DATABASE_URL": "", **settings}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, **options}
         return subprocess.Popen([sys.executable, "-P", *words], env=environment, **pipes)
 
