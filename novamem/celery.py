@@ -12,8 +12,8 @@ app.autodiscover_tasks()
 
 app.conf.beat_schedule = {
     "heartbeat": {"task": "memories.tasks.heartbeat", "schedule": 10.0, "options": {"expires": 10}},
-    "sweep operations": {"task": "memories.tasks.sweep_operations", "schedule": 15.0},
-    "embed pending": {"task": "memories.tasks.embed_pending", "schedule": 15.0},
-    "seal events": {"task": "memories.tasks.seal_events", "schedule": 60.0},
+    "sweep operations": {"task": "memories.tasks.sweep_operations", "schedule": 15.0, "options": {"expires": 15}},
+    "embed pending": {"task": "memories.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
+    "seal events": {"task": "memories.tasks.seal_events", "schedule": 60.0, "options": {"expires": 60}},
     "expire requests": {"task": "memories.tasks.expire_requests", "schedule": 3600.0},
 }

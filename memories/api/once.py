@@ -45,10 +45,10 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
     The record of the answer commits with the effect. Raises InFlight, KeyReused.
     """
     key = request.headers.get("Idempotency-Key")
-    principal = principal_of(request)
+    principal, why = principal_of(request), f"{request.method} {request.resolver_match.route}"
     if key is None:
         prepared = prepare()
-        with access.enter(principal, why=request.method or ""):
+        with access.enter(principal, why=why):
             answer = effect(prepared)
         return Response(answer.data, status=answer.status)
     if not 0 < len(key) <= LONGEST or not key.isprintable():
@@ -58,7 +58,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
         kept = _kept(principal, key, digest)
     if kept is None:
         prepared = prepare()
-        with access.enter(principal, why=request.method or ""):
+        with access.enter(principal, why=why):
             _lock(principal, key)
             kept = _kept(principal, key, digest) or _keep(principal, key, digest, effect(prepared))
     return Response(kept.answer, status=kept.status)

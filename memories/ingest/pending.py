@@ -10,6 +10,7 @@ from memories.models.bulk import insert
 from memories.providers import active_model
 
 BATCH = 64
+CLAIM = datetime.timedelta(minutes=2)  # how long a worker may take before others try
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=10), datetime.timedelta(hours=1)
 
 
@@ -19,14 +20,16 @@ def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = 
     with access.enter(principal, why="embed"):
         due = list(
             PendingEmbedding.objects.within(principal.project_id)
+            .select_for_update(skip_locked=True)
             .filter(model=model, not_before__lte=now)
             .order_by("not_before", "id")[:limit]
         )
+        PendingEmbedding.objects.filter(id__in=[row.id for row in due]).update(not_before=now + CLAIM)
         texts = dict(Fragment.objects.filter(id__in=[row.fragment_id for row in due]).values_list("id", "content"))
     vectors = embed([texts[row.fragment_id] for row in due], model=model)
     done = {row.id: vector for row, vector in zip(due, vectors, strict=True) if vector is not None}
     with access.enter(principal, why="embed"):
-        # Deleting first claims the rows: another worker that embedded the same ones finds nothing left.
+        # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
         current = Fragment.objects.in_bulk([rows[pending_id].fragment_id for pending_id in claimed])

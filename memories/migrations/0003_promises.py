@@ -108,11 +108,26 @@ UNDO_CASCADES = """
 SEALS = "REVOKE UPDATE, DELETE, TRUNCATE ON memories_seal FROM nova_app;"
 UNDO_SEALS = "GRANT UPDATE, DELETE ON memories_seal TO nova_app;"
 
+# Only the triggers write events, and they do it as the owner: the app role can neither forge nor change one.
+TRIGGER_FUNCTIONS = """
+    DO $$ DECLARE f regprocedure; BEGIN
+        FOR f IN SELECT p.oid::regprocedure FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+                 WHERE p.proname LIKE 'pgtrigger%' AND t.tgrelid::regclass::text LIKE 'memories%' LOOP
+            EXECUTE format('ALTER FUNCTION %s {}', f);
+        END LOOP;
+    END $$;
+"""
 EVENT_TABLES = [
-    sql for table in EVENTS for sql in (guard(table), f"REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
+    *(
+        sql
+        for table in EVENTS
+        for sql in (guard(table), f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
+    ),
+    TRIGGER_FUNCTIONS.replace("{}", "SECURITY DEFINER SET search_path = pg_catalog, public"),
 ]
 UNDO_EVENT_TABLES = [
-    sql for table in EVENTS for sql in (unguard(table), f"GRANT UPDATE, DELETE ON {table} TO nova_app;")
+    TRIGGER_FUNCTIONS.replace("{}", "SECURITY INVOKER RESET search_path"),
+    *(sql for table in EVENTS for sql in (unguard(table), f"GRANT INSERT, UPDATE, DELETE ON {table} TO nova_app;")),
 ]
 
 BELIEF = """
@@ -131,6 +146,15 @@ TRIGGERS = r"""
             SELECT sha256(
                 salt || convert_to(lower(regexp_replace(normalize(btrim(content), NFKC), '\s+', ' ', 'g')), 'UTF8') || salt
             ) FROM memories_project WHERE id = project
+        );
+
+    -- Keyed likewise; over the columns beside the text that hold a caller's words.
+    CREATE FUNCTION nova_details_digest(f memories_fragment) RETURNS bytea LANGUAGE sql STABLE
+        RETURN (
+            SELECT sha256(salt || convert_to(jsonb_build_array(f.agent_id, f.category, f.source_id, f.source_ids,
+                f.workflow_id, f.conversation_id, f.tags, f.entities, f.topics, f.extra, f.provenance_source_id,
+                f.archived_reason)::text, 'UTF8') || salt)
+            FROM memories_project WHERE id = f.project_id
         );
 
     CREATE FUNCTION nova_fragment_before() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -158,6 +182,7 @@ TRIGGERS = r"""
                 RAISE EXCEPTION 'this text was forgotten' USING ERRCODE = 'NV002';
             END IF;
         END IF;
+        NEW.details_digest := nova_details_digest(NEW);
         NEW.change := pg_current_xact_id();
         RETURN NEW;
     END $$;
@@ -199,7 +224,8 @@ UNDO_TRIGGERS = """
     DROP TRIGGER claim_before ON memories_claim;
     DROP TRIGGER fragment_status ON memories_fragment;
     DROP TRIGGER fragment_before ON memories_fragment;
-    DROP FUNCTION nova_never_changes, nova_claim_before, nova_fragment_status, nova_fragment_before, nova_fingerprint;
+    DROP FUNCTION nova_never_changes, nova_claim_before, nova_fragment_status, nova_fragment_before, nova_details_digest,
+        nova_fingerprint;
 """
 
 KEY_LOOKUP = """

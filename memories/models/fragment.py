@@ -59,6 +59,7 @@ EVENT_FIELDS = [
     "disputes",
     "superseded_by",
     "fingerprint",
+    "details_digest",
 ]
 
 
@@ -131,6 +132,8 @@ class Fragment(TenantModel):
 
     # Set by triggers.
     fingerprint = models.BinaryField(max_length=32, default=b"", editable=False)
+    # Of the other columns that hold a caller's words, so that history shows their change without holding them.
+    details_digest = models.BinaryField(max_length=32, default=b"", editable=False)
     change = Xid8Field(db_default=Current(), editable=False)
 
     objects = FragmentQuerySet.as_manager()

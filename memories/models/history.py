@@ -34,7 +34,11 @@ def tracked(*fields: str) -> Callable[[type[models.Model]], type[models.Model]]:
             obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events"),
             context_field=pghistory.ContextJSONField(),
             append_only=True,
-            attrs={"recorded_in": Xid8Field(db_default=Current(), editable=False), "catalogue": EVENTS},
+            attrs={
+                "pgh_id": models.BigAutoField(primary_key=True),
+                "recorded_in": Xid8Field(db_default=Current(), editable=False),
+                "catalogue": EVENTS,
+            },
             meta={
                 "indexes": [
                     # Sealing and reading on from a point.

@@ -13,6 +13,7 @@ from memories.access import NotFound, Principal
 from memories.models import Namespace, Operation
 from memories.models.words import OperationState
 
+ATTEMPTS = 5  # a job that loses its worker so often is what ends the worker
 OPEN = (OperationState.QUEUED, OperationState.RUNNING)
 
 
@@ -99,7 +100,19 @@ def cancel(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datet
 def stranded(principal: Principal, *, now: datetime.datetime) -> list[uuid.UUID]:
     """Operations that nobody works on: queued for a lease's length, or running with an expired lease."""
     with access.enter(principal, why="sweep"):
+        _give_up(principal, now)
         waiting = Q(state=OperationState.QUEUED, created_at__lt=now - lease())
         silent = Q(state=OperationState.RUNNING, lease_until__lt=now)
         rows = Operation.objects.within(principal.project_id).filter(waiting | silent, finished_at__isnull=True)
         return list(rows.order_by("created_at").values_list("id", flat=True))
+
+
+def _give_up(principal: Principal, now: datetime.datetime) -> None:
+    """Ends the operations that have lost their worker too often."""
+    Operation.objects.within(principal.project_id).filter(
+        state=OperationState.RUNNING, lease_until__lt=now, fence__gte=ATTEMPTS
+    ).update(
+        state=OperationState.FAILED,
+        finished_at=now,
+        error={"code": "worker_lost", "attempts": ATTEMPTS},
+    )

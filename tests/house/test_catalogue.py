@@ -96,13 +96,13 @@ def test_the_app_role_owns_nothing(db):
 
 
 @pytest.mark.parametrize("model", event_models(), ids=lambda model: model._meta.db_table)
-def test_the_app_role_can_only_add_events(model, db):
+def test_the_app_role_can_only_read_events(model, db):
     rights = ask(
         "SELECT has_table_privilege('nova_app', %s, 'INSERT'), has_table_privilege('nova_app', %s, 'UPDATE'),"
         " has_table_privilege('nova_app', %s, 'DELETE'), has_table_privilege('nova_app', %s, 'TRUNCATE')",
         *[model._meta.db_table] * 4,
     )
-    assert rights == [(True, False, False, False)]
+    assert rights == [(False, False, False, False)]
 
 
 def test_definer_functions_pin_their_search_path(db):

@@ -78,3 +78,15 @@ def test_stranded_are_the_long_queued_and_the_silent_only(principal, begin, now)
 def test_stranded_operations_of_others_stay_out_of_sight(principal, charlie, begin, now):
     begin(charlie.principal, now=now - 2 * lease())
     assert operations.stranded(principal, now=now) == []
+
+
+def test_what_has_lost_its_worker_five_times_is_given_up(principal, begin, row_of, now):
+    operation = begin(principal)
+    for attempt in range(5):
+        when = now + attempt * (lease() + SECOND)
+        assert operations.claim(principal, operation.id, now=when)
+    after = when + lease() + SECOND
+    assert operations.stranded(principal, now=after) == []
+    ended = row_of(principal, operation)
+    assert (ended.state, ended.error["code"], ended.finished_at) == ("failed", "worker_lost", after)
+    assert operations.claim(principal, operation.id, now=after) is None
