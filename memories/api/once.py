@@ -45,7 +45,8 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
     The record of the answer commits with the effect. Raises InFlight, KeyReused.
     """
     key = request.headers.get("Idempotency-Key")
-    principal, why = principal_of(request), f"{request.method} {request.resolver_match.route}"
+    principal = principal_of(request)
+    why = f"{request.method} {request.resolver_match.route if request.resolver_match else request.path}"
     if key is None:
         prepared = prepare()
         with access.enter(principal, why=why):
