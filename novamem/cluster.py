@@ -193,9 +193,19 @@ def _own_place(data_dir: Path) -> Path:
         Cluster(home).stop()
         shutil.rmtree(home.with_suffix(".old"), ignore_errors=True)
         home.rename(home.with_suffix(".old"))
+    _sweep()
     home.mkdir(mode=0o700)
+    (home / "belongs-to").write_text(str(data_dir))
     os.chown(home, user.pw_uid, user.pw_gid)
     return home
+
+
+def _sweep() -> None:
+    """Removes clusters of temporary data directories that are gone. Others may only be unmounted: they stay."""
+    for label in OWN_PLACE.glob("*/belongs-to"):
+        data_dir, home = Path(label.read_text()), label.parent
+        if data_dir.is_relative_to(tempfile.gettempdir()) and not data_dir.exists() and not Cluster(home).pid():
+            shutil.rmtree(home)
 
 
 def digest(path: Path) -> str:

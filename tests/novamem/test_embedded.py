@@ -155,8 +155,24 @@ def test_root_begins_afresh_with_a_fresh_data_directory(fresh: Path) -> None:
     (home / "of an earlier one").touch()
     shutil.rmtree(fresh)
     fresh.mkdir()
-    assert list(cluster_of(fresh).home.iterdir()) == []
-    assert [path.name for path in home.with_suffix(".old").iterdir()] == ["of an earlier one"]
+    assert [path.name for path in cluster_of(fresh).home.iterdir()] == ["belongs-to"]
+    assert (home.with_suffix(".old") / "of an earlier one").exists()
+
+
+@ROOT_ONLY
+def test_root_keeps_no_cluster_of_a_temporary_data_directory_that_is_gone(fresh: Path, tmp_path: Path) -> None:
+    gone_one, kept_one = tmp_path / "gone", tmp_path / "kept"
+    homes = []
+    for folder in (gone_one, kept_one):
+        folder.mkdir()
+        homes.append(cluster_of(folder).home)
+    (homes[1] / "belongs-to").write_text("/mnt/not mounted now")
+    for folder in (gone_one, kept_one):
+        shutil.rmtree(folder)
+    fresh.mkdir()
+    cluster_of(fresh)
+    assert [home.exists() for home in homes] == [False, True]
+    shutil.rmtree(homes[1])
 
 
 @ROOT_ONLY
