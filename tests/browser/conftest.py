@@ -1,6 +1,7 @@
 """A real browser in front of a real server, whose rows are committed."""
 
 import os
+import shutil
 import threading
 import uuid
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from memories.models import Membership, Project
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
 PASSWORD = "a long enough one"
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "chromium")
 QUIETLY = [
     "--headless",
     "--no-sandbox",
@@ -50,7 +51,7 @@ class Stage:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args):
-    """Debian's chromium instead of a downloaded one."""
+    """The system's chromium instead of a downloaded one."""
     return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": QUIETLY}
 
 
