@@ -66,6 +66,7 @@ class EmbeddingAnswer(serializers.Serializer[Any]):
     model = serializers.CharField()
     dim = serializers.IntegerField()
     state = serializers.ChoiceField(["ready", "pending"])
+    vector = serializers.ListField(child=serializers.FloatField(), allow_null=True, required=False)
 
 
 class FragmentAnswer(serializers.Serializer[Any]):

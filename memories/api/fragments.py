@@ -21,7 +21,7 @@ from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, dr
 from memories.api.once import Answer, answer_once
 from memories.api.pages import Page, paged
 from memories.ingest import forget, keep, prepare, revise
-from memories.models import Fragment, Revision
+from memories.models import Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 
@@ -154,15 +154,26 @@ class BatchView(APIView):
         return answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
 
 
+class ReadQuery(Strict):
+    """What more to answer."""
+
+    include = serializers.ChoiceField(["embedding"], required=False)
+
+
 class FragmentView(APIView):
     """One fragment."""
 
-    @extend_schema(operation_id="fragments_read", responses={200: FragmentAnswer})
+    @extend_schema(operation_id="fragments_read", parameters=[ReadQuery], responses={200: FragmentAnswer})
     def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """The fragment."""
+        """The fragment; `include=embedding` adds its vector under the active model."""
         principal = principal_of(request)
+        query = validated(ReadQuery, request.query_params.dict())
         with access.enter(principal, why="read"):
-            return Response(_answer(principal, fragment_id))
+            answer = _answer(principal, fragment_id)
+            if query.get("include") == "embedding":
+                vector = Embedding.objects.within(principal.project_id).vector_of(fragment_id, active_model())
+                answer["embedding"] = {**answer["embedding"], "vector": vector}
+            return Response(answer)
 
     @extend_schema(operation_id="fragments_change", request=FragmentChange, responses={200: FragmentAnswer})
     def patch(self, request: Request, fragment_id: uuid.UUID) -> Response:

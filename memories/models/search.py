@@ -55,6 +55,15 @@ class SearchRow(models.Model):
         abstract = True
 
 
+class EmbeddingQuerySet(TenantQuerySet):
+    """Vectors."""
+
+    def vector_of(self, fragment_id: uuid.UUID, model: EmbeddingModel) -> list[float] | None:
+        """A fragment's vector under a model, or None."""
+        found = self.filter(fragment_id=fragment_id, model=model).values_list("vector", flat=True).first()
+        return None if found is None else [float(x) for x in found]
+
+
 class Embedding(SearchRow):
     """A fragment's vector under one model: unit length, half precision."""
 
@@ -65,6 +74,7 @@ class Embedding(SearchRow):
     )
     vector = HalfVectorField()
 
+    objects = EmbeddingQuerySet.as_manager()
     catalogue = Catalogue(
         kind="derived",
         export="on request",

@@ -2,6 +2,8 @@
 
 import uuid
 
+import pytest
+
 from memories.models import Embedding, Erasure, Fragment, Keywords, Revision
 
 URL = "/api/v1/fragments"
@@ -19,6 +21,15 @@ def test_reading_works(alice, bob):
     answer = bob.client.get(f"{URL}/{body['id']}")
     assert answer.status_code == 200
     assert answer.json()["content"] == HERON["content"]
+
+
+def test_the_vector_on_request(alice, monkeypatch):
+    body = stored(alice)
+    answer = alice.client.get(f"{URL}/{body['id']}", {"include": "embedding"}).json()["embedding"]
+    assert len(answer["vector"]) == answer["dim"] == 384
+    assert sum(x * x for x in answer["vector"]) == pytest.approx(1, abs=1e-3)
+    assert "vector" not in alice.client.get(f"{URL}/{body['id']}").json()["embedding"]
+    assert alice.client.get(f"{URL}/{body['id']}", {"include": "secrets"}).status_code == 400
 
 
 def test_foreign_and_missing_answer_the_same(alice, charlie, reader):
