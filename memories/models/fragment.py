@@ -63,6 +63,23 @@ EVENT_FIELDS = [
 ]
 
 
+# What scores, decay and trust are computed from.
+RANKED = [
+    "namespace_id",
+    "importance",
+    "emotional_valence",
+    "is_pinned",
+    "is_anchor",
+    "base_relevance",
+    "created_at",
+    "updated_at",
+    "source",
+    "corroboration",
+    "reinforcements",
+    "disputes",
+]
+
+
 class FragmentQuerySet(TenantQuerySet):
     """Named questions about many fragments."""
 
@@ -75,6 +92,10 @@ class FragmentQuerySet(TenantQuerySet):
         return self.select_related("project", "namespace", "access", "claim").prefetch_related(
             "links", "supersedes", "pending_embeddings"
         )
+
+    def for_ranking(self) -> Self:
+        """With the few columns that a score is made of."""
+        return self.select_related("access").only(*RANKED, "access__access_count", "access__last_accessed_at")
 
     def newest_first(self) -> Self:
         """In the order of lists and cursors."""

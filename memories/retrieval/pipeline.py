@@ -4,6 +4,7 @@ import datetime
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from memories import access, tallies
@@ -41,8 +42,12 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             with _timed(took, "candidates"):
                 relevance, cosine = _candidates(question, own + others, vector, model)
             with _timed(took, "rank"):
-                rows = Fragment.objects.within(principal.project_id).for_answers().in_bulk(list(relevance))
-                hits = _ranked(question, rows, relevance, cosine, {n.id for n in others}, now)
+                rows = Fragment.objects.within(principal.project_id)
+                light = rows.for_ranking().in_bulk(list(relevance))
+                ranked = _ranked(question, light, relevance, cosine, {n.id for n in others}, now)
+            with _timed(took, "load"):
+                full = rows.for_answers().in_bulk([hit.fragment.id for hit in ranked])
+                hits = [replace(hit, fragment=full[hit.fragment.id]) for hit in ranked]
     took["total"] = round(sum(took.values()), 3)
     return Results(hits, took, degraded=[] if vector is not None else ["embedder"])
 

@@ -38,7 +38,7 @@ def test_works(alice, marsh):
     assert set(first["ranking_signals"]) == {"relevance", "confidence", "recency", "importance", "similarity"}
     weights = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}
     assert first["score"] == pytest.approx(sum(w * first["ranking_signals"][n] for n, w in weights.items()), abs=1e-6)
-    assert set(body["took_ms"]) == {"embed", "candidates", "rank", "total"}
+    assert set(body["took_ms"]) == {"embed", "candidates", "rank", "load", "total"}
     assert body["degraded"] == []
 
 
