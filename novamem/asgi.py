@@ -8,6 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
 application = get_asgi_application()
 
-from memories import tallies  # noqa: E402  # the applications have to be ready
+from memories import providers, tallies  # noqa: E402  # the applications have to be ready
 
 tallies.keep_writing()
+providers.warm()

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import structlog
 from django.conf import settings
+from django.db import DatabaseError, connection
 from numpy.typing import NDArray
 
 from memories.models import EmbeddingModel
 from memories.models.words import ModelState
 from memories.providers.fake import FakeEmbedder
 
+log = structlog.get_logger(__name__)
 Vectors = NDArray[np.float32]
 Readiness = Literal["loading", "ready", "failed"]
 
@@ -86,6 +89,20 @@ def embedder_of(model: EmbeddingModel) -> Embedder:
 def active_model() -> EmbeddingModel:
     """The model that new fragments and queries use."""
     return EmbeddingModel.objects.get(state=ModelState.ACTIVE)
+
+
+def warm() -> None:
+    """Loads the active model in the background, so that the first question does not wait for it."""
+    threading.Thread(target=_warm, name="warm", daemon=True).start()
+
+
+def _warm() -> None:
+    try:
+        embedder_of(active_model()).embed(["warm"])
+    except (EmbeddingFailed, EmbeddingModel.DoesNotExist, DatabaseError) as error:
+        log.warning("embedder_not_warmed", error=type(error).__name__)
+    finally:
+        connection.close()
 
 
 def ensure_default_model() -> EmbeddingModel:

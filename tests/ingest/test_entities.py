@@ -239,4 +239,4 @@ def test_hostile_input_takes_linear_time(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     before = time.process_time()
     recognise(text)
-    assert time.process_time() - before < 1
+    assert time.process_time() - before < 10  # a quadratic pass takes minutes

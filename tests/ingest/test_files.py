@@ -287,4 +287,4 @@ def test_a_hundred_thousand_lines_take_linear_time(tmp_path: Path) -> None:
     path = written(tmp_path, "big.jsonl", '{"role": "user", "content": "One more line."}\n' * 100_000)
     before = time.process_time()
     assert sum(1 for _ in read(path)) == 100_000
-    assert time.process_time() - before < 5
+    assert time.process_time() - before < 10  # a quadratic pass takes minutes

@@ -169,4 +169,4 @@ class TestSplit:
         text = "x" + unit * (1_000_000 // len(unit)) + "x"
         before = time.process_time()
         split(text)
-        assert time.process_time() - before < 2
+        assert time.process_time() - before < 10  # a quadratic pass takes minutes
