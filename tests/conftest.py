@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from memories import access, ingest, keys
 from memories.access import Principal
 from memories.models import Fragment, Project
-from memories.providers import ensure_default_model
+from memories.providers import active_model
 from novamem import broker, database
 from novamem.celery import app as celery
 
@@ -40,7 +40,7 @@ def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
             connections[alias].close()
             connections[alias].settings_dict["NAME"] = TEST_DATABASE
         call_command("migrate", database="owner", verbosity=0)
-        ensure_default_model()
+        active_model()
     yield
     with django_db_blocker.unblock():
         for alias in connections:

@@ -1,12 +1,5 @@
 """What lies outside: embedding models, behind one interface each, with fakes that ship."""
 
-from memories.providers.embeddings import (
-    Embedder,
-    EmbeddingFailed,
-    active_model,
-    embedder_of,
-    ensure_default_model,
-    warm,
-)
+from memories.providers.embeddings import Embedder, EmbeddingFailed, active_model, embedder_of, warm
 
-__all__ = ["Embedder", "EmbeddingFailed", "active_model", "embedder_of", "ensure_default_model", "warm"]
+__all__ = ["Embedder", "EmbeddingFailed", "active_model", "embedder_of", "warm"]

@@ -87,8 +87,15 @@ def embedder_of(model: EmbeddingModel) -> Embedder:
 
 
 def active_model() -> EmbeddingModel:
-    """The model that new fragments and queries use."""
-    return EmbeddingModel.objects.get(state=ModelState.ACTIVE)
+    """The model that new fragments and queries use; in a new database the one that EMBEDDER names."""
+    return EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first() or _first_model()
+
+
+def _first_model() -> EmbeddingModel:
+    embedder = EMBEDDERS[settings.EMBEDDER]
+    return EmbeddingModel.objects.update_or_create(
+        name=embedder.name, defaults={"provider": embedder.name, "dim": embedder.dim, "state": ModelState.ACTIVE}
+    )[0]
 
 
 def warm() -> None:
@@ -99,18 +106,7 @@ def warm() -> None:
 def _warm() -> None:
     try:
         embedder_of(active_model()).embed(["warm"])
-    except (EmbeddingFailed, EmbeddingModel.DoesNotExist, DatabaseError) as error:
+    except (EmbeddingFailed, DatabaseError) as error:
         log.warning("embedder_not_warmed", error=type(error).__name__)
     finally:
         connection.close()
-
-
-def ensure_default_model() -> EmbeddingModel:
-    """The active model; on a new database the one named by EMBEDDER."""
-    found = EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first()
-    if found:
-        return found
-    embedder = EMBEDDERS[settings.EMBEDDER]
-    return EmbeddingModel.objects.update_or_create(
-        name=embedder.name, defaults={"provider": embedder.name, "dim": embedder.dim, "state": ModelState.ACTIVE}
-    )[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memories.models import EmbeddingModel
-from memories.providers import EmbeddingFailed, ensure_default_model
+from memories.providers import EmbeddingFailed, active_model
 from memories.providers.embeddings import MiniLM
 from memories.providers.fake import FakeEmbedder
 
@@ -56,5 +56,5 @@ def test_the_fake_likes_shared_words():
 
 
 def test_the_default_model_is_made_once(db):
-    assert ensure_default_model() == ensure_default_model()
+    assert active_model() == active_model()
     assert EmbeddingModel.objects.filter(state="active").count() == 1

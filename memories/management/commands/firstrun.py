@@ -9,7 +9,7 @@ from django.utils import timezone
 from memories import access, demo, keys
 from memories.models import ApiKey, Membership
 from memories.models.words import Role
-from memories.providers import ensure_default_model
+from memories.providers import active_model
 
 OWNER = "first key"
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         """Prints secrets once."""
-        ensure_default_model()
+        active_model()
         told = demo.tell(now=timezone.now())
         project = keys.ensure_project(demo.PROJECT)
         if told:

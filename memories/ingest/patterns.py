@@ -1,0 +1,210 @@
+"""Which English words say what of whom: the verbs, complements and nouns that the pattern extractor knows."""
+
+import re
+from dataclasses import dataclass
+
+from memories.ingest import values
+from memories.ingest.values import FLAGS, Reader, whole
+from memories.ingest.words import listed
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Words that stand before a value, the predicate they mean, and what reads the value.
+
+    `many`: "A, B and C" are several values. `plan`: it speaks of the future.
+    """
+
+    predicate: str
+    lead: re.Pattern[str]
+    read: Reader
+    many: bool = False
+    plan: bool = False
+
+
+def pattern(predicate: str, lead: str, read: Reader, *, many: bool = False, plan: bool = False) -> Pattern:
+    """A pattern from the source of its regular expression; a space in it is any one space."""
+    return Pattern(predicate, re.compile(lead.replace(" ", r"\s"), FLAGS), read, many, plan)
+
+
+def verbs(s: str) -> tuple[Pattern, ...]:
+    """What stands behind a subject, with the ending of the third person or without."""
+    es, have, live, move = ("es", "has", "lives", "moves") if s else ("", "have", "liv(?:e|ing)", "mov(?:e|ing)")
+    pets = r"(?:dog|cat|puppy|kitten|rabbit|bunny|hamster|parrot|horse|tortoise|turtle|goldfish|snake|lizard|guinea pig|pet)"
+    return (
+        pattern("lives_in", rf"{live} (?:(?:out|over|up|down) )?(?:in|at(?= \d)) ", values.place),
+        pattern(
+            "lives_in",
+            r"(?:have |has |'ve |'s )?(?:just |recently )?(?:moved|relocated) (?:back |over |here )?(?:from (?:\w+ ){1,3})?to ",
+            values.place,
+        ),
+        pattern("lives_in", rf"(?:{move}|relocat(?:e|ing)) (?:back |over )?to ", values.place, plan=True),
+        pattern("works_at", rf"work(?:{s or '|ing'}) (?:(?:full|part)[ -]time )?(?:at|for) ", values.employer),
+        pattern("role", rf"work{s} as (?=an? )", values.role),
+        pattern("prefers", rf"(?:would )?prefer{s} ", values.liked),
+        pattern("likes", rf"(?:like|love|enjoy|adore){s} ", values.liked),
+        pattern("dislikes", rf"(?:hate|dislike|detest|despise|loathe){s} |can(?:'t|not) stand ", values.liked),
+        pattern("eats", rf"eat{s} ", values.liked),
+        pattern("drinks", rf"drink{s} ", values.liked),
+        pattern("diet", rf"(?:follow{s}|keep{s}|eat{s}) ", whole(re.compile(values.DIETS, FLAGS), 1)),
+        pattern("language", rf"speak{s} (?:fluent |some |good |a little )?", values.language, many=True),
+        pattern("pet", rf"(?:{have}|'ve got|own{s}) an? (?:[\w-]+ ){{0,3}}?{pets},? (?:named|called) ", values.person),
+        pattern(
+            "pet",
+            rf"(?:{have}|'ve got|own{s}) an? (?=(?:[\w-]+ ){{0,3}}?{pets}\b(?!,? (?:named|called|\w)))",
+            values.thing,
+        ),
+        pattern("allergic_to", rf"{have} an? (?:\w+ )?allergy to ", values.allergen, many=True),
+        pattern("owns", rf"own{s} (?=(?:an?|the|two|three|\d+) )", values.liked),
+        pattern("drives", rf"drive{s} an? ", values.liked),
+        pattern("name", rf"go{es} by ", values.person),
+    )
+
+
+FIRST, THIRD = verbs(""), verbs("s")
+
+DIET = whole(re.compile(values.DIETS, FLAGS), 1)
+# Behind "am" and "is".
+COMPLEMENTS = (
+    pattern("lives_in", r"(?:living|based|located) (?:(?:out|over) )?in ", values.place),
+    pattern("lives_in", r"(?:moving|relocating) (?:back |over )?to ", values.place, plan=True),
+    pattern("from", r"(?:originally )?from ", values.place),
+    pattern("works_at", r"(?:working|employed) (?:full-time |part-time )?(?:at|for|by) ", values.employer),
+    pattern("role", r"(?:working |employed )?as (?=an? )|(?=\w)", values.role),
+    pattern("role", r"(?:working|employed) as (?=an? )", values.role),
+    pattern("diet", r"(?:on )?", DIET),
+    pattern("allergic_to", r"(?:\w+ly )?allergic to ", values.allergen, many=True),
+    pattern("age", r"", whole(values.AGE)),
+    pattern("spouse", r"married to ", values.person),
+    pattern("language", r"(?:fluent in|a native speaker of) ", values.language, many=True),
+    pattern("language", r"(?=an? native )an? native ", values.language),
+    pattern("timezone", r"(?:in|on) (?:the )?(?=(?:UTC|GMT)\b|\S+(?: \S+)? time)", whole(values.ZONE, 1)),
+    pattern("likes", r"an? (?:\w+ )?fan of ", values.liked),
+    pattern("likes", r"(?:really )?into (?=\w)", values.liked),
+    pattern("name", r"(?:called|named) ", values.person),
+    pattern("birthday", r"born on ", whole(values.DATE)),
+    pattern("born_in", r"born in ", values.place),
+)
+INTRODUCED = pattern("name", r"", values.introduced)
+# Behind "was".
+BORN = COMPLEMENTS[-2:]
+
+# A second claim in the same breath: a nurse at Mercy Hospital, at Boeing as a welder.
+FURTHER = {
+    "role": pattern("works_at", r" (?:at|for|of|with) ", values.employer),
+    "works_at": pattern("role", r" as (?=an? )", values.role),
+}
+LEADS = r"(?:leads?|runs?|heads?|manages?|directs?) (?=\w)"
+LEADING = pattern("role", LEADS, lambda text, start, end: _led(text, start, end))
+
+
+def _led(text: str, start: int, end: int) -> values.Span | None:
+    """What somebody leads, when an employer is named behind it: customer operations at Fjordline."""
+    before = start
+    for number, (at, to) in enumerate(values.words(text, start, end, 6)):
+        if text[at:to].lower() in {"at", "for"} and number:
+            named = values.employer(text, min(to + 1, end), end)
+            return (start, before) if named else None
+        before = to
+    return None
+
+
+MONEYED = listed(
+    "budget salary income rent mortgage allowance limit spending_limit price_limit maximum_budget max_budget"
+)
+DATED = listed("birthday deadline anniversary due_date wedding_date birth_date date_of_birth departure_date start_date")
+RELATED = listed("""
+    boyfriend girlfriend fiance fiancee partner son daughter brother sister mother father mum mom dad boss manager
+    friend best_friend doctor dentist therapist lawyer accountant landlord neighbour neighbor roommate flatmate uncle
+    aunt cousin nephew niece grandmother grandfather assistant
+""")
+PETS = listed("dog cat puppy kitten rabbit hamster parrot horse pet bird")
+# Nouns that may have a value in lower case.
+LOOSE = listed("hobby hometown favourite_colour nationality instrument")
+PLACES = {
+    "home": "lives_in",
+    "hometown": "hometown",
+    "home_town": "hometown",
+    "home_city": "lives_in",
+    "city": "lives_in",
+    "current_city": "lives_in",
+}
+EMPLOYERS = listed("employer company workplace")
+RENAMED = {
+    "full_name": "name",
+    "wife": "spouse",
+    "husband": "spouse",
+    "email_address": "email",
+    "e-mail": "email",
+    "e-mail_address": "email",
+    "phone_number": "phone",
+    "mobile_number": "phone",
+    "cell_number": "phone",
+    "telephone_number": "phone",
+    "mobile": "phone",
+    "number": "phone",
+    "cell": "phone",
+    "time_zone": "timezone",
+    "date_of_birth": "birthday",
+    "birth_date": "birthday",
+    "native_language": "language",
+    "mother_tongue": "language",
+    "first_language": "language",
+    "preferred_language": "preferred_language",
+    "job": "role",
+    "profession": "role",
+    "occupation": "role",
+    "job_title": "role",
+    "title": "role",
+    "position": "role",
+    "preference": "prefers",
+    "maximum_budget": "budget",
+    "max_budget": "budget",
+    "total_budget": "budget",
+    "allergy": "allergic_to",
+}
+READERS: dict[str, Reader] = {
+    "name": values.person,
+    "spouse": values.person,
+    "pet": values.person,
+    "email": whole(values.EMAIL),
+    "phone": whole(values.PHONE),
+    "age": whole(values.AGE),
+    "timezone": whole(values.ZONE, 1),
+    "language": values.language,
+    "preferred_language": values.language,
+    "role": values.role,
+    "diet": DIET,
+    "prefers": values.liked,
+    "lives_in": values.place,
+    "hometown": values.place,
+    "works_at": values.employer,
+}
+# Nouns behind "my" that make no claim: my point is, my hope is.
+VAGUE = listed("""
+    point problem question guess hope dream plan idea heart mind life thing things issue understanding opinion concern
+    apologies bad pleasure turn way fault day week month year morning evening night weekend body head brain soul spirit
+    god goodness gosh bad feeling feelings thought thoughts answer reason advice suggestion fear worry request wish
+    goal aim task next first last biggest family kids children people friends stuff work experience journey story
+    situation guess bet take view sense response reply message part side one eyes hands time love
+""")
+
+
+def reader(noun: str) -> tuple[str, Reader] | None:
+    """The predicate of a noun (snake_case) and what reads its value; None when it makes no claim."""
+    predicate = RENAMED.get(noun, noun)
+    if predicate in MONEYED:
+        return predicate, whole(values.AMOUNT)
+    if predicate in DATED:
+        return predicate, whole(values.DATE)
+    if noun in PLACES or noun in EMPLOYERS:
+        predicate = PLACES.get(noun, "works_at")
+    if predicate in READERS:
+        return predicate, READERS[predicate]
+    if predicate in RELATED or predicate.removesuffix("_name") in PETS:
+        return ("pet" if predicate.removesuffix("_name") in PETS else predicate), values.person
+    if predicate.startswith("favourite_") or predicate.startswith("preferred_") or predicate in LOOSE:
+        return predicate, values.liked
+    if predicate == "allergic_to":
+        return predicate, values.allergen
+    return None if VAGUE & set(noun.split("_")) else (predicate, values.named)

@@ -1,0 +1,74 @@
+"""Which parts of a text are not its writer's own words: quotations, code, markup, forwarded mail."""
+
+import re
+from collections.abc import Iterator
+
+# What opens a fence of code; the same sign closes it.
+FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+FOREIGN_LINE = re.compile(r"[ \t]*>|\t| {4}|[ \t]*[{\[]\s*[\"'{\[}]|[^\n]{0,200}?\"\s?:")
+# A forwarded message or a chat template: everything behind it is somebody else's.
+FORWARDED = re.compile(
+    r"^[ \t]*(?:-{2,}\s*(?:Forwarded|Original) message|Begin forwarded message|From: \S)|<\|\w{1,30}\|>|\[/?(?:INST|SYSTEM)\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+TAG = re.compile(r"<[!/]?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>|<!--")
+MARKS = re.compile(r"\\?[\"`“”„«»「」『』]|(?<![^\s(\[{:=,>])['‘](?=\w)|(?<=[^\s(\[])['’](?!\w)|\n\s*\n|\n")
+CLOSES = {'"': '"', "“": "”", "„": "”“", "«": "»", "»": "«", "「": "」", "『": "』", "`": "`", "'": "'’", "‘": "'’"}
+BRIEF = "'‘`"
+
+
+def foreign(text: str) -> bytearray:
+    """One byte for each character: 1 where it stands in a quotation, code or markup, else 0."""
+    mask = bytearray(len(text))
+    for start, end in _regions(text):
+        mask[start:end] = b"\1" * (end - start)
+    return mask
+
+
+def _regions(text: str) -> Iterator[tuple[int, int]]:
+    yield from _lines(text)
+    yield from _quotations(text)
+    tags = [match.span() for match in TAG.finditer(text)]
+    if tags:
+        yield tags[0][0], tags[-1][1] if len(tags) > 1 else len(text)
+    if forwarded := FORWARDED.search(text):
+        yield forwarded.start(), len(text)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Lines of code, JSON and blockquotes; an open fence goes on to the end."""
+    at, fence = 0, ""
+    for line in text.split("\n"):
+        mark = FENCE.match(line)
+        if fence or mark or FOREIGN_LINE.match(line):
+            yield at, at + len(line)
+        if mark and (not fence or mark[1] == fence):
+            fence = "" if fence else mark[1]
+        at += len(line) + 1
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Pairs of quotation marks. Unclosed, double ones go on to the end; single ones and backticks were none."""
+    opened, sign = 0, ""
+    for match in MARKS.finditer(text):
+        mark = match.group()
+        if mark.startswith("\n"):
+            sign = "" if sign and sign in BRIEF else sign
+        elif sign:
+            if mark in CLOSES[sign]:
+                yield opened, match.end()
+                sign = ""
+        elif _opens(text, match):
+            opened, sign = match.start(), mark[-1]
+    if sign and sign not in BRIEF:
+        yield opened, len(text)
+
+
+def _opens(text: str, match: re.Match[str]) -> bool:
+    """Whether a mark can open a quotation; 27" and dogs' can't."""
+    mark, before = match.group(), text[match.start() - 1 : match.start()]
+    if mark[-1] in "”」』’":
+        return False
+    if mark == "'":
+        return not before or not (before.isalnum() or before in ".,!?")
+    return mark[-1] in "`„«「『“‘" or not before.isalnum()
