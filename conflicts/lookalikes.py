@@ -1,13 +1,14 @@
 """Letters that look like ASCII letters, by script: what attackers write "budgеt" with.
 
-Source: Unicode's confusables.txt (UTS #39, version 15.1): its letters with one ASCII letter as prototype, in lower case (Cherokee:
-in the case that folding leaves). A letter stands under the target that its capital looks like when the small one looks like
-none (Cyrillic в by В), so that both cases of a genuine word agree. Departures from that file:
+Source: Unicode's confusables.txt (UTS #39, version 15.1): its letters with one ASCII letter as prototype, in lower case
+(Cherokee: as case folding leaves it). A letter stands under the target that its capital looks like when the small one
+looks like none (Cyrillic в by В), so that both cases of a genuine word agree. Departures from that file:
 
-- Left out where two letters of one language in daily use would become one: Greek σ (ο is o), Cyrillic ь (в is b; битв is not бить),
-  Armenian ռ and գ, some Cherokee syllables; right-to-left, Indic and East Asian scripts altogether.
+- Left out where two letters of one language in daily use would become one: Greek σ (ο is o), Cyrillic ь (в is b, and
+  битв is not бить), Armenian ռ and գ, some Cherokee syllables; right-to-left, Indic and East Asian scripts altogether.
 - Added: Latin small capitals, Greek ω, Armenian յ.
-- Kept although a language pays for it: һ with н (Bashkir), ү with у (Mongolian, Kazakh), ı with i (Turkish, where casing does it too).
+- Kept although a language pays for it: һ beside н (Bashkir), ү beside у (Mongolian, Kazakh), ı beside i (Turkish,
+  where case folding does the same to I).
 
 Digests of stored keys depend on this table and on `LATIN_COMPANY`: an edit needs a migration that writes them anew.
 """

@@ -1,6 +1,6 @@
 """Spelling: the one form in which claim keys are compared, so that no disguise of a key makes another key (SPEC §4).
 
-Default-ignorable code points: DerivedCoreProperties.txt. Look-alikes: `lookalikes`, from UTS #39. The rest: NFKC, case folding.
+Sources: Unicode's DerivedCoreProperties.txt (default-ignorable code points), UTS #39 (look-alikes), UAX #15 (NFKC).
 """
 
 import hashlib
@@ -23,7 +23,7 @@ SEPARATORS = dict.fromkeys(
     map(
         ord,
         "-_\u02d7\u058a\u05be\u1400\u1806\u2010\u2011\u2012\u2013\u2014\u2015\u203f\u2040\u2043\u2054\u2212\u2500\u2501"
-        "\u2796\u2800\u2cba\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\u301c\u3030\u30a0\ufe31\ufe32\ufe33\ufe34\ufe4d\ufe4e"
+        "\u2796\u2800\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\u301c\u3030\u30a0\ufe31\ufe32\ufe33\ufe34\ufe4d\ufe4e"
         "\ufe4f\ufe58\ufe63\uff0d\uff3f\U00010ead",
     ),
     " ",
@@ -47,9 +47,9 @@ ASCII_LETTER = re.compile("[A-Za-z]")
 def canonical_key(text: str) -> str:
     """`text` as keys are compared: words of folded letters with single spaces between them; maybe empty.
 
-    Case, width, invisible characters, kinds of space, `_` and dashes never matter. Letters of other scripts that look like
-    ASCII letters become these; ASCII letters and digits stay apart from each other (l, 1; 0, o), é stays apart from e.
-    Idempotent, total, linear.
+    Case, width, invisible characters, kinds of space, `_` and dashes never matter. Letters of other scripts that look
+    like ASCII letters become these; ASCII letters and digits stay apart from each other (l, 1; 0, o), é stays apart
+    from e. Idempotent, total, linear.
     """
     words = visible(text).translate(SEPARATORS).split()
     return " ".join(filter(None, chain.from_iterable(_folded(word).translate(SEPARATORS).split() for word in words)))

@@ -1,0 +1,151 @@
+"""Predicates: what is known of them: their other names, how many values they take, how values are read (SPEC §4).
+
+A namespace registers rules of its own; they come before the seeds. A predicate nobody knows takes one value, as text:
+what is taken for exclusive by mistake asks a person, what is taken for multi-valued by mistake opposes nobody.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from conflicts.spelling import canonical_key
+from conflicts.values import Normaliser
+
+
+class AliasCollision(Exception):
+    """Two rules claim one spelling."""
+
+    def __init__(self, *, spelling: str, names: tuple[str, str]) -> None:
+        super().__init__(f"{spelling!r} names both {names[0]} and {names[1]}")
+        self.spelling, self.names = spelling, names
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One predicate. With `newer_wins` the newer of two values of equal authority wins whoever owns them."""
+
+    name: str
+    exclusive: bool = True
+    normaliser: str = Normaliser.TEXT
+    aliases: tuple[str, ...] = ()
+    newer_wins: bool = False
+
+    def spellings(self) -> frozenset[str]:
+        """The canonical keys under which this predicate goes."""
+        return frozenset(map(canonical_key, (self.name, *self.aliases)))
+
+
+def spellings_of(rules: Iterable[Rule]) -> dict[str, Rule]:
+    """Canonical spelling → rule. Raises AliasCollision when two rules share one."""
+    found: dict[str, Rule] = {}
+    for rule in rules:
+        for spelling in sorted(rule.spellings()):
+            other = found.setdefault(spelling, rule)
+            if other is not rule:
+                raise AliasCollision(spelling=spelling, names=(other.name, rule.name))
+    return found
+
+
+def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyType({})) -> Rule:
+    """The rule of a predicate in any spelling: a registered one (as `spellings_of` maps them), a seed, or the default.
+
+    Its `name` is the predicate's canonical name. An alias of a seed leads on to the rule that was registered in the
+    seed's place.
+    """
+    spelling = canonical_key(predicate)
+    if spelling in registered:
+        return registered[spelling]
+    seed = KNOWN.get(spelling)
+    if seed is None:
+        return Rule(spelling.replace(" ", "_"))
+    return registered.get(canonical_key(seed.name), seed)
+
+
+def _one(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
+    """A predicate with one value at a time."""
+    return Rule(name, aliases=aliases, normaliser=normaliser)
+
+
+def _many(name: str, *aliases: str) -> Rule:
+    """A predicate with any number of values."""
+    return Rule(name, exclusive=False, aliases=aliases)
+
+
+def _reading(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
+    """What is measured again and again: the newer reading replaces the older."""
+    return Rule(name, aliases=aliases, normaliser=normaliser, newer_wins=True)
+
+
+PEOPLE = (
+    _one("name", "full_name", "is_called", "called", "name_is", "legal_name"),
+    _one("nickname", "preferred_name", "goes_by"),
+    _one("email", "e_mail", "email_address", "e_mail_address"),
+    _one("phone", "phone_number", "telephone", "telephone_number", "mobile", "mobile_number", "cell_phone"),
+    _one("address", "street_address", "postal_address", "mailing_address"),
+    _one("lives_in", "location", "home", "residence", "resides_in", "city", "lives_at", "living_in", "based_in",
+         "located_in", "home_city", "current_city", "residing_in", "moved_to"),
+    _one("born_in", "birthplace", "place_of_birth", "hometown", "home_town"),
+    _one("birthday", "birth_date", "birthdate", "date_of_birth", "dob", "born_on", normaliser=Normaliser.DATE),
+    _one("age", "age_is", "years_old", normaliser=Normaliser.NUMBER),
+    _one("gender", "sex"),
+    _one("pronouns", "preferred_pronouns"),
+    _one("nationality", "citizenship", "citizen_of"),
+    _one("spouse", "husband", "wife", "married_to"),
+    _one("marital_status", "relationship_status"),
+    _many("child", "children", "has_child", "son", "daughter", "kid", "kids"),
+    _many("pet", "pets", "has_pet"),
+    _many("friend", "friends", "friend_of", "has_friend"),
+    _one("diet", "dietary_preference", "diet_is", "eating_habit"),
+    _many("allergic_to", "allergy", "allergies", "has_allergy"),
+)  # fmt: skip
+WORK = (
+    _one("works_at", "employer", "works_for", "employed_by", "employed_at", "company", "workplace"),
+    _one("role", "job_title", "job", "occupation", "profession", "works_as"),
+    _one("team", "works_on_team", "member_of_team"),
+    _one("manager", "boss", "reports_to", "supervisor"),
+    _one("salary", "annual_salary", normaliser=Normaliser.MONEY),
+    _many("has_skill", "skill", "skills", "skilled_in", "proficient_in"),
+    _many("knows", "acquainted_with", "has_met"),
+    _many("studied_at", "alma_mater", "graduated_from"),
+)
+TASTES = (
+    _many("likes", "loves", "enjoys", "fond_of", "is_fond_of", "interested_in", "hobby", "hobbies"),
+    _many("dislikes", "hates", "does_not_like", "doesn't_like"),
+    _many("owns", "has_bought", "possesses"),
+    _many("visited", "has_visited", "traveled_to", "travelled_to", "has_been_to"),
+    _many("speaks", "speaks_language", "spoken_languages"),
+    _one("language", "preferred_language", "prefers_language", "locale"),
+    _one("timezone", "time_zone", "tz", "timezone_is"),
+    _one("prefers_theme", "theme", "ui_theme", "color_theme", "colour_theme", "preferred_theme"),
+    _one("favorite_color", "favourite_color", "favorite_colour", "favourite_colour"),
+    _one("favorite_food", "favourite_food", "favorite_dish", "favourite_dish"),
+    _one("preferred_editor", "prefers_editor", "editor", "ide"),
+    _one("notifications", "notifications_enabled", "wants_notifications", normaliser=Normaliser.BOOLEAN),
+)
+PROJECTS = (
+    _one("budget", "budget_is", "has_budget", "spending_limit", normaliser=Normaliser.MONEY),
+    _one("deadline", "due_date", "due", "due_on", "due_by", "deadline_is", normaliser=Normaliser.DATE),
+    _one("start_date", "starts_on", "started_on", normaliser=Normaliser.DATE),
+    _one("end_date", "ends_on", "ended_on", normaliser=Normaliser.DATE),
+    _one("owner", "owned_by", "project_owner"),
+    _one("repository", "repo", "repository_url", "repo_url"),
+    _one("url", "website", "homepage", "web_site"),
+    _one("port", "port_number", "listens_on_port", normaliser=Normaliser.NUMBER),
+    _one("database", "uses_database", "db"),
+    _one("programming_language", "written_in", "implemented_in"),
+    _many("uses", "uses_tool", "depends_on", "dependency"),
+    _many("tag", "tags", "label", "labels"),
+)
+READINGS = (
+    _reading("status", "current_status", "status_is"),
+    _reading("version", "current_version", "version_is"),
+    _reading("temperature", "current_temperature", "temp"),
+    _reading("weather", "current_weather"),
+    _reading("price", "current_price", "price_is", "costs", "cost", normaliser=Normaliser.MONEY),
+    _reading("balance", "account_balance", "current_balance", normaliser=Normaliser.MONEY),
+    _reading("stock", "in_stock", "quantity", "inventory", normaliser=Normaliser.NUMBER),
+    _reading("last_seen", "last_seen_at", "last_login"),
+)
+
+SEEDS = (*PEOPLE, *WORK, *TASTES, *PROJECTS, *READINGS)
+KNOWN = MappingProxyType(spellings_of(SEEDS))
