@@ -9,89 +9,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memories.ingest import patterns, values
-from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
+from memories.ingest import grammar
+from memories.ingest.gazetteers import GIVEN_NAMES
 from memories.ingest.quoting import foreign
-from memories.ingest.values import FLAGS, Span
-from memories.ingest.words import CALENDAR, OPENERS, listed
+from memories.ingest.statements import Found, Sentence, statements
+from memories.ingest.values import Span
 
 MOST = 20
 LONGEST_KEY = 100
 LONGEST_VALUE = 1000
-LONGEST_CLAUSE = 400
-
-# One character for another, so that places stay what they are.
-PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
-SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\b(?:Mrs))(?<!\bProf)[.!?]+[\"”')*]*(?:\s|$)|;|$")
-TURN = re.compile(
-    r"[ >*_-]{0,6}(?:\[[^\]\n]{1,30}\] ?)?([^\W\d_][\w.'-]{0,40}(?: [^\W_][\w.'-]{0,40}){0,2})[*_]{0,3}:[*_]{0,3}(?:\s|$)"
-)
-LABELS = listed("note ps p.s update fyi reminder edit summary context fact btw so also remember info tldr answer todo")
-MACHINES = listed("system assistant tool function developer ai bot model agent instruction instructions admin")
-
-ADVERBS = r"(?:\s(?:currently|now|actually|really|still|just|also|always|usually|mostly|generally|both|recently|only|personally|absolutely|already|definitely|strongly|much|simply|truly|officially|originally|presently|severely|probably|maybe|certainly|both|very much))"
-NOT = r"(?:\s(?:do|does)(?:n't|\snot)|\sno longer|\snever|\sused to|\scan(?:'t|not)(?=\s(?:eat|drink|speak|drive)))"
-UNSURE = r"(?:(?:'d|'ll|\s(?:might|may|could|would|should|will))(?:\s(?:not|never))?(?:\s(?:like|love|prefer|want|rather|hope)(?=\sto\s))?(?:\sto)?|\s(?:want|hope|plan|intend|wish|need|expect|try|aim)s?\sto|(?:'m|'s|'re|\s(?:am|is|are))\s(?:planning|going|hoping|thinking|about|considering|trying|looking|supposed|dreaming)(?:\s(?:to|of|about|on))?|\s(?:wanna|gonna|consider|dream\sof)|\sthink\sabout)"
-BE = r"(?:'m|'s|'re|\s(?:am|is|are|was)|(?<=\bi)m)"
-VERB = re.compile(
-    rf"(?P<unsure>{ADVERBS}{{0,3}}{UNSURE})?{ADVERBS}{{0,3}}(?P<not>{NOT})?{ADVERBS}{{0,3}}(?=\s|'ve|'s)\s?", FLAGS
-)
-IS = re.compile(
-    rf"(?:(?P<unsure>{ADVERBS}{{0,2}}{UNSURE})\sbe|{ADVERBS}{{0,2}}(?P<be>{BE}))(?P<not>n't|{ADVERBS}{{0,2}}\s(?:not|no longer|never))?{ADVERBS}{{0,3}}\s",
-    FLAGS,
-)
-BECOMES = re.compile(
-    r"(?:'s|\sis|\sare|\sremains|\sequals)(?P<not>n't|\snot|\sno longer)?(?:\s(?:now|currently|still|actually|always|only|really|just|also|exactly|on|at|set (?:to|at)|(?P<about>about|around|roughly|probably|approximately|maybe)))*\s"
-    r"|(?:\shas)?(?:\sbeen)?\s(?:changed|increased|decreased|gone up|gone down|raised|lowered|updated|moved|set)\sto\s",
-    FLAGS,
-)
-I_SUBJECT = re.compile(r"(?:I|we)\b", FLAGS)
-MINE = re.compile(r"(?:my|our)\s", FLAGS)
-THE_USER = re.compile(r"(?:(?:the|this|our)\s)?user\b(?!\s?[:=._-])", FLAGS)
-NOUN = re.compile(
-    r"[a-z][\w-]{0,30}(?:(?:'s)?\s[a-z][\w-]{0,30}){0,3}?(?='s\s|\s(?:is|isn't|are|has|remains|changed|equals|for)\b)",
-    FLAGS,
-)
-FOR = re.compile(
-    r"\s(?:for|of)\s(?:(?:the|my|our|this)\s)?(?P<whole>[^\W_][\w'-]{0,30}(?:\s[^\W_][\w'-]{0,30}){0,4}?)(?='s\s|\s(?:is|isn't|are|has|remains|changed)\b)",
-    FLAGS,
-)
-THE = re.compile(r"the\s", FLAGS)
-OF_IT = re.compile(r"(?P<noun>[a-z][\w-]{0,30}(?:\s[a-z][\w-]{0,30}){0,3}?)(?=\s(?:of|for)\s)", FLAGS)
-CONTACT = re.compile(
-    r"(?:(?:you can |please )?(?:email|reach|contact|e-mail) me (?:at|on)|call me on|call me at)\s", FLAGS
-)
-CALL_ME = re.compile(
-    r"(?:(?:you can|please|just|everyone calls|people call|friends call|my friends call)\s){0,2}(?:call|calls)\sme\s|call\sme\s",
-    FLAGS,
-)
-
-REPORTING = r"(?:said|says|told|tells|claims|claimed|wrote|writes|mentioned|mentions|reports|reported|thinks|thought|believes|believed|replied|announced|stated|states|insists|insisted|swears|argues|asserts|asserted|confirmed|confirms|asked|suggests|suggested|assumes|assumed|remembers|noted|notes|explained|heard)"
-REPORTED = re.compile(
-    rf"\b(?P<who>[^\W\d_][\w'-]{{0,40}})\s(?:(?:just|also|once|has|had|already|later)\s){{0,2}}(?P<verb>{REPORTING})\b|\baccording to\s(?!me\b)|\brumou?rs?\b|\b(?:quote|quoting)\b",
-    FLAGS,
-)
-OWN = listed("i we")
-HEARSAY = listed("heard")
-DOUBT = re.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|presumably|if|unless|whether|suppose|supposing|supposedly|allegedly|apparently|imagine|imagining|pretend|pretending|hypothetically|hopefully|assuming|assume|i think|i thought|i guess|i believe|not sure|unsure|i doubt|don't think|might|i wish|wished|wishing|hope|hoping|joking|kidding|for example|for instance|not true|untrue|false|in my dreams?|dreamt|dreamed|role-?play|let's say|say that|once upon|fictional|the character|some day|someday|one day|eventually|guessing|could be|would be|seems?|used to think|likely)\b",
-    FLAGS,
-)
-LATER = re.compile(
-    r"\b(?:next (?:week|month|year|spring|summer|autumn|fall|winter)|starting (?:in|on|from|next)|as of next|from next|soon|tomorrow|by the end of|when i (?:grow|retire|finish))\b",
-    FLAGS,
-)
-TIMELESS = listed("birthday deadline anniversary due_date wedding_date start_date departure_date")
-AGAIN = re.compile(r",?\s(?:and|but)\s(?:also\s)?", FLAGS)
-LIST = re.compile(r",?\s(?:and|or|&)\s|,\s", FLAGS)
-THAT_VERBS = r"(?:think|guess|believe|suppose|hope|wish|know|feel|note|remember|confirm|aware|sure|mention|say|fact|mind|forget|assume|imagine|pretend|doubt|true|clear|record|down)"
-STARTS = re.compile(
-    rf"[,:()\[\]{{}}\"“”«»„‘*>`]\s*|(?<!\w)'(?=\w)|\s(?:-|--|–|—)\s|[—–]"
-    r"|\b(?:and|but|because|so|since|although|though|while|that|if|as|plus|where|also|whether|actually|now|currently|hi|hello|hey|yes|yeah|no|nope|well|btw|fyi|then|ok|okay|today|please|anyway|nowadays|maybe|perhaps|possibly|probably|apparently|unless|honestly|personally|sadly|unfortunately|luckily|oh|or|dear all|sorry|correction)\s"
-    rf"|\b(?:{THAT_VERBS}|{REPORTING})\s(?:(?:me|us|him|her|them|you|everyone|[A-Z][a-z]{{1,20}})\s)?(?:that\s)?"
-    r"|^[ \d]{1,3}[.)]\s|^[-+•]\s",
-    FLAGS,
-)
+PEOPLE = {"user": "user", "human": "user", "me": "user", "customer": "user"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +26,9 @@ class Extracted:
     """A claim that a text makes, and how it makes it.
 
     `subject` is lower-case, `predicate` snake_case, `value` as written; at most 100, 100 and 1000 characters. `span` is
-    the statement's place in the text; the value stands in it. `first_person`: said of themselves by who speaks outside
-    quotations. `quoted`: in a quotation, code, markup or reported speech. `negated`: said not to be so. `certain`: false
-    for questions, conditions, guesses, wishes and plans.
+    the statement's place in the text; the value stands in it. `first_person`: said by who speaks, of themselves and
+    outside quotations. `quoted`: in a quotation, code, markup or reported speech. `negated`: said not to be so.
+    `certain`: false for questions, conditions, guesses, wishes and plans.
     """
 
     subject: str
@@ -114,31 +41,103 @@ class Extracted:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of `text` from `start` to `end`, and what holds for all of it.
+def extract(text: str, *, speaker: str | None = None) -> list[Extracted]:
+    """The claims of a text, in its order, each once; at most 20. Nothing is refused, and most texts claim nothing.
 
-    `me` is who speaks, None when that is a machine; `whose` is whom "he" and "their" mean in reported speech.
+    `speaker` says who "I" is, "user" when not given; a line that begins with "Caroline:" says it for itself.
     """
+    plain = text.translate(grammar.PLAIN)
+    mask = foreign(plain)
+    found: dict[tuple[str, str, str, bool], Extracted] = {}
+    for sentence in _sentences(plain, (speaker or "user").strip().lower() or "user"):
+        for statement in statements(sentence):
+            claim = _judged(text, sentence, statement, mask)
+            if claim:
+                key = (claim.subject, claim.predicate, claim.value.casefold(), claim.negated)
+                if key not in found and len(found) == MOST:
+                    return list(found.values())
+                if key not in found or _weight(found[key]) < _weight(claim):
+                    found.pop(key, None)
+                    found[key] = claim
+    return sorted(found.values(), key=lambda claim: claim.span)
 
-    text: str
-    start: int
-    end: int
-    me: str | None
-    reported: int
-    whose: str | None
-    doubtful: bool
-    later: bool
+
+def _weight(claim: Extracted) -> tuple[bool, bool, bool]:
+    """Of a claim made twice, the better is kept."""
+    return claim.first_person, not claim.quoted, claim.certain
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A statement before it is judged: where it is, what it says, and how."""
+def _judged(text: str, sentence: Sentence, found: Found, mask: bytearray) -> Extracted | None:
+    """A statement as a claim; None when nobody can say whose it is, or a part is too long."""
+    inside = bool(mask[found.start])
+    reported = sentence.reported <= found.start
+    subject: str | None = found.subject
+    if inside and found.mine and reported and subject == sentence.me:
+        subject = sentence.whose
+    value = text[slice(*found.value)].rstrip(" .'")
+    if not subject or not value or max(len(subject), len(found.predicate)) > LONGEST_KEY or len(value) > LONGEST_VALUE:
+        return None
+    quoted = inside or reported
+    return Extracted(
+        subject=subject,
+        predicate=found.predicate,
+        value=value,
+        span=(found.start, found.value[0] + len(value)),
+        first_person=found.mine and not quoted,
+        quoted=quoted,
+        negated=found.negated,
+        certain=not (found.unsure or sentence.doubtful or (sentence.later and found.predicate not in grammar.TIMELESS)),
+    )
 
-    start: int
-    subject: str
-    predicate: str
-    value: Span
-    mine: bool = False
-    negated: bool = False
-    unsure: bool = False
+
+def _sentences(text: str, speaker: str) -> Iterator[Sentence]:
+    at, me = 0, speaker
+    current: str | None = me
+    for line in text.split("\n"):
+        turn = grammar.TURN.match(line)
+        here, lasting, begin = _turn(turn, current, speaker)
+        current = here if lasting else current
+        yield from _cut(text, at + begin, at + len(line), here)
+        at += len(line) + 1
+
+
+def _turn(turn: re.Match[str] | None, current: str | None, speaker: str) -> tuple[str | None, bool, int]:
+    """Who speaks in a line, whether also in those behind it, and where what they say begins."""
+    if turn is None:
+        return current, False, 0
+    name = turn[1].lower()
+    first = name.split()[0]
+    if first in grammar.LABELS:
+        return current, False, turn.end()
+    if set(name.split()) & grammar.MACHINES:
+        return None, True, turn.end()
+    if name in PEOPLE or first in GIVEN_NAMES or name == speaker:
+        return PEOPLE.get(name, name), True, turn.end()
+    return None, False, turn.end()
+
+
+def _cut(text: str, start: int, end: int, me: str | None) -> Iterator[Sentence]:
+    """The sentences of a line, with what their words say of them."""
+    while start < end:
+        stop = grammar.SENTENCE_END.search(text, start, end)
+        to = stop.start() if stop else end
+        whose, reported = _reporter(text, start, to)
+        asks = bool(stop and "?" in stop.group())
+        begin = start + len(text[start:to]) - len(text[start:to].lstrip(" >*_#-+•\r"))
+        if begin < to:
+            doubtful = asks or bool(grammar.DOUBT.search(text, begin, to))
+            later = bool(grammar.LATER.search(text, begin, to))
+            yield Sentence(text, begin, to, me, reported, whose, doubtful, later)
+        start = max(stop.end() if stop else end, start + 1)
+
+
+def _reporter(text: str, start: int, end: int) -> tuple[str | None, int]:
+    """Who is said to have said something in a sentence, when that is a name, and from where on; never is the end."""
+    for match in grammar.REPORTED.finditer(text, start, end):
+        who = (match["who"] or "").lower().split("'")[0]
+        if who in grammar.ARTICLES or (who in grammar.OWN and match["verb"].lower() not in grammar.HEARSAY):
+            continue
+        named = who == "user" or (bool(who) and match["who"][0].isupper() and who not in grammar.NOBODY)
+        trails = not text[match.end() : end].strip(" .!")
+        return (who if named else None), (start if trails else match.start())
+    return None, end

@@ -30,12 +30,12 @@ def pattern(predicate: str, lead: str, read: Reader, *, many: bool = False, plan
 def verbs(s: str) -> tuple[Pattern, ...]:
     """What stands behind a subject, with the ending of the third person or without."""
     es, have, live, move = ("es", "has", "lives", "moves") if s else ("", "have", "liv(?:e|ing)", "mov(?:e|ing)")
-    pets = r"(?:dog|cat|puppy|kitten|rabbit|bunny|hamster|parrot|horse|tortoise|turtle|goldfish|snake|lizard|guinea pig|pet)"
+    pets = r"(?:dog|cat|puppy|kitten|rabbit|bunny|hamster|parrot|horse|tortoise|turtle|goldfish|snake|guinea pig|pet)"
     return (
         pattern("lives_in", rf"{live} (?:(?:out|over|up|down) )?(?:in|at(?= \d)) ", values.place),
         pattern(
             "lives_in",
-            r"(?:have |has |'ve |'s )?(?:just |recently )?(?:moved|relocated) (?:back |over |here )?(?:from (?:\w+ ){1,3})?to ",
+            r"(?:have |has |'ve |'s )?(?:just )?(?:moved|relocated) (?:back |over )?(?:from (?:\w+ ){1,3})?to ",
             values.place,
         ),
         pattern("lives_in", rf"(?:{move}|relocat(?:e|ing)) (?:back |over )?to ", values.place, plan=True),
@@ -94,8 +94,6 @@ FURTHER = {
     "role": pattern("works_at", r" (?:at|for|of|with) ", values.employer),
     "works_at": pattern("role", r" as (?=an? )", values.role),
 }
-LEADS = r"(?:leads?|runs?|heads?|manages?|directs?) (?=\w)"
-LEADING = pattern("role", LEADS, lambda text, start, end: _led(text, start, end))
 
 
 def _led(text: str, start: int, end: int) -> values.Span | None:
@@ -108,6 +106,9 @@ def _led(text: str, start: int, end: int) -> values.Span | None:
         before = to
     return None
 
+
+LEADING = pattern("role", r"(?:leads|runs|heads|manages|directs) (?=\w)", _led)
+LEADING_MYSELF = pattern("role", r"(?:lead|run|head|manage|direct) (?=\w)", _led)
 
 MONEYED = listed(
     "budget salary income rent mortgage allowance limit spending_limit price_limit maximum_budget max_budget"
@@ -179,6 +180,8 @@ READERS: dict[str, Reader] = {
     "lives_in": values.place,
     "hometown": values.place,
     "works_at": values.employer,
+    "first_name": values.person,
+    "last_name": values.person,
 }
 # Nouns behind "my" that make no claim: my point is, my hope is.
 VAGUE = listed("""
@@ -192,6 +195,8 @@ VAGUE = listed("""
 
 def reader(noun: str) -> tuple[str, Reader] | None:
     """The predicate of a noun (snake_case) and what reads its value; None when it makes no claim."""
+    base = noun.removesuffix("_name")
+    noun = base if base in RELATED | PETS | EMPLOYERS or RENAMED.get(base) == "spouse" else noun
     predicate = RENAMED.get(noun, noun)
     if predicate in MONEYED:
         return predicate, whole(values.AMOUNT)
@@ -201,8 +206,8 @@ def reader(noun: str) -> tuple[str, Reader] | None:
         predicate = PLACES.get(noun, "works_at")
     if predicate in READERS:
         return predicate, READERS[predicate]
-    if predicate in RELATED or predicate.removesuffix("_name") in PETS:
-        return ("pet" if predicate.removesuffix("_name") in PETS else predicate), values.person
+    if predicate in RELATED or predicate in PETS:
+        return ("pet" if predicate in PETS else predicate), values.person
     if predicate.startswith("favourite_") or predicate.startswith("preferred_") or predicate in LOOSE:
         return predicate, values.liked
     if predicate == "allergic_to":

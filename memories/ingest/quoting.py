@@ -8,7 +8,8 @@ FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 FOREIGN_LINE = re.compile(r"[ \t]*>|\t| {4}|[ \t]*[{\[]\s*[\"'{\[}]|[^\n]{0,200}?\"\s?:")
 # A forwarded message or a chat template: everything behind it is somebody else's.
 FORWARDED = re.compile(
-    r"^[ \t]*(?:-{2,}\s*(?:Forwarded|Original) message|Begin forwarded message|From: \S)|<\|\w{1,30}\|>|\[/?(?:INST|SYSTEM)\]",
+    r"^[ \t]*(?:-{2,}\s?(?:Forwarded|Original) message|Begin forwarded message|From: \S)"
+    r"|<\|\w{1,30}\|>|\[/?(?:INST|SYSTEM)\]",
     re.IGNORECASE | re.MULTILINE,
 )
 TAG = re.compile(r"<[!/]?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>|<!--")

@@ -1,15 +1,14 @@
 """What values look like in English: places, employers, amounts, dates, people, things.
 
-A reader takes the value that begins at a place of the text, and answers its span or None. All are bounded: what they look
-at does not grow with the text.
+A reader takes the value that begins at a place of the text, and answers its span or None. All are bounded: what they
+look at does not grow with the text.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from memories.ingest.gazetteers import GIVEN_NAMES, KNOWN
-from memories.ingest.words import CALENDAR, OPENERS, listed
+from memories.ingest.words import CALENDAR, OPENERS, STOPWORDS, listed
 
 Span = tuple[int, int]
 Reader = Callable[[str, int, int], Span | None]
@@ -26,7 +25,10 @@ AMOUNT = re.compile(
     r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%])",
     FLAGS,
 )
-MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
 DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATE = re.compile(
     rf"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?(?:{MONTH}\s{DAY}(?:,?\s\d{{4}})?|(?:the\s)?{DAY}\s(?:of\s)?{MONTH}(?:,?\s\d{{4}})?"
@@ -54,8 +56,8 @@ PARTICLES = listed("of the de da del di la le van von upon und am el al den der"
 NO_THING = listed("""
     it that this these those you your yours him her his them their us me my mine our how when what why where who
     the being seeing knowing hearing having so all everything every some any not no nothing one ones if is are was
-    were be been as at in on of for from with too very much more most both myself doing getting anything something
-    someone anyone everyone people such can will would just even its i we he she they there here and or but
+    were be been as at in on of for from with too very much more most both myself doing getting spending anything
+    something someone anyone everyone people such can will would just even its i we he she they there here and or but
 """)
 NO_DEED = listed("think see know hear be say believe have get know do make find hope imagine point add thank")
 # What one lives in or works at that is no place and no employer.
@@ -84,11 +86,13 @@ JOBS = listed("""
     supervisor specialist superintendent foreman butcher fisherman postman courier janitor cleaner nanny
     sysadmin devops tester treasurer minister senator mayor ambassador
 """)
+DEMONYM = re.compile(r"(?:ian|ish|ese|[a-z]ican)$")
 LANGUAGES = listed("""
     english spanish french german italian portuguese dutch swedish norwegian danish finnish icelandic polish czech
     slovak hungarian romanian bulgarian greek turkish russian ukrainian arabic hebrew persian farsi hindi urdu bengali
     tamil telugu punjabi mandarin cantonese chinese japanese korean vietnamese thai indonesian malay swahili zulu latin
-    welsh irish catalan basque serbian croatian slovenian estonian latvian lithuanian albanian tagalog filipino esperanto
+    welsh irish catalan basque serbian croatian slovenian estonian latvian lithuanian albanian tagalog filipino
+    esperanto
 """)
 
 
@@ -166,7 +170,10 @@ def person(text: str, start: int, end: int) -> Span | None:
     span = capitals(text, title.end() if title else start, end, 4, listed("de da del di la le van von el al den der"))
     if span:
         first = text[span[0] : span[1]].split()[0].lower()
-        return None if first in OPENERS - GIVEN_NAMES else (start, span[1])
+        if first in GIVEN_NAMES:
+            return start, span[1]
+        odd = first in OPENERS or first.endswith("'s") or first in LANGUAGES or DEMONYM.search(first)
+        return None if odd or KNOWN.get(first) == "misc" else (start, span[1])
     first_word = next(iter(words(text, start, end, 1)), None)
     return first_word if first_word and text[first_word[0] : first_word[1]] in GIVEN_NAMES else None
 
@@ -208,7 +215,7 @@ def _pairs(text: str, word: Span, end: int) -> bool:
 def liked(text: str, start: int, end: int) -> Span | None:
     """What somebody likes, owns or prefers; no pronouns, no "the idea", no "to think that"."""
     deed = re.compile(r"to\s", FLAGS).match(text, start, end)
-    article = re.compile(r"(?:an?|the(?=\s[A-Z]))\s", FLAGS).match(text, start, end)
+    article = re.compile(r"(?:an?|the(?=\s(?-i:[A-Z])))\s", FLAGS).match(text, start, end)
     begin = (deed or article or re.compile("").match(text, start)).end()  # type: ignore[union-attr]
     span = thing(text, begin, end)
     if span is None:
@@ -226,10 +233,10 @@ def role(text: str, start: int, end: int) -> Span | None:
         return None
     last = None
     for at, to in words(text, begin, end, 5):
-        word = text[at:to].lower()
+        word = text[at:to].lower().rstrip("-")
         if word in STOP or word in {"of", "in", "on"} or word in NO_THING:
             break
-        last = to if word in JOBS else last
+        last = at + len(word) if word in JOBS else last
     return (begin, last) if last and (article or text[begin:last].isupper() or last == begin + 3) else None
 
 
@@ -243,7 +250,7 @@ def named(text: str, start: int, end: int) -> Span | None:
             return match.span() if EDGE.match(text, match.end(), end) else None
     article = re.compile(r"(?:an?|the)\s", FLAGS).match(text, start, end)
     span = thing(text, article.end() if article else start, end, 5)
-    if span is None or text[span[0] : span[1]].split()[0].lower() in OPENERS | {"not"}:
+    if span is None or text[span[0] : span[1]].split()[0].lower() in STOPWORDS:
         return None
     signs = any(word[0].isupper() or word[0].isdigit() for word in text[span[0] : span[1]].split())
     return span if signs else None
@@ -253,7 +260,7 @@ def language(text: str, start: int, end: int) -> Span | None:
     """Spanish; Brazilian Portuguese."""
     spans = words(text, start, end, 2)
     known = [to for at, to in spans if text[at:to].lower() in LANGUAGES]
-    odd = len(spans) > 1 and not known[:1] == [spans[0][1]] and not text[start : spans[0][1]][0].isupper()
+    odd = len(spans) > 1 and known[:1] != [spans[0][1]] and not text[start : spans[0][1]][0].isupper()
     return (start, known[0]) if known and not odd else None
 
 

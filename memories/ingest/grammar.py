@@ -1,0 +1,140 @@
+"""The grammar of plain statements: where sentences and clauses begin, who speaks, what denies, doubts and reports."""
+
+import re
+
+from memories.ingest.values import FLAGS
+from memories.ingest.words import listed
+
+
+def either(phrases: str) -> str:
+    """A regular expression for one of some phrases, that a | or the end of a line stands between."""
+    found = [phrase.strip().replace(" ", r"\s") for phrase in re.split(r"[|\n]", phrases)]
+    return "(?:" + "|".join(phrase for phrase in found if phrase) + ")"
+
+
+# One character for another, so that places stay what they are.
+PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
+SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\bMrs)(?<!\bProf)[.!?]+[\"”')*]*(?:\s|$)|;|$")
+TURN = re.compile(
+    r"[ >*_-]{0,6}(?:\[[^\]\n]{1,30}\] ?)?"
+    r"([^\W\d_][\w.'-]{0,40}(?: [^\W_][\w.'-]{0,40}){0,2})[*_]{0,3}:[*_]{0,3}(?:\s|$)"
+)
+# Who or what may stand before a colon without being a person.
+LABELS = listed("note ps p.s update fyi reminder edit summary context fact btw so also remember info tldr answer todo")
+MACHINES = listed("system assistant tool function developer ai bot model agent instruction instructions admin")
+
+# What may stand around a verb, each with the space before it.
+ADVERBS = (
+    r"(?:\s"
+    + either("""
+    currently|now|actually|really|still|just|also|always|usually|mostly|generally|both|recently|only|personally|certainly
+    absolutely|already|definitely|strongly|much|simply|truly|officially|originally|presently|severely|probably|maybe
+    very much
+""")
+    + ")"
+)
+NOT = r"(?:\s(?:do|does)(?:n't|\snot)|\sno longer|\snever|\sused to|\scan(?:'t|not)(?=\s(?:eat|drink|speak|drive)))"
+MIGHT = (
+    r"(?:'d|'ll|\s(?:might|may|could|would|should|will))(?:\s(?:not|never))?"
+    r"(?:\s(?:like|love|prefer|want|rather|hope)(?=\sto\s))?(?:\sto)?"
+)
+PLANNING = either("planning|going|hoping|thinking|about|considering|trying|looking|supposed|dreaming")
+UNSURE = (
+    rf"(?:{MIGHT}|\s(?:want|hope|plan|intend|wish|need|expect|try|aim)s?\sto|\s(?:wanna|gonna|consider|dream\sof)"
+    rf"|\sthink\sabout|(?:'m|'s|'re|\s(?:am|is|are))\s{PLANNING}(?:\s(?:to|of|about|on))?)"
+)
+BE = r"(?:'m|'s|'re|\s(?:am|is|are|was)|(?<=\bi)m)"
+VERB = re.compile(
+    rf"(?P<unsure>{ADVERBS}{{0,3}}{UNSURE})?{ADVERBS}{{0,3}}(?P<not>{NOT})?{ADVERBS}{{0,3}}(?=\s|'ve|'s)\s?", FLAGS
+)
+IS = re.compile(
+    rf"(?:(?P<unsure>{ADVERBS}{{0,2}}{UNSURE})\sbe|{ADVERBS}{{0,2}}(?P<be>{BE}))"
+    rf"(?P<not>n't|{ADVERBS}{{0,2}}\s(?:not|no longer|never))?{ADVERBS}{{0,3}}\s",
+    FLAGS,
+)
+# Between a noun and its value.
+BECOMES = re.compile(
+    r"(?:'s|\sis|\sare|\sremains|\sequals)(?P<not>n't|\snot|\sno longer)?"
+    r"(?:\s(?:now|currently|still|actually|always|only|really|just|also|exactly|on|at|set (?:to|at)"
+    r"|(?P<about>about|around|roughly|probably|approximately|maybe))){0,3}\s"
+    r"|(?:\shas)?(?:\sbeen)?\s(?:changed|increased|decreased|gone up|gone down|raised|lowered|updated|moved|set)\sto\s",
+    FLAGS,
+)
+IS_NEXT = r"(?:is|isn't|are|has|remains|changed|equals)\b"
+
+I_SUBJECT = re.compile(r"(?:I|we)\b", FLAGS)
+MINE = re.compile(r"(?:my|our)\s", FLAGS)
+THE_USER = re.compile(r"(?:(?:the|this|our)\s)?user\b(?!\s?[:=._-])", FLAGS)
+THE = re.compile(r"the\s", FLAGS)
+NOUN = re.compile(
+    r"[a-z][\w-]{0,30}(?:(?:'s)?\s[a-z][\w-]{0,30}){0,3}?"
+    rf"(?='s\s(?!(?:[\w-]{{1,30}}\s){{1,3}}{IS_NEXT})|\s{IS_NEXT}|\sfor\b)",
+    FLAGS,
+)
+OF_IT = re.compile(r"(?P<noun>[a-z][\w-]{0,30}(?:\s[a-z][\w-]{0,30}){0,3}?)(?=\s(?:of|for)\s)", FLAGS)
+FOR = re.compile(
+    r"\s(?:for|of)\s(?:(?:the|my|our|this)\s)?"
+    rf"(?P<whole>[^\W_][\w'-]{{0,30}}(?:\s[^\W_][\w'-]{{0,30}}){{0,4}}?)(?='s\s|\s{IS_NEXT})",
+    FLAGS,
+)
+CONTACT = re.compile(
+    r"(?:(?:you can |please )?(?:email|reach|contact|e-mail) me (?:at|on)|call me on|call me at)\s", FLAGS
+)
+CALL_ME = re.compile(
+    r"(?:(?:you can|please|just)\s){0,2}call\sme\s|(?:everyone|people|(?:my\s)?friends)\scalls?\sme\s", FLAGS
+)
+
+REPORTING = either("""
+    said|says|told|tells|claims|claimed|wrote|writes|mentioned|mentions|reports|reported|thinks|thought|believes|believed
+    replied|announced|stated|states|insists|insisted|swears|argues|asserts|asserted|confirmed|confirms|asked|suggests
+    suggested|assumes|assumed|remembers|noted|notes|explained|heard
+""")
+REPORTED = re.compile(
+    rf"\b(?P<who>[^\W\d_][\w'-]{{0,40}})\s(?:(?:just|also|once|has|had|have|already|later)\s){{0,2}}(?P<verb>{REPORTING})\b"
+    r"|\baccording to\s(?!me\b)|\brumou?rs?\b|\b(?:quote|quoting)\b",
+    FLAGS,
+)
+OWN = listed("i we")
+ARTICLES = listed("my our the a an")
+NOBODY = listed("he she they it you that this who everyone somebody someone nobody people i we and")
+HEARSAY = listed("heard")
+# Words that leave open whether any of a sentence is so.
+DOUBT = re.compile(
+    r"\b"
+    + either("""
+        maybe|perhaps|possibly|probably|presumably|if|unless|whether|suppose|supposing|supposedly|allegedly|apparently
+        imagine|imagining|pretend|pretending|hypothetically|hopefully|assuming|assume|i think|i thought|i guess
+        i believe|not sure|unsure|i doubt|don't think|might|i wish|wished|wishing|hope|hoping|joking|kidding|for example
+        for instance|not true|untrue|false|in my dreams|in my dream|dreamt|dreamed|roleplay|role-play|let's say|say that
+        once upon|fictional|the character|some day|someday|one day|eventually|guessing|could be|would be|seem|seems
+        used to think|likely
+    """)
+    + r"\b",
+    FLAGS,
+)
+LATER = re.compile(
+    r"\b(?:next (?:week|month|year|spring|summer|autumn|fall|winter)|starting (?:in|on|from|next)|(?:as of|from) next"
+    r"|soon|tomorrow|by the end of|when i (?:grow|retire|finish))\b",
+    FLAGS,
+)
+TIMELESS = listed("birthday deadline anniversary due_date wedding_date start_date departure_date")
+
+# A clause without a subject goes on about the last one's.
+AGAIN = re.compile(r",?\s(?:and|but)\s(?:also\s)?", FLAGS)
+LIST = re.compile(r",?\s(?:and|or|&)\s|,\s", FLAGS)
+OPENS = either("""
+    and|but|because|so|since|although|though|while|that|if|as|plus|where|also|whether|actually|now|currently|hi|hello|hey
+    yes|yeah|no|nope|well|btw|fyi|then|ok|okay|today|please|anyway|nowadays|maybe|perhaps|possibly|probably|apparently
+    unless|honestly|personally|sadly|unfortunately|luckily|oh|or|dear all|sorry|correction
+""")
+THAT_VERBS = either("""
+    think|guess|believe|suppose|hope|wish|know|feel|note|remember|confirm|aware|sure|mention|say|fact|mind|forget|assume
+    imagine|pretend|doubt|true|clear|record|down
+""")
+STARTS = re.compile(
+    rf"[,:()\[\]{{}}\"“”«»„‘*>`]\s*|(?<!\w)'(?=\w)|\s(?:-|--|–|—)\s|[—–]|\b{OPENS}\s"
+    rf"|\b(?:told|tells)\s\w{{1,30}}\s(?:that\s)?"
+    rf"|\b(?:{THAT_VERBS}|{REPORTING})\s(?:(?:me|us|him|them|you|everyone)\s)?(?:that\s)?"
+    r"|^[ \d]{1,3}[.)]\s|^[-+•]\s",
+    FLAGS,
+)
