@@ -1,6 +1,7 @@
 """The shapes of answers about fragments."""
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -18,6 +19,7 @@ from memories.models.words import (
     Status,
     Tier,
 )
+from memories.providers import active_model
 
 
 class OrNull(serializers.CharField):
@@ -178,11 +180,22 @@ class StoredAnswer(FragmentAnswer):
     pending_conflicts = PendingConflictAnswer(many=True)
 
 
-def stored(admission: Admission, row: Fragment, context: dict[str, Any]) -> dict[str, Any]:
-    """The answer to one store."""
-    return {
-        **FragmentAnswer(row, context=context).data,
-        "deduplicated": admission.deduplicated,
-        "superseded": [str(other) for other in admission.superseded],
-        "pending_conflicts": admission.pending_conflicts,
-    }
+def answers(rows: Sequence[Fragment], *, now: datetime.datetime) -> list[dict[str, Any]]:
+    """Fragments as the API shows them; one serializer for all, because making one copies every field."""
+    context = {"now": now, "model": active_model()}
+    return list(FragmentAnswer(rows, many=True, context=context).data)
+
+
+def stored(
+    admissions: Sequence[Admission], rows: Sequence[Fragment], *, now: datetime.datetime
+) -> list[dict[str, Any]]:
+    """The answers to stores: the fragments, and what each did to others."""
+    return [
+        {
+            **shown,
+            "deduplicated": admission.deduplicated,
+            "superseded": [str(other) for other in admission.superseded],
+            "pending_conflicts": admission.pending_conflicts,
+        }
+        for admission, shown in zip(admissions, answers(rows, now=now), strict=True)
+    ]

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from conflicts.front import Admission
 from memories import access
 from memories.access import NotFound, Principal
-from memories.api.answers import FragmentAnswer, StoredAnswer, stored
+from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
 from memories.api.authentication import principal_of
 from memories.api.fields import Moment, Strict, Text, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
@@ -30,11 +30,6 @@ IDEMPOTENCY = OpenApiParameter(
 )
 
 
-def _answers(rows: list[Fragment]) -> list[dict[str, Any]]:
-    context = {"now": timezone.now(), "model": active_model()}
-    return [FragmentAnswer(row, context=context).data for row in rows]
-
-
 def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
     rows = Fragment.objects.within(principal.project_id).for_answers().filter(id__in=ids)
     return {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
@@ -42,9 +37,9 @@ def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragmen
 
 def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
     """One answer per admission, in order."""
-    context = {"now": timezone.now(), "model": active_model()}
-    rows = _load(principal, [admission.fragment.id for admission in admissions])
-    return [stored(admission, rows[admission.fragment.id], context) for admission in admissions]
+    ids = [admission.fragment.id for admission in admissions]
+    rows = _load(principal, ids)
+    return stored(admissions, [rows[i] for i in ids], now=timezone.now())
 
 
 class ListQuery(Strict):
@@ -84,7 +79,7 @@ class StoreView(APIView):
             rows = _matching(principal, query)
             if query["count"]:
                 return Response({"count": rows.count()})
-            return Response(paged(request, rows, _answers))
+            return Response(paged(request, rows, lambda page: answers(page, now=timezone.now())))
 
     @extend_schema(
         operation_id="fragments_store",
@@ -196,7 +191,7 @@ def _answer(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
     row = _load(principal, [fragment_id]).get(fragment_id)
     if row is None:
         raise NotFound("fragment")
-    return _answers([row])[0]
+    return answers([row], now=timezone.now())[0]
 
 
 class RevisionAnswer(serializers.Serializer[Any]):

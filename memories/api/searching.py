@@ -9,12 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories.api.answers import FragmentAnswer
+from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, validated
 from memories.api.inputs import namespace_form
 from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
-from memories.providers import active_model
 from memories.retrieval import BALANCED, PROFILES, Context, Filters, Question, context, search
 from memories.retrieval import Request as ContextRequest
 
@@ -183,10 +182,10 @@ class SearchView(APIView):
         values = validated(SearchInput, request.data)
         now = timezone.now()
         results = search(principal_of(request), question_of(values, top_k=values["top_k"]), now=now)
-        shown = {"now": now, "model": active_model()}
+        shown = answers([hit.fragment for hit in results.hits], now=now)
         hits = [
-            {**FragmentAnswer(hit.fragment, context=shown).data, "score": hit.score, "ranking_signals": hit.signals}
-            for hit in results.hits
+            {**fragment, "score": hit.score, "ranking_signals": hit.signals}
+            for fragment, hit in zip(shown, results.hits, strict=True)
         ]
         return Response({"results": hits, "took_ms": results.took_ms, "degraded": results.degraded})
 
