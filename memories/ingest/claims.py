@@ -107,10 +107,10 @@ def _turn(turn: re.Match[str] | None, current: str | None, speaker: str) -> tupl
         return current, False, 0
     name = turn[1].lower()
     first = name.split()[0]
-    if first in grammar.LABELS:
-        return current, False, turn.end()
     if set(name.split()) & grammar.MACHINES:
         return None, True, turn.end()
+    if first in grammar.LABELS or any(word.islower() for word in turn[1].split()[1:]):
+        return current, False, turn.end()
     if name in PEOPLE or first in GIVEN_NAMES or name == speaker:
         return PEOPLE.get(name, name), True, turn.end()
     return None, False, turn.end()

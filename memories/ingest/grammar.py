@@ -20,7 +20,9 @@ TURN = re.compile(
     r"([^\W\d_][\w.'-]{0,40}(?: [^\W_][\w.'-]{0,40}){0,2})[*_]{0,3}:[*_]{0,3}(?:\s|$)"
 )
 # Who or what may stand before a colon without being a person.
-LABELS = listed("note ps p.s update fyi reminder edit summary context fact btw so also remember info tldr answer todo")
+LABELS = listed(
+    "note ps p.s update fyi reminder edit summary context fact btw so also remember info tldr answer todo correction"
+)
 MACHINES = listed("system assistant tool function developer ai bot model agent instruction instructions admin")
 
 # What may stand around a verb, each with the space before it.
@@ -57,10 +59,11 @@ BECOMES = re.compile(
     r"(?:'s|\sis|\sare|\sremains|\sequals)(?P<not>n't|\snot|\sno longer)?"
     r"(?:\s(?:now|currently|still|actually|always|only|really|just|also|exactly|on|at|set (?:to|at)"
     r"|(?P<about>about|around|roughly|probably|approximately|maybe))){0,3}\s"
-    r"|(?:\shas)?(?:\sbeen)?\s(?:changed|increased|decreased|gone up|gone down|raised|lowered|updated|moved|set)\sto\s",
+    r"|(?:\shas|\swas)?(?:\sbeen)?\s(?:changed|increased|decreased|gone up|gone down"
+    r"|raised|lowered|updated|moved|set)\sto\s",
     FLAGS,
 )
-IS_NEXT = r"(?:is|isn't|are|has|remains|changed|equals)\b"
+IS_NEXT = r"(?:is|isn't|are|has|was|remains|changed|equals)\b"
 
 I_SUBJECT = re.compile(r"(?:I|we)\b", FLAGS)
 MINE = re.compile(r"(?:my|our)\s", FLAGS)
@@ -129,7 +132,7 @@ OPENS = either("""
 """)
 THAT_VERBS = either("""
     think|guess|believe|suppose|hope|wish|know|feel|note|remember|confirm|aware|sure|mention|say|fact|mind|forget|assume
-    imagine|pretend|doubt|true|clear|record|down
+    imagine|pretend|doubt|true|clear|record|down|out
 """)
 STARTS = re.compile(
     rf"[,:()\[\]{{}}\"“”«»„‘*>`]\s*|(?<!\w)'(?=\w)|\s(?:-|--|–|—)\s|[—–]|\b{OPENS}\s"

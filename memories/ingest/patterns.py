@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memories.ingest import values
 from memories.ingest.values import FLAGS, Reader, whole
-from memories.ingest.words import listed
+from memories.ingest.words import STOPWORDS, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ RENAMED = {
     "wife": "spouse",
     "husband": "spouse",
     "email_address": "email",
-    "e-mail": "email",
-    "e-mail_address": "email",
+    "e_mail": "email",
+    "e_mail_address": "email",
     "phone_number": "phone",
     "mobile_number": "phone",
     "cell_number": "phone",
@@ -193,8 +193,17 @@ VAGUE = listed("""
 """)
 
 
+# What may stand before a noun and changes nothing, and what makes it a thing of the past.
+PRESENT = listed("new current actual total own updated revised latest present")
+PAST = listed("old previous former original initial earlier past ex late")
+
+
 def reader(noun: str) -> tuple[str, Reader] | None:
     """The predicate of a noun (snake_case) and what reads its value; None when it makes no claim."""
+    first, _, rest = noun.partition("_")
+    if first in PAST:
+        return None
+    noun = rest if rest and first in PRESENT else noun
     base = noun.removesuffix("_name")
     noun = base if base in RELATED | PETS | EMPLOYERS or RENAMED.get(base) == "spouse" else noun
     predicate = RENAMED.get(noun, noun)
@@ -212,4 +221,4 @@ def reader(noun: str) -> tuple[str, Reader] | None:
         return predicate, values.liked
     if predicate == "allergic_to":
         return predicate, values.allergen
-    return None if VAGUE & set(noun.split("_")) else (predicate, values.named)
+    return None if (VAGUE | STOPWORDS) & set(noun.split("_")) else (predicate, values.named)

@@ -194,7 +194,7 @@ def _measured(name: str) -> bool:
 def snake(noun: str) -> str:
     """A noun as a predicate: favourite_colour for "favorite color"."""
     plain = noun.lower().replace("'s", "").replace("favorite", "favourite")
-    return "_".join(re.sub(r"\bcolor\b", "colour", plain).split())
+    return "_".join(re.sub(r"\bcolor\b", "colour", plain).replace("-", " ").split())
 
 
 def _becomes(text: str, who: Who, noun: str, end: int) -> Iterator[Found]:

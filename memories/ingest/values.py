@@ -22,7 +22,7 @@ UNIT = r"(?:k|thousand|grand|million|m|bn|billion)"
 MONEY = r"(?:dollars?|bucks|euros?|pounds?|yen|francs?|rupees?|usd|eur|gbp|chf|jpy|cad|aud|inr|sek|nok|dkk|pln)"
 AMOUNT = re.compile(
     rf"(?:(?:US|CA|AU)?[$€£¥₹]\s?{NUMBER}(?:\s?{UNIT}\b)?(?:\s{MONEY}\b)?|{NUMBER}(?:\s?{UNIT}\b)?(?:\s?{MONEY}\b|\s?[€£$])?)"
-    r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%])",
+    r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%]|\s?(?:[-–—]|to\b)\s?[$€£¥₹]?\d)",
     FLAGS,
 )
 MONTH = (
