@@ -1,0 +1,128 @@
+"""The gate: who may replace whom. One pure function that decides once for the whole set of opponents (SPEC §4)."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memories.models.words import ClaimScope
+
+
+class Outcome(StrEnum):
+    """What becomes of a newcomer."""
+
+    ADMITTED = "admitted"  # nobody opposes it
+    WON = "won"  # the opponents yield
+    LOST = "lost"  # quarantined, a person decides
+    RESTATED = "restated"  # the same value, said by somebody of more authority
+    DEDUPLICATED = "deduplicated"  # the same value stands already
+
+
+class Reason(StrEnum):
+    """Why a newcomer lost."""
+
+    AUTHORITY = "authority_insufficient"
+    OTHER_OWNER = "equal_authority_other_owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """When a claim holds: half-open, None means without end on that side."""
+
+    start: datetime.datetime | None = None
+    end: datetime.datetime | None = None
+
+    def overlaps(self, other: "Period") -> bool:
+        """Whether both hold at some instant."""
+        return (self.start is None or other.end is None or self.start < other.end) and (
+            other.start is None or self.end is None or other.start < self.end
+        )
+
+    def starts_after(self, other: "Period") -> bool:
+        """Whether this one begins later; a period without a beginning began before all others."""
+        return self.start is not None and (other.start is None or other.start < self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """One side of a question: who says what, for when, with which authority."""
+
+    fragment_id: uuid.UUID
+    owner_id: uuid.UUID | None
+    authority: int
+    value: bytes
+    scope: str = ClaimScope.GLOBAL
+    session_id: str = ""
+    period: Period = Period()
+    exclusive: bool = True
+
+    def meets(self, other: "Stance") -> bool:
+        """Whether both speak in the same place and time; session claims only meet those of their session."""
+        return self.session_id == other.session_id and self.period.overlaps(other.period)
+
+    def opposes(self, other: "Stance") -> bool:
+        """Whether both can't be true."""
+        return self.exclusive and other.exclusive and self.value != other.value and self.meets(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the gate decides: the outcome, whom it concerns, and with which reason for each."""
+
+    outcome: Outcome
+    twin: Stance | None = None
+    yielding: tuple[Stance, ...] = ()
+    closing: tuple[Stance, ...] = ()
+    opponents: tuple[tuple[Stance, Reason], ...] = ()
+
+
+def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = False) -> Decision:
+    """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
+
+    A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
+    equal where the predicate says that the newer wins.
+    """
+    twins = [other for other in standing if other.value == newcomer.value and _same_place(newcomer, other)]
+    if twins:
+        twin = max(twins, key=lambda other: other.authority)
+        if newcomer.authority <= twin.authority:
+            return Decision(Outcome.DEDUPLICATED, twin=twin)
+    opponents = [other for other in standing if newcomer.opposes(other)]
+    lost = tuple((other, reason) for other in opponents if (reason := _objection(newcomer, other, newer_wins)))
+    if lost:
+        return Decision(Outcome.LOST, opponents=lost)
+    closing = tuple(other for other in opponents if _succeeds(newcomer, other))
+    yielding = tuple(other for other in opponents if other not in closing)
+    outcome = Outcome.RESTATED if twins else Outcome.WON if opponents else Outcome.ADMITTED
+    return Decision(outcome, yielding=(*yielding, *twins), closing=closing)
+
+
+def _same_place(one: Stance, other: Stance) -> bool:
+    return one.scope == other.scope and one.meets(other)
+
+
+def _objection(newcomer: Stance, other: Stance, newer_wins: bool) -> Reason | None:
+    if newcomer.authority < other.authority:
+        return Reason.AUTHORITY
+    if newcomer.authority > other.authority or newer_wins:
+        return None
+    return None if newcomer.owner_id == other.owner_id else Reason.OTHER_OWNER
+
+
+def _succeeds(newcomer: Stance, other: Stance) -> bool:
+    """A temporal claim that begins later ends the standing one's period instead of erasing it."""
+    return newcomer.scope == ClaimScope.TEMPORAL and newcomer.period.starts_after(other.period)
+
+
+def clipped(newcomer: Stance, standing: Sequence[Stance]) -> Period:
+    """The newcomer's period; one that begins earlier and is open-ended ends where a standing claim begins."""
+    period = newcomer.period
+    if newcomer.scope != ClaimScope.TEMPORAL or period.end is not None:
+        return period
+    later = [
+        other.period.start
+        for other in standing
+        if other.period.start is not None and newcomer.opposes(other) and other.period.starts_after(period)
+    ]
+    return Period(period.start, min(later, default=None))

@@ -1,0 +1,153 @@
+"""The gate as a pure function: SPEC §4's rules, one by one, and the laws that hold for every set of opponents."""
+
+import datetime
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflicts.gate import Outcome, Period, Reason, Stance, clipped, decide
+
+ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
+YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]
+SEATTLE, AUSTIN, OSLO = b"seattle", b"austin", b"oslo"
+
+
+def stance(value=SEATTLE, *, authority=3, owner=ALICE, **more):
+    return Stance(fragment_id=uuid.uuid4(), owner_id=owner, authority=authority, value=value, **more)
+
+
+def test_alone_it_is_admitted():
+    assert decide(stance(), []).outcome == Outcome.ADMITTED
+
+
+def test_more_authority_wins():
+    standing = stance(authority=2, owner=BOB)
+    decision = decide(stance(AUSTIN), [standing])
+    assert (decision.outcome, decision.yielding) == (Outcome.WON, (standing,))
+
+
+def test_less_authority_loses_and_replaces_nothing():
+    standing = stance(authority=6)
+    decision = decide(stance(AUSTIN), [standing])
+    assert decision.outcome == Outcome.LOST
+    assert decision.opponents == ((standing, Reason.AUTHORITY),)
+    assert decision.yielding == decision.closing == ()
+
+
+def test_at_equal_authority_the_same_owner_changes_its_mind_and_another_waits():
+    own, foreign = stance(), stance(owner=BOB)
+    assert decide(stance(AUSTIN), [own]).outcome == Outcome.WON
+    assert decide(stance(AUSTIN), [foreign]).opponents == ((foreign, Reason.OTHER_OWNER),)
+
+
+def test_a_predicate_may_say_that_the_newer_wins_at_equal_authority_only():
+    assert decide(stance(AUSTIN), [stance(owner=BOB)], newer_wins=True).outcome == Outcome.WON
+    assert decide(stance(AUSTIN), [stance(owner=BOB, authority=4)], newer_wins=True).outcome == Outcome.LOST
+
+
+def test_all_or_nothing():
+    weak, strong = stance(OSLO, authority=1), stance(authority=6)
+    decision = decide(stance(AUSTIN, authority=4), [weak, strong])
+    assert decision.outcome == Outcome.LOST
+    assert decision.yielding == ()
+    assert decision.opponents == ((strong, Reason.AUTHORITY),)
+
+
+def test_the_same_value_is_one_memory_unless_it_is_said_by_somebody_stronger():
+    standing = stance(authority=3)
+    assert decide(stance(authority=3, owner=BOB), [standing]).twin == standing
+    restated = decide(stance(authority=6), [standing])
+    assert (restated.outcome, restated.yielding) == (Outcome.RESTATED, (standing,))
+
+
+def test_several_values_never_oppose():
+    assert decide(stance(AUSTIN, exclusive=False), [stance(authority=6)]).outcome == Outcome.ADMITTED
+    assert decide(stance(AUSTIN), [stance(authority=6, exclusive=False)]).outcome == Outcome.ADMITTED
+
+
+def test_sessions_meet_only_themselves():
+    everywhere, here = stance(authority=6), stance(authority=6, scope="session", session_id="s1")
+    assert decide(stance(AUSTIN, scope="session", session_id="s1"), [everywhere]).outcome == Outcome.ADMITTED
+    assert decide(stance(AUSTIN, scope="session", session_id="s2"), [here]).outcome == Outcome.ADMITTED
+    assert decide(stance(AUSTIN, scope="session", session_id="s1"), [here]).outcome == Outcome.LOST
+    assert decide(stance(AUSTIN), [here]).outcome == Outcome.ADMITTED
+
+
+def test_global_and_temporal_oppose_each_other():
+    assert decide(stance(AUSTIN, scope="temporal"), [stance(authority=6)]).outcome == Outcome.LOST
+
+
+def test_periods_are_half_open():
+    before = stance(authority=6, scope="temporal", period=Period(YEAR[1], YEAR[4]))
+    after = stance(AUSTIN, scope="temporal", period=Period(YEAR[4], None))
+    assert decide(after, [before]).outcome == Outcome.ADMITTED
+
+
+def test_a_later_beginning_closes_the_standing_period_instead_of_erasing_it():
+    standing = stance(authority=2, scope="temporal", period=Period(YEAR[1], None))
+    decision = decide(stance(AUSTIN, scope="temporal", period=Period(YEAR[4], None)), [standing])
+    assert (decision.outcome, decision.closing, decision.yielding) == (Outcome.WON, (standing,), ())
+
+
+def test_an_earlier_open_end_stops_where_the_standing_claim_begins():
+    standing = stance(authority=6, scope="temporal", period=Period(YEAR[4], None))
+    earlier = stance(AUSTIN, scope="temporal", period=Period(YEAR[1], None))
+    assert clipped(earlier, [standing]) == Period(YEAR[1], YEAR[4])
+    closed = stance(AUSTIN, scope="temporal", period=Period(YEAR[1], YEAR[6]))
+    assert clipped(closed, [standing]) == closed.period
+
+
+moments = st.none() | st.sampled_from(YEAR)
+periods = st.builds(Period, moments, moments).filter(lambda p: p.start is None or p.end is None or p.start < p.end)
+stances = st.builds(
+    Stance,
+    fragment_id=st.uuids(),
+    owner_id=st.sampled_from([ALICE, BOB]),
+    authority=st.integers(1, 6),
+    value=st.sampled_from([SEATTLE, AUSTIN, OSLO]),
+    scope=st.sampled_from(["global", "temporal"]),
+    session_id=st.sampled_from(["", "s1"]),
+    period=periods,
+    exclusive=st.booleans(),
+)
+
+
+@given(newcomer=stances, standing=st.lists(stances, max_size=6), newer=st.booleans())
+def test_nobody_ever_replaces_somebody_stronger(newcomer, standing, newer):
+    decision = decide(newcomer, standing, newer_wins=newer)
+    assert all(other.authority <= newcomer.authority for other in (*decision.yielding, *decision.closing))
+    assert decision.outcome != Outcome.LOST or not (decision.yielding or decision.closing)
+
+
+@given(newcomer=stances, standing=st.lists(stances, max_size=6))
+def test_whoever_is_left_opposes_the_newcomer_only_in_quarantine(newcomer, standing):
+    decision = decide(newcomer, standing)
+    gone = {other.fragment_id for other in (*decision.yielding, *decision.closing)}
+    if decision.outcome in (Outcome.ADMITTED, Outcome.WON, Outcome.RESTATED):
+        assert not any(newcomer.opposes(other) for other in standing if other.fragment_id not in gone)
+
+
+@given(newcomer=stances, standing=st.lists(stances, max_size=6), seed=st.randoms())
+def test_the_order_of_the_standing_does_not_matter(newcomer, standing, seed):
+    shuffled = standing[:]
+    seed.shuffle(shuffled)
+    one, two = decide(newcomer, standing), decide(newcomer, shuffled)
+    assert one.outcome == two.outcome
+    assert {o.fragment_id for o in one.yielding} == {o.fragment_id for o in two.yielding}
+    assert {o.fragment_id for o, _ in one.opponents} == {o.fragment_id for o, _ in two.opponents}
+
+
+@given(one=periods, other=periods)
+def test_overlap_is_symmetric(one, other):
+    assert one.overlaps(other) == other.overlaps(one)
+
+
+@pytest.mark.parametrize("authority", range(1, 7))
+def test_authority_is_the_only_ladder(authority):
+    for standing in range(1, 7):
+        won = (
+            decide(stance(AUSTIN, authority=authority, owner=BOB), [stance(authority=standing)]).outcome == Outcome.WON
+        )
+        assert won == (authority > standing)
