@@ -132,3 +132,24 @@ def test_weak_passwords_and_unknown_roles_are_refused(db, monkeypatch):
     with pytest.raises(CommandError, match="Unknown role"):
         run("member", "add", "--project", "acme", "--username", "mara", "--role", "king", "--password-stdin")
     assert authenticate(username="mara", password="123") is None
+
+
+def test_people_read_sentences_and_tables(db):
+    said = run("apikey", "create", "--project", "acme", "--owner", "bot")
+    key, keep = said.splitlines()
+    assert principal_of_key(key, now=timezone.now())
+    assert "shown this once" in keep
+    assert "bot" in run("apikey", "list", "--project", "acme")
+    found = KeyText.parse(key).key_id
+    assert "revoked" in run("apikey", "revoke", "--project", "acme", "--id", found)
+
+
+@pytest.mark.parametrize("verb", ["list", "revoke", "rotate"])
+def test_unknown_projects_and_keys_are_named(verb, db):
+    ask = ["apikey", verb, "--project", "acme"] + ([] if verb == "list" else ["--id", "nothing"])
+    with pytest.raises(CommandError, match="no project"):
+        run(*ask)
+    create()
+    if verb != "list":
+        with pytest.raises(CommandError, match="no key"):
+            run(*ask)

@@ -1,0 +1,58 @@
+"""Counts that are collected in memory and written in batches."""
+
+import datetime
+import uuid
+
+import pytest
+from django.db import DatabaseError
+
+from memories import access, tallies
+from memories.models import Access
+
+
+@pytest.fixture(autouse=True)
+def _empty():
+    """No counts of other tests."""
+    tallies._tallies.clear()
+    yield
+    tallies._tallies.clear()
+
+
+def counts(principal):
+    with access.enter(principal, why="test"):
+        return {row.fragment_id: (row.access_count, row.last_accessed_at) for row in Access.objects.all()}
+
+
+def test_reads_add_up_and_the_latest_time_stays(principal, store, now):
+    row, earlier = store("acme:main", "The heron nests behind the old mill."), now - datetime.timedelta(hours=1)
+    tallies.note_reads(principal.project_id, [row.id, row.id], at=now)
+    tallies.note_reads(principal.project_id, [row.id], at=earlier)
+    tallies.flush()
+    tallies.note_reads(principal.project_id, [row.id], at=earlier)
+    tallies.flush()
+    assert counts(principal) == {row.id: (4, now)}
+
+
+def test_what_is_gone_by_now_is_passed_over(principal, store, now):
+    row = store("acme:main", "The heron nests behind the old mill.")
+    tallies.note_reads(principal.project_id, [row.id, uuid.uuid4()], at=now)
+    tallies.note_reads(uuid.uuid4(), [uuid.uuid4()], at=now)
+    tallies.flush()
+    assert counts(principal) == {row.id: (1, now)}
+
+
+def test_nothing_read_is_nothing_noted(principal, now):
+    tallies.note_reads(principal.project_id, [], at=now)
+    assert not tallies._tallies
+
+
+def test_what_could_not_be_written_waits(principal, store, now, monkeypatch):
+    row = store("acme:main", "The heron nests behind the old mill.")
+    tallies.note_reads(principal.project_id, [row.id], at=now)
+    with monkeypatch.context() as patch:
+        patch.setattr(tallies, "_write", lambda *_: (_ for _ in ()).throw(DatabaseError("away")))
+        with pytest.raises(DatabaseError):
+            tallies.flush()
+    tallies.note_reads(principal.project_id, [row.id], at=now)
+    tallies.flush()
+    assert counts(principal) == {row.id: (2, now)}
