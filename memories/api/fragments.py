@@ -19,7 +19,7 @@ from memories.api.authentication import principal_of
 from memories.api.fields import Moment, Strict, Text, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.once import Answer, answer_once
-from memories.api.pages import Page, paged
+from memories.api.pages import page_of, paged
 from memories.ingest import forget, keep, prepare, revise
 from memories.models import Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
@@ -68,7 +68,7 @@ class StoreView(APIView):
     @extend_schema(
         operation_id="fragments_list",
         parameters=[ListQuery],
-        responses={200: Page.of(FragmentAnswer)},
+        responses={200: page_of(FragmentAnswer)},
         description="Newest first, by cursor. `ids` (comma-separated) answers those fragments in every status.",
     )
     def get(self, request: Request) -> Response:
@@ -79,7 +79,7 @@ class StoreView(APIView):
             rows = _matching(principal, query)
             if query["count"]:
                 return Response({"count": rows.count()})
-            return Response(paged(request, rows, lambda page: answers(page, now=timezone.now())))
+            return Response(_page(request, rows, query))
 
     @extend_schema(
         operation_id="fragments_store",
@@ -98,6 +98,16 @@ class StoreView(APIView):
             return Answer(200 if admission.deduplicated else 201, data, [admission.fragment.id])
 
         return answer_once(request, prepare=lambda: prepare([draft]), effect=effect)
+
+
+def _page(request: Request, rows: QuerySet[Any], query: dict[str, Any]) -> dict[str, Any]:
+    return paged(
+        request,
+        rows,
+        lambda page: answers(page, now=timezone.now()),
+        limit=query["limit"],
+        cursor=query.get("cursor"),
+    )
 
 
 def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:

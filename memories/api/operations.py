@@ -17,7 +17,7 @@ from memories.api.fields import Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import Extra, namespace_form
 from memories.api.once import Answer, answer_once
-from memories.api.pages import Page, paged
+from memories.api.pages import page_of, paged
 from memories.models import Namespace, Operation
 from memories.models.words import OperationState
 
@@ -101,7 +101,7 @@ class OperationsView(APIView):
     verbs = {"POST": "admin"}
 
     @extend_schema(
-        operation_id="operations_list", parameters=[OperationQuery], responses={200: Page.of(OperationAnswer)}
+        operation_id="operations_list", parameters=[OperationQuery], responses={200: page_of(OperationAnswer)}
     )
     def get(self, request: Request) -> Response:
         """A page of operations."""
@@ -109,7 +109,14 @@ class OperationsView(APIView):
         asked = {name: query[name] for name in ("state", "kind") if name in query}
         with access.enter(principal_of(request), why="list"):
             rows = _visible(principal_of(request), _rows(principal_of(request))).filter(**asked)
-            return Response(paged(request, rows, lambda page: list(OperationAnswer(page, many=True).data)))
+            page = paged(
+                request,
+                rows,
+                lambda page: list(OperationAnswer(page, many=True).data),
+                limit=query["limit"],
+                cursor=query.get("cursor"),
+            )
+            return Response(page)
 
     @extend_schema(
         operation_id="operations_start",

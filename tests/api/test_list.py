@@ -35,6 +35,28 @@ def test_pages_follow_each_other(alice, shelf):
     assert contents(alice.client.get(second.json()["previous"])) == ["Fifth", "Fourth"]
 
 
+def test_pages_of_one_moment_neither_skip_nor_repeat(alice):
+    batch = [{"namespace": "acme:main", "content": f"Reading {n} of the gauge."} for n in range(60)]
+    alice.client.post(f"{URL}/batch", {"fragments": batch, "embed": "later"}, format="json")
+    url, seen, back = f"{URL}?limit=7", [], []
+    while url:
+        page = alice.client.get(url).json()
+        seen += [row["id"] for row in page["results"]]
+        url, last = page["next"], page
+    assert len(seen) == len(set(seen)) == 60
+    while last["previous"]:
+        last = alice.client.get(last["previous"]).json()
+        back = [row["id"] for row in last["results"]] + back
+    assert back == seen[: len(back)]
+    assert len(back) == 56
+
+
+@pytest.mark.parametrize("cursor", ["x", "cD0yMDIx", "cj0xJnA9MQ==", "bz05OTk5OTk5", "PHwyMDI2LTEx", "é", "%00"])
+def test_a_cursor_that_is_none_is_named(cursor, alice, shelf):
+    answer = alice.client.get(URL, {"cursor": cursor})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "cursor")
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
