@@ -68,12 +68,12 @@ FUNCTIONS = """
     -- because row-level security would keep the GIN index unused; it filters by the project itself.
     CREATE FUNCTION nova_keyword_hits(namespaces uuid[], statuses text[], question text, most integer)
     RETURNS TABLE (fragment_id uuid, score double precision)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
         WITH asked AS MATERIALIZED (
             SELECT n.id, tsvector_to_array(to_tsvector(n.language::regconfig, question)) AS lexemes
             FROM memories_namespace n
             WHERE n.project_id = nova_project() AND n.id = ANY (namespaces)
-        ), size AS (
+        ), size AS MATERIALIZED (
             SELECT k.namespace_id, count(*)::float8 AS documents, greatest(avg(k.length), 1)::float8 AS mean_length
             FROM memories_keywords k
             WHERE k.project_id = nova_project() AND k.namespace_id = ANY (namespaces) AND k.status = ANY (statuses)
@@ -85,7 +85,7 @@ FUNCTIONS = """
                 AND k.status = ANY (statuses) AND k.words @@ nova_any_of(a.lexemes)
             CROSS JOIN LATERAL unnest(k.words) AS w
             WHERE w.lexeme = ANY (a.lexemes)
-        ), rarity AS (
+        ), rarity AS MATERIALIZED (
             SELECT h.namespace_id, h.lexeme, ln(1 + (s.documents - count(*) + .5) / (count(*) + .5)) AS idf
             FROM hit h JOIN size s USING (namespace_id)
             GROUP BY h.namespace_id, h.lexeme, s.documents

@@ -114,6 +114,7 @@ TRIGGER_FUNCTIONS = """
         FOR f IN SELECT p.oid::regprocedure FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
                  WHERE p.proname LIKE 'pgtrigger%' AND t.tgrelid::regclass::text LIKE 'memories%' LOOP
             EXECUTE format('ALTER FUNCTION %s {}', f);
+            EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f);
         END LOOP;
     END $$;
 """
@@ -123,7 +124,7 @@ EVENT_TABLES = [
         for table in EVENTS
         for sql in (guard(table), f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
     ),
-    TRIGGER_FUNCTIONS.replace("{}", "SECURITY DEFINER SET search_path = pg_catalog, public"),
+    TRIGGER_FUNCTIONS.replace("{}", "SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"),
 ]
 UNDO_EVENT_TABLES = [
     TRIGGER_FUNCTIONS.replace("{}", "SECURITY INVOKER RESET search_path"),
@@ -234,7 +235,7 @@ KEY_LOOKUP = """
     RETURNS TABLE (id uuid, digest bytea, project_id uuid, project_name text, owner_id uuid, owner_name text,
         grant_id uuid, namespaces text[], verbs text[], ceiling text, may_attest_user boolean, requests_per_minute integer,
         expires_at timestamptz, revoked_at timestamptz)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public AS $$
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
         SELECT k.id, k.digest, k.project_id, p.name, k.owner_id, o.name, g.id, g.namespaces, g.verbs, g.ceiling,
             g.may_attest_user, g.requests_per_minute, k.expires_at, k.revoked_at
         FROM memories_apikey k
