@@ -40,14 +40,16 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             hits: list[Hit] = []
         else:
             with _timed(took, "candidates"):
-                relevance, cosine = _candidates(question, own + others, vector, model)
+                relevance, cosine = _candidates(question, [own, others], vector, model)
             with _timed(took, "rank"):
                 rows = Fragment.objects.within(principal.project_id)
                 light = rows.for_ranking().in_bulk(list(relevance))
                 ranked = _ranked(question, light, relevance, cosine, {n.id for n in others}, now)
             with _timed(took, "load"):
                 full = rows.for_answers().in_bulk([hit.fragment.id for hit in ranked])
-                hits = [replace(hit, fragment=full[hit.fragment.id]) for hit in ranked]
+                # What was forgotten or changed its status since it was found is no answer any more.
+                current = [hit for hit in ranked if _stands(question, full.get(hit.fragment.id))]
+                hits = [replace(hit, fragment=full[hit.fragment.id]) for hit in current]
     took["total"] = round(sum(took.values()), 3)
     return Results(hits, took, degraded=[] if vector is not None else ["embedder"])
 
@@ -76,17 +78,24 @@ def _namespaces(principal: Principal, question: Question) -> tuple[list[Namespac
     return own, [namespace for namespace in access.all_readable(principal) if namespace.id not in mine]
 
 
+def _stands(question: Question, row: Fragment | None) -> bool:
+    return row is not None and row.status in question.filters.statuses
+
+
 def _candidates(
-    question: Question, namespaces: list[Namespace], vector: Any, model: EmbeddingModel
+    question: Question, pools: list[list[Namespace]], vector: Any, model: EmbeddingModel
 ) -> tuple[dict[Any, float], dict[Any, float]]:
-    """Relevance and cosine by fragment id."""
+    """Relevance and cosine by fragment id. Each pool is drawn apart: others' memories can't crowd out one's own."""
     filters, most = question.filters, max(POOL, 3 * question.top_k)
-    bm25 = keyword_hits(namespaces, query=question.query, filters=filters, most=most)
-    if vector is None:
-        return fuse(cosine={}, bm25=bm25), {}
-    dense = nearest(namespaces, vector=vector, model=model, filters=filters, most=most)
-    missing = [fragment_id for fragment_id in bm25 if fragment_id not in dense]
-    dense |= cosines(namespaces, vector=vector, model=model, filters=filters, ids=missing)
+    bm25: dict[Any, float] = {}
+    dense: dict[Any, float] = {}
+    for namespaces in filter(None, pools):
+        words = keyword_hits(namespaces, query=question.query, filters=filters, most=most)
+        bm25 |= words
+        if vector is not None:
+            near = nearest(namespaces, vector=vector, model=model, filters=filters, most=most)
+            missing = [fragment_id for fragment_id in words if fragment_id not in near]
+            dense |= near | cosines(namespaces, vector=vector, model=model, filters=filters, ids=missing)
     return fuse(cosine=dense, bm25=bm25), dense
 
 

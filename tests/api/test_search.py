@@ -2,7 +2,8 @@
 
 import pytest
 
-from memories import tallies
+from memories import access, tallies
+from memories.models import Fragment
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
 
@@ -166,3 +167,22 @@ def test_hostile_questions_are_only_words(alice, marsh):
         "the of and",
     ):
         ask(alice, query)
+
+
+def test_stale_memories_of_others_do_not_crowd_out_ones_own(alice, store, principal):
+    own = store("acme:main", "The heron nests behind the old mill.")
+    for n in range(130):
+        store("acme:other", f"The heron nests behind the old mill, note {n}.")
+    with access.enter(principal, why="test"):
+        Fragment.objects.exclude(id=own.id).update(base_relevance=0.5)
+    assert [row["id"] for row in ask(alice, "where does the heron nest behind the old mill?")["results"]] == [
+        str(own.id)
+    ]
+
+
+def test_the_literal_curl_works(alice, marsh):
+    """curl -d sends a form's Content-Type unless it is told otherwise."""
+    body = b'{"namespace": "acme:main", "query": "where does the heron nest?", "top_k": 10}'
+    answer = alice.client.post(URL, body, content_type="application/x-www-form-urlencoded")
+    assert answer.status_code == 200
+    assert answer.json()["results"][0]["id"] == str(marsh["heron"].id)
