@@ -16,6 +16,8 @@ EXTRA_LIMIT = 64 * 1024
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
 namespace_form = RegexValidator(rf"^{FORM.pattern}\Z", "Use project:agent, each of a–z, 0–9, '.', '_' and '-'.")
 
+agent_form = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z", "Use letters, digits, '.', '_' and '-'.")
+
 
 class Entity(Strict):
     """A named thing in a text."""
@@ -68,7 +70,7 @@ class FragmentInput(Details):
 
     namespace = Text(required=False, validators=[namespace_form])
     project_id = Text(max_length=63, required=False)
-    agent_id = Text(max_length=63, required=False)
+    agent_id = Text(max_length=63, required=False, validators=[agent_form])
     content = Text(max_length=CONTENT_LIMIT)
     source_type = serializers.ChoiceField(SourceType.choices, default=SourceType.MANUAL)
     source_id = Text(max_length=255, required=False, allow_blank=True)

@@ -14,6 +14,9 @@ HEADINGS = {
     FragmentType.PROCEDURAL: "### Procedural",
 }
 SPACE = re.compile(r"\s+")
+# What XML 1.0 can't hold, and what would end a line's own brackets.
+UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+BRACKETS = str.maketrans("[]()", "⟦⟧⟮⟯")
 
 
 def estimate_tokens(text: str) -> int:
@@ -23,17 +26,28 @@ def estimate_tokens(text: str) -> int:
 
 def one_line(text: object) -> str:
     """White space, line breaks included, folded to single spaces."""
-    return SPACE.sub(" ", str(text)).strip()
+    return SPACE.sub(" ", UNFIT.sub("", str(text))).strip()
+
+
+def fact(text: object) -> str:
+    """A caller's words among a line's facts: one line, and no brackets that could look like ours."""
+    return one_line(text).translate(BRACKETS)
 
 
 def facts(fragment: Fragment) -> list[str]:
     """What a reader needs beside the text, by type; what is missing reads "unknown"."""
     if fragment.type == FragmentType.EPISODIC:
-        return [day(fragment), fragment.project.name, fragment.agent_id, f"outcome {fragment.outcome or 'unknown'}"]
-    if fragment.type == FragmentType.PROCEDURAL:
-        steps = [one_line(step) for step in fragment.extra.get("steps") or []]
         return [
-            f"trigger: {one_line(fragment.extra.get('trigger') or 'unknown')}",
+            day(fragment),
+            fragment.project.name,
+            fact(fragment.agent_id),
+            f"outcome {fragment.outcome or 'unknown'}",
+        ]
+    if fragment.type == FragmentType.PROCEDURAL:
+        given = fragment.extra.get("steps")
+        steps = [fact(step) for step in given] if isinstance(given, list) else []
+        return [
+            f"trigger: {fact(fragment.extra.get('trigger') or 'unknown')}",
             f"steps: {' → '.join(steps) or 'unknown'}",
         ]
     return [f"confidence {trust_of(fragment, now=None):.2f}", f"evidence {fragment.corroboration}"]
