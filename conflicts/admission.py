@@ -55,24 +55,33 @@ def replace_text(changed: Newcomer, *, model: EmbeddingModel) -> None:
     _refuse_forgotten([fragment])
     fragment.save()
     fragment.refresh_from_db(fields=["revision"])
-    for table in (Embedding, PendingEmbedding):
+    for table in (PendingEmbedding, Embedding):
         table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
     index_keywords([fragment.id])
     place_vectors([changed], model=model)
 
 
 def _refuse_forgotten(fragments: Sequence[Fragment]) -> None:
-    if not fragments or not Erasure.objects.within(fragments[0].project_id).exists():
-        return
+    if fragments and (forgotten := forgotten_texts(fragments[0].project_id, [f.content for f in fragments])):
+        raise BlockedByErasure(index=forgotten[0])
+
+
+def forgotten_texts(project_id: uuid.UUID, texts: Sequence[str]) -> list[int]:
+    """Which of these texts were forgotten, by index."""
+    if not texts or not Erasure.objects.within(project_id).exists():
+        return []
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT asked.index FROM unnest(%s::text[]) WITH ORDINALITY AS asked (content, index)
-               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = nova_fingerprint(%s, asked.content)
-               ORDER BY asked.index LIMIT 1""",
-            [[f.content for f in fragments], fragments[0].project_id, fragments[0].project_id],
+            """WITH asked AS MATERIALIZED (
+                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.index
+                   FROM unnest(%s::text[]) WITH ORDINALITY AS t (content, index)
+               )
+               SELECT asked.index FROM asked
+               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = asked.fingerprint
+               ORDER BY asked.index""",
+            [project_id, list(texts), project_id],
         )
-        if row := cursor.fetchone():
-            raise BlockedByErasure(index=row[0] - 1)
+        return [row[0] - 1 for row in cursor]
 
 
 def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:

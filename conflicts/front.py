@@ -1,6 +1,14 @@
 """The front of this room: what the others may call."""
 
-from conflicts.admission import Admission, BlockedByErasure, Newcomer, admit, index_keywords, replace_text
+from conflicts.admission import (
+    Admission,
+    BlockedByErasure,
+    Newcomer,
+    admit,
+    forgotten_texts,
+    index_keywords,
+    replace_text,
+)
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.trust import trust_of
 
@@ -11,6 +19,7 @@ __all__ = [
     "CeilingExceeded",
     "Newcomer",
     "admit",
+    "forgotten_texts",
     "granted_authority",
     "index_keywords",
     "lowered_source",

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from conflicts.front import Admission
+from conflicts.front import Admission, forgotten_texts
 from memories import access
 from memories.access import Principal
 from memories.ingest.drafts import Draft
@@ -16,6 +16,7 @@ from memories.ingest.splitting import skip_reason, split
 from memories.models import Fragment, Revision
 from memories.models.words import SourceClass, SourceType
 
+STEM = 240  # leaves room for "#n"
 ROLE_SOURCE = {
     "user": SourceClass.USER_IMPLICIT,
     "assistant": SourceClass.INFERENCE,
@@ -67,7 +68,7 @@ def _drafts(message: Message, namespace: str) -> list[Draft]:
     if len(pieces) == 1:
         return [replace(draft, content=pieces[0])]
     # An ordered set: each piece names the whole and its place in it.
-    stem = draft.source_id or hashlib.sha256(message.content.encode()).hexdigest()[:16]
+    stem = draft.source_id[:STEM] or hashlib.sha256(message.content.encode()).hexdigest()[:16]
     return [
         replace(
             draft, content=piece, source_id=f"{stem}#{n}", sequence=n if message.sequence is None else message.sequence
@@ -100,13 +101,18 @@ def prepare_messages(
     """Cleans, splits, routes and embeds; what is already known costs no embedding."""
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
-        fresh = _unknown(principal, [draft for _, draft in drafts], namespace)
-    known = [Skipped(index, "already_known") for index, draft in drafts if draft not in fresh]
-    kept = [(index, draft) for index, draft in drafts if draft in fresh]
+        known = _known(principal, [draft for _, draft in drafts], namespace)
+        forgotten = set(forgotten_texts(principal.project_id, [draft.content for _, draft in drafts]))
+    refused = [
+        Skipped(index, "already_known" if n in known else "blocked_by_erasure")
+        for n, (index, _) in enumerate(drafts)
+        if n in known or n in forgotten
+    ]
+    kept = [pair for n, pair in enumerate(drafts) if n not in known and n not in forgotten]
     return PreparedMessages(
         prepared=prepare([draft for _, draft in kept], embed_now=embed_now),
         indexes=[index for index, _ in kept],
-        skipped=sorted([*skipped, *known], key=lambda s: s.index),
+        skipped=sorted([*skipped, *refused], key=lambda s: s.index),
     )
 
 
@@ -115,19 +121,25 @@ def keep_messages(principal: Principal, work: PreparedMessages, *, now: datetime
     return IngestReport(keep(principal, work.prepared, now=now), work.skipped)
 
 
-def _unknown(principal: Principal, drafts: list[Draft], namespace: str) -> list[Draft]:
-    """Those whose source does not stand in the namespace yet with this text, now or formerly."""
+def _known(principal: Principal, drafts: list[Draft], namespace: str) -> set[int]:
+    """Which drafts' sources stand in the namespace already with this text, now or formerly; by index."""
     with_source = [draft for draft in drafts if draft.source_id]
     if not with_source:
-        return drafts
+        return set()
     rows = Fragment.objects.within(principal.project_id).filter(
         namespace__name=namespace, source_id__in={draft.source_id for draft in with_source}
     )
-    known: dict[uuid.UUID, tuple[str, str]] = {}
+    sources: dict[uuid.UUID, tuple[str, str]] = {}
     texts: set[tuple[str, str, str]] = set()
     for row in rows.only("id", "source_id", "conversation_id", "content"):
-        known[row.id] = (row.source_id, row.conversation_id)
+        sources[row.id] = (row.source_id, row.conversation_id)
         texts.add((row.source_id, row.conversation_id, row.content))
-    for revision in Revision.objects.within(principal.project_id).filter(fragment__in=known):
-        texts.add((*known[revision.fragment_id], revision.content))
-    return [draft for draft in drafts if (draft.source_id, draft.conversation_id, draft.content) not in texts]
+    for revision in Revision.objects.within(principal.project_id).filter(fragment__in=sources):
+        texts.add((*sources[revision.fragment_id], revision.content))
+    known_indexes = set()
+    for n, draft in enumerate(drafts):
+        key = (draft.source_id, draft.conversation_id, draft.content)
+        if draft.source_id and key in texts:
+            known_indexes.add(n)
+        texts.add(key)
+    return known_indexes

@@ -105,3 +105,20 @@ def test_foreign_namespaces_look_missing(charlie, reader, count):
     assert post(charlie, messages=TALK).status_code == 404
     assert post(reader, messages=TALK).status_code == 403
     assert count(Fragment) == 0
+
+
+def test_one_forgotten_turn_does_not_hold_up_the_others(alice, count):
+    talk = [{"role": "user", "content": f"The gauge read {n} centimetres today.", "id": f"g{n}"} for n in range(3)]
+    first = post(alice, messages=talk[:2]).json()["stored"][0]
+    alice.client.delete(f"/api/v1/fragments/{first['id']}")
+    again = post(alice, messages=talk).json()
+    assert [row["source_id"] for row in again["stored"]] == ["g2"]
+    assert [skip["reason"] for skip in again["skipped"]] == ["blocked_by_erasure", "already_known"]
+    assert count(Fragment) == 2
+
+
+def test_a_long_source_and_twice_the_same_turn(alice):
+    long = post(alice, text="The river rises in spring. " * 200, source="s" * 255)
+    assert long.status_code == 201
+    twice = {"role": "user", "content": "The very same turn, twice.", "id": "t"}
+    assert [skip["reason"] for skip in post(alice, messages=[twice, twice]).json()["skipped"]] == ["already_known"]
