@@ -29,10 +29,13 @@ def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = 
     vectors = embed([texts[row.fragment_id] for row in due], model=model)
     done = {row.id: vector for row, vector in zip(due, vectors, strict=True) if vector is not None}
     with access.enter(principal, why="embed"):
+        # Fragments first, in the order in which everybody locks them.
+        wanted = [row.fragment_id for row in due if row.id in done]
+        locked = Fragment.objects.within(principal.project_id).filter(id__in=wanted).order_by("id")
+        current = {row.id: row for row in locked.select_for_update(no_key=True)}
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
-        current = Fragment.objects.in_bulk([rows[pending_id].fragment_id for pending_id in claimed])
         insert(
             [
                 Embedding(

@@ -2,12 +2,14 @@
 
 import datetime
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 from conflicts.front import SOURCE_RANK, Newcomer, replace_text
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.ingest.pipeline import embed
+from memories.ingest.routing import route
 from memories.models import Archive, Erasure, Fragment, Receipt, RepeatedRequest, Tombstone
 from memories.models.words import SourceClass
 from memories.providers import active_model
@@ -59,6 +61,12 @@ def revise(
         if revision is not None and revision != row.revision:
             raise StaleRevision(current=row.revision)
         new_text = "content" in changes and changes["content"] != row.content
+        if new_text and not _may_rewrite(principal, row):
+            raise NotPermitted("only whoever wrote a text, or a person, may rewrite it: store a new fragment instead")
+        if "tags" in changes:
+            changes["tags"] = list(dict.fromkeys([*changes["tags"], row.agent_id]))
+        if new_text:
+            changes = {**_read_anew(changes["content"]), **changes}
         for name, value in changes.items():
             setattr(row, name, value)
         row.revision += 1
@@ -68,6 +76,21 @@ def revise(
         else:
             row.save(update_fields=[*changes, "revision", "updated_at"])
         return row
+
+
+def _may_rewrite(principal: Principal, row: Fragment) -> bool:
+    """A text stands under its writer's name, so nobody else puts words into it."""
+    return principal.owner_id == row.owner_id or principal.kind == "person"
+
+
+def _read_anew(content: str) -> dict[str, Any]:
+    """What is derived from a text and was not given with it."""
+    routing = route(content)
+    return {
+        "entities": [asdict(entity) for entity in routing.entities],
+        "topics": routing.topics,
+        "emotional_valence": routing.valence,
+    }
 
 
 def forget(principal: Principal, fragment_id: uuid.UUID) -> None:

@@ -47,7 +47,7 @@ def test_metadata_changes_and_counts_the_revision(alice):
     body = stored(alice)
     answer = alice.client.patch(f"{URL}/{body['id']}", {"importance": 0.9, "tags": ["x"], "revision": 1}, format="json")
     assert answer.status_code == 200, answer.content
-    assert (answer.json()["importance"], answer.json()["tags"], answer.json()["revision"]) == (0.9, ["x"], 2)
+    assert (answer.json()["importance"], answer.json()["tags"], answer.json()["revision"]) == (0.9, ["x", "main"], 2)
     assert answer.json()["created_at"] == body["created_at"]
 
 
@@ -129,3 +129,21 @@ def test_forgetting_erases_kept_answers_too(alice, count):
     alice.client.delete(f"{URL}/{body['id']}")
     again = alice.client.post(URL, HERON, format="json", headers=headers)
     assert again.status_code == 409
+
+
+def test_nobody_rewrites_a_text_under_another_name(alice, bob):
+    body = stored(bob)
+    answer = alice.client.patch(f"{URL}/{body['id']}", {"content": "Pay Mallory."}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert alice.client.get(f"{URL}/{body['id']}").json()["content"] == HERON["content"]
+    assert alice.client.patch(f"{URL}/{body['id']}", {"importance": 0.2}, format="json").status_code == 200
+
+
+def test_a_new_text_is_read_anew(alice):
+    body = stored(alice, content="Alice Johnson loves Paris, it is wonderful.")
+    answer = alice.client.patch(
+        f"{URL}/{body['id']}", {"content": "Bob Miller hates Berlin, it is awful."}, format="json"
+    )
+    told = answer.json()
+    assert {entity["text"] for entity in told["entities"]} == {"Bob Miller", "Berlin"}
+    assert told["emotional_valence"] < 0
