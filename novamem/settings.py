@@ -82,7 +82,7 @@ def connection(role: str | None) -> dict[str, Any]:
     config["OPTIONS"]["application_name"] = "novamem"
     if role:
         config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres
-        config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 10}
+        config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 1}
     return config
 
 
@@ -117,7 +117,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["memories.api.authentication.HasVerb"],
     "DEFAULT_THROTTLE_CLASSES": ["memories.api.throttling.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["memories.api.parsers.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["memories.api.parsers.StrictJSONParser", "memories.api.parsers.UnlabelledJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "memories.api.problems.handler",
     "UNAUTHENTICATED_USER": None,
@@ -135,6 +135,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PARSER_WHITELIST": ["memories.api.parsers.StrictJSONParser"],
     "ENUM_NAME_OVERRIDES": {"StatusEnum": "memories.models.words.Status"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

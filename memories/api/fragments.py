@@ -25,6 +25,7 @@ from memories.models import Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 
+MOST_IDS = 200
 IDEMPOTENCY = OpenApiParameter(
     "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key and body give one effect, kept 48 h."
 )
@@ -131,9 +132,12 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
 
 def _uuids(text: str) -> list[uuid.UUID]:
     try:
-        return [uuid.UUID(part) for part in text.split(",")][:200]
+        found = [uuid.UUID(part) for part in text.split(",")]
     except ValueError as error:
         raise serializers.ValidationError({"ids": ["Give ids separated by commas."]}) from error
+    if len(found) > MOST_IDS:
+        raise serializers.ValidationError({"ids": [f"Give at most {MOST_IDS} ids."]})
+    return found
 
 
 class BatchView(APIView):
