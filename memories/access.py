@@ -149,7 +149,7 @@ _entered: ContextVar[Principal | None] = ContextVar("entered", default=None)
 def enter(principal: Principal, *, why: str) -> Iterator[None]:
     """One transaction in the principal's project; inside another one of the same project, a part of it.
 
-    Raises OperationalError when Postgres stays away for about three seconds: nothing was written then.
+    Raises OperationalError when Postgres stays away through all tries, about ten seconds: nothing was written then.
     """
     outer = _entered.get()
     if outer is not None:
