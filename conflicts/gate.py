@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from conflicts.words import Reason
 from memories.models.words import ClaimScope
 
 
@@ -17,13 +18,6 @@ class Outcome(StrEnum):
     LOST = "lost"  # quarantined, a person decides
     RESTATED = "restated"  # the same value, said by somebody of more authority
     DEDUPLICATED = "deduplicated"  # the same value stands already
-
-
-class Reason(StrEnum):
-    """Why a newcomer lost."""
-
-    AUTHORITY = "authority_insufficient"
-    OTHER_OWNER = "equal_authority_other_owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +50,27 @@ class Stance:
     session_id: str = ""
     period: Period = Period()
     exclusive: bool = True
+    slot: int = 0
 
     def meets(self, other: "Stance") -> bool:
         """Whether both speak in the same place and time; session claims only meet those of their session."""
         return self.session_id == other.session_id and self.period.overlaps(other.period)
 
     def opposes(self, other: "Stance") -> bool:
-        """Whether both can't be true."""
-        return self.exclusive and other.exclusive and self.value != other.value and self.meets(other)
+        """Whether both can't be true. How many values a key takes is the stronger one's to say, of equals either's."""
+        if self.authority == other.authority:
+            exclusive = self.exclusive or other.exclusive
+        else:
+            exclusive = max(self, other, key=lambda stance: stance.authority).exclusive
+        return exclusive and self.value != other.value and self.meets(other)
+
+    def repeats(self, other: "Stance") -> bool:
+        """Whether both say the same, in the same scope, session and time."""
+        return self.value == other.value and self.scope == other.scope and self.meets(other)
+
+    def stands_beside(self, other: "Stance") -> bool:
+        """Whether somebody decided that both hold: they have slots of their own."""
+        return self.slot != other.slot and self.meets(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +88,29 @@ def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = F
     """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
     A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
-    equal where the predicate says that the newer wins.
+    equal where the predicate says that the newer wins. Who repeats one of two values that a person kept opposes
+    neither.
     """
-    twins = [other for other in standing if other.value == newcomer.value and _same_place(newcomer, other)]
+    twins = tuple(other for other in standing if newcomer.repeats(other))
     if twins:
         twin = max(twins, key=lambda other: other.authority)
         if newcomer.authority <= twin.authority:
             return Decision(Outcome.DEDUPLICATED, twin=twin)
-    opponents = [other for other in standing if newcomer.opposes(other)]
-    lost = tuple((other, reason) for other in opponents if (reason := _objection(newcomer, other, newer_wins)))
-    if lost:
-        return Decision(Outcome.LOST, opponents=lost)
+    opponents = [
+        other for other in standing if newcomer.opposes(other) and not any(twin.stands_beside(other) for twin in twins)
+    ]
+    objections = {other: reason for other in opponents if (reason := objection(newcomer, other, newer_wins))}
+    if objections:
+        first = next(iter(objections.values()))
+        return Decision(Outcome.LOST, opponents=tuple((other, objections.get(other, first)) for other in opponents))
     closing = tuple(other for other in opponents if _succeeds(newcomer, other))
     yielding = tuple(other for other in opponents if other not in closing)
     outcome = Outcome.RESTATED if twins else Outcome.WON if opponents else Outcome.ADMITTED
     return Decision(outcome, yielding=(*yielding, *twins), closing=closing)
 
 
-def _same_place(one: Stance, other: Stance) -> bool:
-    return one.scope == other.scope and one.meets(other)
-
-
-def _objection(newcomer: Stance, other: Stance, newer_wins: bool) -> Reason | None:
+def objection(newcomer: Stance, other: Stance, newer_wins: bool) -> Reason | None:
+    """Why the newcomer may not replace the other; None when it may."""
     if newcomer.authority < other.authority:
         return Reason.AUTHORITY
     if newcomer.authority > other.authority or newer_wins:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from conflicts.spelling import canonical_key
-from conflicts.values import Normaliser
+from conflicts.words import Normaliser
 
 
 class AliasCollision(Exception):
@@ -59,6 +59,12 @@ def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
     if seed is None:
         return Rule(spelling.replace(" ", "_"))
     return registered.get(canonical_key(seed.name), seed)
+
+
+def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyType({})) -> bool:
+    """Whether there is a rule for it, registered or built in."""
+    spelling = canonical_key(predicate)
+    return spelling in registered or spelling in KNOWN
 
 
 def _one(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:

@@ -4,6 +4,7 @@ Sources: Unicode's DerivedCoreProperties.txt (default-ignorable code points), UT
 """
 
 import hashlib
+import hmac
 import re
 import unicodedata
 from itertools import chain
@@ -55,14 +56,9 @@ def canonical_key(text: str) -> str:
     return " ".join(filter(None, chain.from_iterable(_folded(word).translate(SEPARATORS).split() for word in words)))
 
 
-def key_digest(*, subject: str, predicate: str) -> bytes:
-    """SHA-256 of both canonical keys, each preceded by its length, so that no two pairs read the same."""
-    return digest_of(canonical_key(subject), canonical_key(predicate))
-
-
-def digest_of(*parts: str) -> bytes:
-    """SHA-256 of the parts in UTF-8, each preceded by its length in 8 bytes."""
-    whole = hashlib.sha256()
+def digest_of(*parts: str, salt: bytes) -> bytes:
+    """Keyed SHA-256 of the parts in UTF-8, each preceded by its length, so that no two lists of parts read the same."""
+    whole = hmac.new(salt, digestmod=hashlib.sha256)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         whole.update(len(data).to_bytes(8, "big") + data)

@@ -9,20 +9,10 @@ import datetime
 import re
 from collections.abc import Callable
 from decimal import Context
-from enum import StrEnum
 from itertools import chain
 
-from conflicts.spelling import digest_of, visible
-
-
-class Normaliser(StrEnum):
-    """How the values of a predicate are read."""
-
-    TEXT = "text"
-    MONEY = "money"
-    DATE = "date"
-    BOOLEAN = "boolean"
-    NUMBER = "number"
+from conflicts.spelling import visible
+from conflicts.words import Normaliser
 
 
 def _words(text: str) -> list[str]:
@@ -125,11 +115,6 @@ def canonical_value(*, text: str, normaliser: str) -> str:
     read = READERS.get(Normaliser(normaliser))
     form = read(plain.translate(DASHES)) if read and len(plain) <= LONGEST else None
     return f"text:{plain}" if form is None else f"{normaliser}:{form}"
-
-
-def value_digest(*, text: str, normaliser: str) -> bytes:
-    """SHA-256 of the canonical value."""
-    return digest_of(canonical_value(text=text, normaliser=normaliser))
 
 
 def _plain(text: str) -> str:

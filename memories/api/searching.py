@@ -108,6 +108,8 @@ class QuestionInput(Strict):
     min_similarity = Number(min_value=-1, max_value=1, default=0.0)
     rerank = Rerank(required=False)
     profile = serializers.ChoiceField(sorted(PROFILES), required=False)
+    session_id = Text(max_length=255, required=False)
+    as_of = Moment(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One way to name namespaces, one way to rank."""
@@ -153,6 +155,8 @@ def question_of(values: dict[str, Any], *, top_k: int) -> Question:
         min_similarity=values["min_similarity"],
         profile="relevance" if rerank is False else values.get("profile", "balanced"),
         weights=rerank if isinstance(rerank, dict) else None,
+        session_id=values.get("session_id", ""),
+        as_of=values.get("as_of"),
     )
 
 

@@ -48,14 +48,18 @@ FUNCTIONS = """
 
     -- Writes the keyword rows of some fragments of the current project anew, each in its namespace's language.
     CREATE FUNCTION nova_index_keywords(fragments uuid[]) RETURNS void LANGUAGE sql AS $$
-        INSERT INTO memories_keywords AS k (project_id, namespace_id, fragment_id, status, words, length)
-        SELECT f.project_id, f.namespace_id, f.id, f.status, w.words, nova_word_count(w.words)
+        INSERT INTO memories_keywords AS k (project_id, namespace_id, fragment_id, status, session_id, valid_from,
+            valid_until, words, length)
+        SELECT f.project_id, f.namespace_id, f.id, f.status, coalesce(c.session_id, ''), c.valid_from, c.valid_until,
+            w.words, nova_word_count(w.words)
         FROM memories_fragment f
+        LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
         JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
         CROSS JOIN LATERAL (SELECT to_tsvector(n.language::regconfig, f.content) AS words) AS w
         WHERE f.project_id = nova_project() AND f.id = ANY (fragments)
         ON CONFLICT (project_id, namespace_id, fragment_id)
-        DO UPDATE SET words = excluded.words, length = excluded.length, status = excluded.status;
+        DO UPDATE SET words = excluded.words, length = excluded.length, status = excluded.status,
+            session_id = excluded.session_id, valid_from = excluded.valid_from, valid_until = excluded.valid_until;
     $$;
 
     CREATE FUNCTION nova_any_of(lexemes text[]) RETURNS tsquery LANGUAGE sql IMMUTABLE
@@ -65,8 +69,10 @@ FUNCTIONS = """
         );
 
     -- BM25 (k1 = 1.2, b = .75) of a question inside each namespace, in that namespace's language. Runs as the owner,
-    -- because row-level security would keep the GIN index unused; it filters by the project itself.
-    CREATE FUNCTION nova_keyword_hits(namespaces uuid[], statuses text[], question text, most integer)
+    -- because row-level security would keep the GIN index unused; it filters by the project itself. Claims of other
+    -- sessions are never seen; those not in force at `at` neither, unless it is null.
+    CREATE FUNCTION nova_keyword_hits(namespaces uuid[], statuses text[], session text, at timestamptz,
+        question text, most integer)
     RETURNS TABLE (fragment_id uuid, score double precision)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
         WITH asked AS MATERIALIZED (
@@ -77,12 +83,18 @@ FUNCTIONS = """
             SELECT k.namespace_id, count(*)::float8 AS documents, greatest(avg(k.length), 1)::float8 AS mean_length
             FROM memories_keywords k
             WHERE k.project_id = nova_project() AND k.namespace_id = ANY (namespaces) AND k.status = ANY (statuses)
+                AND (k.session_id = '' OR k.session_id = session)
+                AND (at IS NULL OR (k.valid_from IS NULL OR k.valid_from <= at)
+                    AND (k.valid_until IS NULL OR k.valid_until > at))
             GROUP BY k.namespace_id
         ), hit AS MATERIALIZED (
             SELECT k.namespace_id, k.fragment_id, k.length, w.lexeme, cardinality(w.positions) AS frequency
             FROM asked a
             JOIN memories_keywords k ON k.project_id = nova_project() AND k.namespace_id = a.id
                 AND k.status = ANY (statuses) AND k.words @@ nova_any_of(a.lexemes)
+                AND (k.session_id = '' OR k.session_id = session)
+                AND (at IS NULL OR (k.valid_from IS NULL OR k.valid_from <= at)
+                    AND (k.valid_until IS NULL OR k.valid_until > at))
             CROSS JOIN LATERAL unnest(k.words) AS w
             WHERE w.lexeme = ANY (a.lexemes)
         ), rarity AS MATERIALIZED (

@@ -1,13 +1,19 @@
 """What the database promises whatever the code does: row-level security, composite references, triggers.
 
-References between tenant tables are (project_id, id), so that nothing can point across projects; they are not
-deferrable and written here, because Django knows single columns only (docs/decisions/0003).
+The shapes common to all tables stand in `_promises`.
 """
 
 from django.db import migrations
 
-# table: {column: (target table, what happens when the target goes)}
-REFERENCES: dict[str, dict[str, tuple[str, str]]] = {
+from memories.migrations._promises import (
+    References,
+    event_tables,
+    tenant_tables,
+    undo_event_tables,
+    undo_tenant_tables,
+)
+
+REFERENCES: References = {
     "memories_owner": {},
     "memories_grant": {},
     "memories_apikey": {"grant_id": ("memories_grant", "CASCADE"), "owner_id": ("memories_owner", "CASCADE")},
@@ -44,56 +50,6 @@ REFERENCES: dict[str, dict[str, tuple[str, str]]] = {
     "memories_seal": {},
 }
 EVENTS = [f"memories_{name}event" for name in ("fragment", "claim", "grant", "apikey", "namespace")]
-GLOBAL = {"memories_embeddingmodel"}
-
-
-def reference(table: str, column: str, target: str, on_delete: str) -> str:
-    """One foreign key, by (project, id) unless the target is global."""
-    name = f"{table}_{column}_fk"
-    id_column = "fragment_id" if target == "memories_claim" else "id"
-    here, there = (column, id_column) if target in GLOBAL else (f"project_id, {column}", f"project_id, {id_column}")
-    return (
-        f"ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY ({here}) REFERENCES {target} ({there}) "
-        f"ON DELETE {on_delete};"
-    )
-
-
-def guard(table: str) -> str:
-    """Row-level security by project, for the table's owner too."""
-    return f"""
-        ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-        CREATE POLICY by_project ON {table}
-            USING (project_id = NULLIF(current_setting('nova.project', true), '')::uuid);
-    """
-
-
-def unguard(table: str) -> str:
-    """The reverse of `guard`."""
-    return f"""
-        DROP POLICY by_project ON {table};
-        ALTER TABLE {table} DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY;
-    """
-
-
-TENANT_TABLES = [
-    sql
-    for table, columns in REFERENCES.items()
-    for sql in (
-        f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
-        "REFERENCES memories_project (id) ON DELETE CASCADE;",
-        *(reference(table, column, target, on_delete) for column, (target, on_delete) in columns.items()),
-        guard(table),
-    )
-]
-UNDO_TENANT_TABLES = [
-    sql
-    for table, columns in REFERENCES.items()
-    for sql in (
-        unguard(table),
-        *(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fk;" for column in [*columns, "project"]),
-    )
-]
-
 CASCADES = """
     -- Cascades look children up by fragment; the search tables' keys begin with the namespace.
     CREATE INDEX ON memories_embedding (fragment_id);
@@ -107,29 +63,6 @@ UNDO_CASCADES = """
 # Seals are added and read, never taken back, but for the cascade of a project's end.
 SEALS = "REVOKE UPDATE, DELETE, TRUNCATE ON memories_seal FROM nova_app;"
 UNDO_SEALS = "GRANT UPDATE, DELETE ON memories_seal TO nova_app;"
-
-# Only the triggers write events, and they do it as the owner: the app role can neither forge nor change one.
-TRIGGER_FUNCTIONS = """
-    DO $$ DECLARE f regprocedure; BEGIN
-        FOR f IN SELECT p.oid::regprocedure FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-                 WHERE p.proname LIKE 'pgtrigger%' AND t.tgrelid::regclass::text LIKE 'memories%' LOOP
-            EXECUTE format('ALTER FUNCTION %s {}', f);
-            EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f);
-        END LOOP;
-    END $$;
-"""
-EVENT_TABLES = [
-    *(
-        sql
-        for table in EVENTS
-        for sql in (guard(table), f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
-    ),
-    TRIGGER_FUNCTIONS.replace("{}", "SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"),
-]
-UNDO_EVENT_TABLES = [
-    TRIGGER_FUNCTIONS.replace("{}", "SECURITY INVOKER RESET search_path"),
-    *(sql for table in EVENTS for sql in (unguard(table), f"GRANT INSERT, UPDATE, DELETE ON {table} TO nova_app;")),
-]
 
 BELIEF = """
     -- Two active exclusive values of one key at one time are impossible. SHA-256 of the key, because long keys break GiST;
@@ -212,6 +145,33 @@ TRIGGERS = r"""
     END $$;
     CREATE TRIGGER claim_before BEFORE UPDATE ON memories_claim FOR EACH ROW EXECUTE FUNCTION nova_claim_before();
 
+    -- The search tables know whose session sees a fragment and when its claim holds.
+    CREATE FUNCTION nova_claim_reach() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+        c memories_claim := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+        gone boolean := TG_OP = 'DELETE';
+    BEGIN
+        UPDATE memories_keywords SET session_id = CASE WHEN gone THEN '' ELSE c.session_id END,
+            valid_from = CASE WHEN gone THEN NULL ELSE c.valid_from END,
+            valid_until = CASE WHEN gone THEN NULL ELSE c.valid_until END
+            WHERE project_id = c.project_id AND namespace_id = c.namespace_id AND fragment_id = c.fragment_id;
+        UPDATE memories_embedding SET session_id = CASE WHEN gone THEN '' ELSE c.session_id END,
+            valid_from = CASE WHEN gone THEN NULL ELSE c.valid_from END,
+            valid_until = CASE WHEN gone THEN NULL ELSE c.valid_until END
+            WHERE project_id = c.project_id AND namespace_id = c.namespace_id AND fragment_id = c.fragment_id;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER claim_reach_new AFTER INSERT ON memories_claim FOR EACH ROW
+        WHEN (NEW.session_id <> '' OR NEW.valid_from IS NOT NULL OR NEW.valid_until IS NOT NULL)
+        EXECUTE FUNCTION nova_claim_reach();
+    CREATE TRIGGER claim_reach AFTER UPDATE ON memories_claim FOR EACH ROW
+        WHEN ((NEW.session_id, NEW.valid_from, NEW.valid_until)
+            IS DISTINCT FROM (OLD.session_id, OLD.valid_from, OLD.valid_until))
+        EXECUTE FUNCTION nova_claim_reach();
+    CREATE TRIGGER claim_reach_gone AFTER DELETE ON memories_claim FOR EACH ROW
+        WHEN (OLD.session_id <> '' OR OLD.valid_from IS NOT NULL OR OLD.valid_until IS NOT NULL)
+        EXECUTE FUNCTION nova_claim_reach();
+
     CREATE FUNCTION nova_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         RAISE EXCEPTION '% rows never change: revoke and issue anew', TG_TABLE_NAME USING ERRCODE = 'NV001';
@@ -222,10 +182,13 @@ TRIGGERS = r"""
 UNDO_TRIGGERS = """
     DROP TRIGGER seal_fixed ON memories_seal;
     DROP TRIGGER grant_fixed ON memories_grant;
+    DROP TRIGGER claim_reach_gone ON memories_claim;
+    DROP TRIGGER claim_reach ON memories_claim;
+    DROP TRIGGER claim_reach_new ON memories_claim;
     DROP TRIGGER claim_before ON memories_claim;
     DROP TRIGGER fragment_status ON memories_fragment;
     DROP TRIGGER fragment_before ON memories_fragment;
-    DROP FUNCTION nova_never_changes, nova_claim_before, nova_fragment_status, nova_fragment_before, nova_details_digest,
+    DROP FUNCTION nova_never_changes, nova_claim_reach, nova_claim_before, nova_fragment_status, nova_fragment_before, nova_details_digest,
         nova_fingerprint;
 """
 
@@ -254,9 +217,9 @@ class Migration(migrations.Migration):
     dependencies = [("memories", "0002_search_tables")]
 
     operations = [
-        migrations.RunSQL(TENANT_TABLES, UNDO_TENANT_TABLES),
+        migrations.RunSQL(tenant_tables(REFERENCES), undo_tenant_tables(REFERENCES)),
         migrations.RunSQL(CASCADES, UNDO_CASCADES),
-        migrations.RunSQL(EVENT_TABLES, UNDO_EVENT_TABLES),
+        migrations.RunSQL(event_tables(EVENTS, app="memories"), undo_event_tables(EVENTS, app="memories")),
         migrations.RunSQL(SEALS, UNDO_SEALS),
         migrations.RunSQL(BELIEF, UNDO_BELIEF),
         migrations.RunSQL(TRIGGERS, UNDO_TRIGGERS),

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import DateTimeRangeField
 from django.db import models
+from django.utils import timezone
 
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
@@ -38,7 +39,10 @@ class Claim(models.Model):
     subject = models.CharField(max_length=100)
     predicate = models.CharField(max_length=100)
     value = models.CharField(max_length=1000)
-    # SHA-256 of the canonical subject and predicate: long keys would break the GiST index.
+    # SHA-256 of the canonical forms, keyed by the project's salt: long keys would break the GiST index, and what bare
+    # digests stand for could be guessed from the history.
+    subject_digest = models.BinaryField(max_length=32)
+    predicate_digest = models.BinaryField(max_length=32)
     key_digest = models.BinaryField(max_length=32)
     value_digest = models.BinaryField(max_length=32)
     exclusive = models.BooleanField(default=True)
@@ -53,6 +57,8 @@ class Claim(models.Model):
         db_persist=True,
     )
     authority = models.SmallIntegerField()
+    # When somebody last said so again.
+    last_seen_at = models.DateTimeField(default=timezone.now)
     # Follows the fragment's status by trigger; the constraint needs it in this row.
     status = models.CharField(max_length=16, choices=Status)
 
@@ -77,6 +83,20 @@ class Claim(models.Model):
                 condition=models.Q(scope="session", session_id__gt="")
                 | ~models.Q(scope="session") & models.Q(session_id=""),
                 name="claim_session_named",
+            ),
+        ]
+        indexes: ClassVar = [
+            # What stands on a key: the gate, the history.
+            models.Index(fields=["project", "namespace", "key_digest"], name="claim_by_key"),
+            # Everything said of a subject.
+            models.Index(fields=["project", "subject_digest"], name="claim_by_subject"),
+            # Every claim that a changed rule concerns.
+            models.Index(fields=["project", "namespace", "predicate_digest"], name="claim_by_predicate"),
+            # What a session overrides.
+            models.Index(
+                fields=["project", "namespace", "session_id"],
+                name="claim_by_session",
+                condition=~models.Q(session_id=""),
             ),
         ]
 

@@ -247,6 +247,8 @@ class Revision(TenantModel):
     fragment = parent("memories.Fragment", related_name="revisions")
     revision = models.PositiveIntegerField()
     content = models.TextField()
+    # The former claim, when that is what changed: subject, predicate, value and their digests.
+    claim = models.JSONField(null=True)
     recorded_at = models.DateTimeField(default=timezone.now)
 
     catalogue = Catalogue(

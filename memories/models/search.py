@@ -48,6 +48,10 @@ class SearchRow(models.Model):
     namespace = parent("memories.Namespace")
     # Follows the fragment's status by trigger; unindexed, so that a change stays HOT.
     status = models.CharField(max_length=16, choices=Status)
+    # Of the fragment's claim: whose session sees it (empty: every), and when it holds.
+    session_id = models.CharField(max_length=255, blank=True, default="")
+    valid_from = models.DateTimeField(null=True)
+    valid_until = models.DateTimeField(null=True)
 
     objects = TenantQuerySet.as_manager()
 

@@ -9,8 +9,9 @@ from django.db import connection
 from django.db.models import F, FloatField, Func, QuerySet, Value
 from pgvector.django import HalfVectorField
 
-from memories.models import Embedding, EmbeddingModel, Fragment, Namespace
-from memories.retrieval.questions import Filters
+from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace
+from memories.models.words import Status
+from memories.retrieval.questions import Filters, Reach
 
 # With filters, keyword hits are filtered after they were found: enough of them have to be fetched.
 FILTERED_POOL = 10_000
@@ -24,9 +25,11 @@ class Cosine(Func):
     output_field = FloatField()
 
 
-def _embeddings(namespaces: Sequence[Namespace], filters: Filters, model: EmbeddingModel, vector: Any) -> QuerySet[Any]:
+def _embeddings(
+    namespaces: Sequence[Namespace], filters: Filters, reach: Reach, model: EmbeddingModel, vector: Any
+) -> QuerySet[Any]:
     rows = Embedding.objects.within(namespaces[0].project_id).filter(
-        namespace__in=namespaces, model=model, status__in=filters.statuses
+        reach.conditions(), namespace__in=namespaces, model=model, status__in=filters.statuses
     )
     query = Value(vector, output_field=HalfVectorField())
     found: QuerySet[Any] = rows.filter(filters.conditions("fragment__")).annotate(cosine=Cosine(F("vector"), query))
@@ -34,32 +37,68 @@ def _embeddings(namespaces: Sequence[Namespace], filters: Filters, model: Embedd
 
 
 def nearest(
-    namespaces: Sequence[Namespace], *, vector: Any, model: EmbeddingModel, filters: Filters, most: int
+    namespaces: Sequence[Namespace], *, vector: Any, model: EmbeddingModel, filters: Filters, reach: Reach, most: int
 ) -> dict[uuid.UUID, float]:
     """Cosine by fragment id of the `most` nearest, exactly."""
-    rows = _embeddings(namespaces, filters, model, vector).order_by("-cosine", "fragment_id")
+    rows = _embeddings(namespaces, filters, reach, model, vector).order_by("-cosine", "fragment_id")
     return dict(rows.values_list("fragment_id", "cosine")[:most])
 
 
 def cosines(
-    namespaces: Sequence[Namespace], *, vector: Any, model: EmbeddingModel, filters: Filters, ids: Sequence[uuid.UUID]
+    namespaces: Sequence[Namespace],
+    *,
+    vector: Any,
+    model: EmbeddingModel,
+    filters: Filters,
+    reach: Reach,
+    ids: Sequence[uuid.UUID],
 ) -> dict[uuid.UUID, float]:
     """Cosine by fragment id of these fragments, as far as they have a vector and pass the filters."""
-    rows = _embeddings(namespaces, filters, model, vector).filter(fragment_id__in=ids)
+    rows = _embeddings(namespaces, filters, reach, model, vector).filter(fragment_id__in=ids)
     return dict(rows.values_list("fragment_id", "cosine"))
 
 
-def keyword_hits(namespaces: Sequence[Namespace], *, query: str, filters: Filters, most: int) -> dict[uuid.UUID, float]:
+def keyword_hits(
+    namespaces: Sequence[Namespace], *, query: str, filters: Filters, reach: Reach, most: int
+) -> dict[uuid.UUID, float]:
     """BM25 score by fragment id, best first, of the `most` best."""
     conditions = filters.conditions()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT fragment_id, score FROM nova_keyword_hits(%s::uuid[], %s::text[], %s, %s)",
-            [[n.id for n in namespaces], filters.statuses, query, FILTERED_POOL if conditions else most],
+            "SELECT fragment_id, score FROM nova_keyword_hits(%s::uuid[], %s::text[], %s, %s, %s, %s)",
+            [
+                [n.id for n in namespaces],
+                filters.statuses,
+                reach.session_id,
+                reach.at,
+                query,
+                FILTERED_POOL if conditions else most + len(reach.hidden),
+            ],
         )
-        scores = dict(cursor.fetchall())
+        scores = {i: score for i, score in cursor.fetchall() if i not in reach.hidden}
     if not conditions:
-        return scores
+        return dict(islice(scores.items(), most))
     rows = Fragment.objects.within(namespaces[0].project_id).filter(conditions, id__in=list(scores))
     passing = set(rows.values_list("id", flat=True))
     return dict(islice(((i, score) for i, score in scores.items() if i in passing), most))
+
+
+def overridden(namespaces: Sequence[Namespace], *, reach: Reach) -> frozenset[uuid.UUID]:
+    """Claims that give way in a session: of a session's claim and a lasting one of one key, that of less authority.
+
+    At equal authority, or of one owner, the session's stays: nobody weaker hides in a session what a stronger one said.
+    """
+    if not reach.session_id or not namespaces:
+        return frozenset()
+    claims = Claim.objects.within(namespaces[0].project_id).filter(
+        reach.conditions(), status=Status.ACTIVE, exclusive=True
+    )
+    here = list(claims.filter(namespace__in=namespaces, session_id=reach.session_id).select_related("fragment"))
+    keys = {bytes(claim.key_digest): claim for claim in sorted(here, key=lambda claim: claim.authority)}
+    lasting = claims.filter(namespace__in=namespaces, session_id="", key_digest__in=list(keys))
+    hidden = set()
+    for other in lasting.select_related("fragment"):
+        mine = keys[bytes(other.key_digest)]
+        stays = mine.authority >= other.authority or mine.fragment.owner_id == other.fragment.owner_id
+        hidden.add(other.fragment_id if stays else mine.fragment_id)
+    return frozenset(hidden)

@@ -12,8 +12,8 @@ from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.namespace import SHARED
 from memories.providers import EmbeddingFailed, active_model, embedder_of
-from memories.retrieval.candidates import cosines, keyword_hits, nearest
-from memories.retrieval.questions import Hit, Question, Results
+from memories.retrieval.candidates import cosines, keyword_hits, nearest, overridden
+from memories.retrieval.questions import Hit, Question, Reach, Results
 from memories.retrieval.ranking import PROFILES, fuse, score, signals
 
 CROSS_AGENT_THRESHOLD = 0.8  # [1] P16: another agent's memory has to be fresh
@@ -40,7 +40,8 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             hits: list[Hit] = []
         else:
             with _timed(took, "candidates"):
-                relevance, cosine = _candidates(question, [own, others], vector, model)
+                reach = _reach(question, own + others, now)
+                relevance, cosine = _candidates(question, reach, [own, others], vector, model)
             with _timed(took, "rank"):
                 rows = Fragment.objects.within(principal.project_id)
                 light = rows.for_ranking().in_bulk(list(relevance))
@@ -82,20 +83,26 @@ def _stands(question: Question, row: Fragment | None) -> bool:
     return row is not None and row.status in question.filters.statuses
 
 
+def _reach(question: Question, namespaces: list[Namespace], now: datetime.datetime) -> Reach:
+    at = question.as_of or (None if question.filters.include_all else now)
+    reach = Reach(question.session_id, at)
+    return replace(reach, hidden=overridden(namespaces, reach=reach))
+
+
 def _candidates(
-    question: Question, pools: list[list[Namespace]], vector: Any, model: EmbeddingModel
+    question: Question, reach: Reach, pools: list[list[Namespace]], vector: Any, model: EmbeddingModel
 ) -> tuple[dict[Any, float], dict[Any, float]]:
     """Relevance and cosine by fragment id. Each pool is drawn apart: others' memories can't crowd out one's own."""
     filters, most = question.filters, max(POOL, 3 * question.top_k)
     bm25: dict[Any, float] = {}
     dense: dict[Any, float] = {}
     for namespaces in filter(None, pools):
-        words = keyword_hits(namespaces, query=question.query, filters=filters, most=most)
+        words = keyword_hits(namespaces, query=question.query, filters=filters, reach=reach, most=most)
         bm25 |= words
         if vector is not None:
-            near = nearest(namespaces, vector=vector, model=model, filters=filters, most=most)
+            near = nearest(namespaces, vector=vector, model=model, filters=filters, reach=reach, most=most)
             missing = [fragment_id for fragment_id in words if fragment_id not in near]
-            dense |= near | cosines(namespaces, vector=vector, model=model, filters=filters, ids=missing)
+            dense |= near | cosines(namespaces, vector=vector, model=model, filters=filters, reach=reach, ids=missing)
     return fuse(cosine=dense, bm25=bm25), dense
 
 

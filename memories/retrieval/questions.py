@@ -57,6 +57,28 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Whose session asks, and for what time: claims of other sessions and those not in force then are no answers.
+
+    `at` None asks for all times. `hidden` are the claims that the session's own override.
+    """
+
+    session_id: str = ""
+    at: datetime.datetime | None = None
+    hidden: frozenset[uuid.UUID] = frozenset()
+
+    def conditions(self) -> Q:
+        """The same of a search table's row."""
+        mine = Q(session_id__in={"", self.session_id})
+        if self.hidden:
+            mine &= ~Q(fragment__in=self.hidden)
+        if self.at is None:
+            return mine
+        begun = Q(valid_from=None) | Q(valid_from__lte=self.at)
+        return mine & begun & (Q(valid_until=None) | Q(valid_until__gt=self.at))
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A search request."""
 
@@ -68,6 +90,8 @@ class Question:
     min_similarity: float = 0.0
     profile: str = "balanced"
     weights: dict[str, float] | None = None
+    session_id: str = ""
+    as_of: datetime.datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflicts.gate import Outcome, Period, Reason, Stance, clipped, decide
+from conflicts.gate import Outcome, Period, Stance, clipped, decide
+from conflicts.words import Reason
 
 ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
 YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]
@@ -52,7 +53,7 @@ def test_all_or_nothing():
     decision = decide(stance(AUSTIN, authority=4), [weak, strong])
     assert decision.outcome == Outcome.LOST
     assert decision.yielding == ()
-    assert decision.opponents == ((strong, Reason.AUTHORITY),)
+    assert decision.opponents == ((weak, Reason.AUTHORITY), (strong, Reason.AUTHORITY))
 
 
 def test_the_same_value_is_one_memory_unless_it_is_said_by_somebody_stronger():
@@ -62,9 +63,14 @@ def test_the_same_value_is_one_memory_unless_it_is_said_by_somebody_stronger():
     assert (restated.outcome, restated.yielding) == (Outcome.RESTATED, (standing,))
 
 
-def test_several_values_never_oppose():
-    assert decide(stance(AUSTIN, exclusive=False), [stance(authority=6)]).outcome == Outcome.ADMITTED
+def test_how_many_values_a_key_takes_is_the_stronger_ones_to_say():
+    assert decide(stance(AUSTIN, exclusive=False), [stance(authority=6)]).outcome == Outcome.LOST
     assert decide(stance(AUSTIN), [stance(authority=6, exclusive=False)]).outcome == Outcome.ADMITTED
+    assert decide(stance(AUSTIN, exclusive=False), [stance(owner=BOB)]).outcome == Outcome.LOST
+
+
+def test_several_values_never_oppose():
+    assert decide(stance(AUSTIN, exclusive=False), [stance(exclusive=False, owner=BOB)]).outcome == Outcome.ADMITTED
 
 
 def test_sessions_meet_only_themselves():

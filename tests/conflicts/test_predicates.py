@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from conflicts.predicates import SEEDS, AliasCollision, Rule, rule_for, spellings_of
 from conflicts.spelling import canonical_key
-from conflicts.values import Normaliser
+from conflicts.words import Normaliser
 
 SPELLINGS = [(rule, spelling) for rule in SEEDS for spelling in (rule.name, *rule.aliases)]
 

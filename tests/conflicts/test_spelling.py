@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflicts.lookalikes import LETTERS, SCRIPTS
-from conflicts.spelling import canonical_key, key_digest
+from conflicts.spelling import canonical_key, digest_of
 
 anything = st.text(st.characters())  # lone surrogates included
 latin = st.text(string.ascii_letters + string.digits + " _-", max_size=30)
@@ -176,21 +176,23 @@ class TestTable:
         assert len(LETTERS) == sum(len(group) for script in SCRIPTS.values() for group in script.values())
 
 
+SALT = b"a project's own"
+
+
 class TestDigest:
     def test_is_a_sha256(self) -> None:
-        assert len(key_digest(subject="user", predicate="lives_in")) == 32
+        assert len(digest_of("user", "lives in", salt=SALT)) == 32
 
-    def test_disguises_share_it(self) -> None:
-        assert key_digest(subject="User", predicate="lives in") == key_digest(subject="uѕer ", predicate="LIVES-IN")
+    def test_is_keyed_by_the_project(self) -> None:
+        assert digest_of("user", salt=SALT) != digest_of("user", salt=b"another's")
 
-    @pytest.mark.parametrize(("subject", "predicate"), [("a bc", ""), ("", "a bc"), ("a", "bc"), ("ab", "c")])
-    def test_where_one_key_ends_matters(self, subject: str, predicate: str) -> None:
-        assert key_digest(subject=subject, predicate=predicate) != key_digest(subject="abc", predicate="")
+    @pytest.mark.parametrize("parts", [("a bc", ""), ("", "a bc"), ("a", "bc"), ("ab", "c"), ("abc",)])
+    def test_where_one_part_ends_matters(self, parts: tuple[str, ...]) -> None:
+        assert digest_of(*parts, salt=SALT) != digest_of("abc", "", salt=SALT)
 
-    @given(anything, anything, anything, anything)
-    def test_equal_exactly_when_the_keys_are(self, a: str, b: str, c: str, d: str) -> None:
-        same = (canonical_key(a), canonical_key(b)) == (canonical_key(c), canonical_key(d))
-        assert (key_digest(subject=a, predicate=b) == key_digest(subject=c, predicate=d)) == same
+    @given(st.lists(anything), st.lists(anything))
+    def test_equal_exactly_when_the_parts_are(self, one: list[str], other: list[str]) -> None:
+        assert (digest_of(*one, salt=SALT) == digest_of(*other, salt=SALT)) == (one == other)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,161 @@
+"""The ledger of one key: what stands, what waits, what was rejected. Pure: it judges, it is written elsewhere."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from conflicts.gate import Outcome, Period, Stance, clipped, decide, objection
+from conflicts.words import Reason
+from memories.models.words import Status
+
+STANDING = (Status.ACTIVE, Status.DISPUTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a newcomer, and of whom it meets."""
+
+    stance: Stance
+    status: Status
+    # The standing or waiting fragment that says the same already; the newcomer is not stored then.
+    twin: uuid.UUID | None = None
+    superseded: tuple[uuid.UUID, ...] = ()
+    # Whose period ends, and when.
+    closed: tuple[tuple[uuid.UUID, datetime.datetime], ...] = ()
+    opponents: tuple[tuple[uuid.UUID, Reason], ...] = ()
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Stances by fragment id."""
+
+    standing: dict[uuid.UUID, Stance] = field(default_factory=dict)
+    waiting: dict[uuid.UUID, Stance] = field(default_factory=dict)
+    rejected: list[Stance] = field(default_factory=list)
+
+    def judge(self, newcomer: Stance, *, newer_wins: bool = False, by_a_person: bool = False) -> Verdict:
+        """Decides on a newcomer and changes nothing. A person is bound by no earlier rejection."""
+        others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
+        newcomer = replace(newcomer, period=clipped(newcomer, others))
+        decision = decide(newcomer, others, newer_wins=newer_wins)
+        if decision.outcome == Outcome.DEDUPLICATED:
+            assert decision.twin is not None
+            return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.fragment_id)
+        if not by_a_person and any(self._bars(old, newcomer) for old in self.rejected):
+            return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected")
+        if waiting := self._waiting_twin(newcomer):
+            return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
+        if decision.outcome == Outcome.LOST:
+            opponents = tuple((other.fragment_id, reason) for other, reason in decision.opponents)
+            return Verdict(newcomer, Status.QUARANTINED, opponents=opponents)
+        return self._won(newcomer, decision.yielding, decision.closing)
+
+    def _won(self, newcomer: Stance, yielding: Sequence[Stance], closing: Sequence[Stance]) -> Verdict:
+        start = newcomer.period.start
+        gone = {other.fragment_id for other in (*yielding, *closing)}
+        return Verdict(
+            replace(newcomer, slot=self.free_slot(newcomer, without=gone)),
+            Status.ACTIVE,
+            superseded=tuple(other.fragment_id for other in yielding),
+            closed=tuple((other.fragment_id, start) for other in closing if start is not None),
+        )
+
+    def free_slot(self, stance: Stance, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
+        """The first slot in which nothing stands at the same time; of many values at once all may share one."""
+        if not stance.exclusive:
+            return 0
+        taken = {
+            other.slot
+            for other in self.standing.values()
+            if other.fragment_id not in without | {stance.fragment_id} and other.exclusive and other.meets(stance)
+        }
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+    def enter(self, verdict: Verdict) -> None:
+        """Takes a verdict into the book, so that the next newcomer meets it."""
+        if verdict.twin is not None:
+            return
+        for fragment_id in verdict.superseded:
+            self.standing.pop(fragment_id, None)
+        for fragment_id, end in verdict.closed:
+            self.close(fragment_id, end)
+        place = {Status.ACTIVE: self.standing, Status.QUARANTINED: self.waiting}.get(verdict.status)
+        self.forget(verdict.stance.fragment_id)
+        if place is not None:
+            place[verdict.stance.fragment_id] = verdict.stance
+
+    def close(self, fragment_id: uuid.UUID, end: datetime.datetime) -> None:
+        """Ends a standing claim's period."""
+        old = self.standing[fragment_id]
+        self.standing[fragment_id] = replace(old, period=Period(old.period.start, end))
+
+    def forget(self, fragment_id: uuid.UUID) -> None:
+        """Takes a fragment out of the book."""
+        self.standing.pop(fragment_id, None)
+        self.waiting.pop(fragment_id, None)
+
+    def opponents(self, stance: Stance) -> list[Stance]:
+        """Whom a stance opposes among those that stand."""
+        return [o for o in self.standing.values() if o.fragment_id != stance.fragment_id and stance.opposes(o)]
+
+    def replaced_by(self, waiting: Stance) -> Stance | None:
+        """Who says by now what a waiting stance says, with at least its authority."""
+        found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
+        return max(found, key=lambda other: other.authority, default=None)
+
+    def contradicted(self, said: Stance, *, negated: bool) -> list[Stance]:
+        """The standing claims of more authority that a free text says not to be so."""
+        stronger = [o for o in self.standing.values() if o.authority > said.authority and said.meets(o)]
+        return [o for o in stronger if (o.value == said.value) == negated and (negated or o.exclusive)]
+
+    @staticmethod
+    def _bars(old: Stance, newcomer: Stance) -> bool:
+        same_place = (old.scope, old.session_id) == (newcomer.scope, newcomer.session_id)
+        return same_place and old.value == newcomer.value and newcomer.authority <= old.authority
+
+    def _waiting_twin(self, newcomer: Stance) -> uuid.UUID | None:
+        return next(
+            (
+                fragment_id
+                for fragment_id, old in self.waiting.items()
+                if fragment_id != newcomer.fragment_id
+                and newcomer.repeats(old)
+                and old.owner_id == newcomer.owner_id
+                and newcomer.authority <= old.authority
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """What has to be done so that each waiting newcomer has one pending conflict per opponent."""
+
+    missing: list[tuple[Stance, Reason]]
+    # (conflict, its new opponent)
+    moved: list[tuple[uuid.UUID, Stance, Reason]]
+    obsolete: list[uuid.UUID]
+
+
+def paired(
+    waiting: Stance, opponents: Sequence[Stance], pending: Sequence[tuple[uuid.UUID, uuid.UUID | None]]
+) -> Pairing:
+    """Compares a waiting newcomer's pending conflicts (id, existing) with its opponents as they stand now.
+
+    A conflict whose opponent is gone moves to a new one, so that a person sees what stands today; with nobody left to
+    oppose it stays as it is, for a person or for consolidation.
+    """
+    here = {opponent.fragment_id: opponent for opponent in opponents}
+    known = {existing for _, existing in pending}
+    idle = [conflict for conflict, existing in pending if existing not in here]
+    new = [opponent for opponent in opponents if opponent.fragment_id not in known]
+    reasons = [objection(waiting, opponent, newer_wins=False) or Reason.AUTHORITY for opponent in new]
+    moved = list(zip(idle, new, reasons, strict=False))
+    rest = len(moved)
+    return Pairing(
+        missing=list(zip(new[rest:], reasons[rest:], strict=True)),
+        moved=moved,
+        obsolete=idle[rest:] if here else [],
+    )

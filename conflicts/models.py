@@ -1,0 +1,181 @@
+"""What belief keeps beside the claims: rules of predicates, votes, and the conflicts that wait for a person."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from conflicts.words import Ballot, Keep, Kind, Normaliser, Reason, Resolution
+from memories.models.history import tracked
+from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+
+
+@tracked("id", "project", "namespace", "exclusive", "normaliser", "newer_wins", "revision")
+class Predicate(TenantModel):
+    """A predicate's rule in one namespace; it comes before the built-in one of that name."""
+
+    namespace = parent("memories.Namespace")
+    name = models.CharField(max_length=100)
+    aliases = ArrayField(models.CharField(max_length=100), default=list)
+    # The name in canonical spelling, hashed: unique, and never too long for an index.
+    spelling_digest = models.BinaryField(max_length=32)
+    exclusive = models.BooleanField(default=True)
+    normaliser = models.CharField(max_length=16, choices=Normaliser, default=Normaliser.TEXT)
+    newer_wins = models.BooleanField(default=False)
+    revision = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    catalogue = Catalogue(
+        kind="canonical",
+        export="record kind `predicate`",
+        erase="kept: names no memory",
+        fork="copied",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("predicate_project_id", "id"),
+            unique_in_project("predicate_once", "namespace", "spelling_digest"),
+            one_of("predicate_normaliser", "normaliser", Normaliser),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Vote(TenantModel):
+    """One owner's word on a fragment; the last one counts. A corroboration names where it comes from."""
+
+    fragment = parent("memories.Fragment", related_name="votes")
+    owner_id = models.UUIDField(null=True)
+    ballot = models.CharField(max_length=16, choices=Ballot)
+    # False for one's own fragment, for a source that was heard before, and for disputes that only open a review.
+    counted = models.BooleanField()
+    roots = ArrayField(models.CharField(max_length=255), default=list)
+    reason = models.CharField(max_length=1000, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    catalogue = Catalogue(
+        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("vote_project_id", "id"),
+            # An owner reinforces or disputes, and may besides corroborate.
+            models.UniqueConstraint(
+                fields=["project", "fragment", "owner_id"],
+                condition=~models.Q(ballot="corroborate"),
+                nulls_distinct=False,
+                name="vote_once",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "fragment", "owner_id"],
+                condition=models.Q(ballot="corroborate"),
+                nulls_distinct=False,
+                name="vote_corroborates_once",
+            ),
+            one_of("vote_ballot", "ballot", Ballot),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.ballot} of {self.fragment_id}"
+
+
+class PendingConflictQuerySet(TenantQuerySet):
+    """Conflicts."""
+
+    def pending(self) -> "PendingConflictQuerySet":
+        """Those that wait."""
+        return self.filter(resolved_at=None)
+
+
+@tracked(
+    "id",
+    "project",
+    "namespace",
+    "kind",
+    "reason",
+    "newcomer",
+    "existing",
+    "new_authority",
+    "existing_authority",
+    "revision",
+    "resolution",
+    "resolved_by",
+    "resolved_at",
+)
+class PendingConflict(TenantModel):
+    """A newcomer in quarantine and the standing claim that it opposes, until a person settles it.
+
+    It stays as the record of the decision: a value that was rejected is known again by its digests, which are keyed.
+    """
+
+    namespace = parent("memories.Namespace")
+    kind = models.CharField(max_length=16, choices=Kind)
+    reason = models.CharField(max_length=32, choices=Reason)
+    newcomer = parent("memories.Fragment", related_name="conflicts", null=True)
+    existing = parent("memories.Fragment", related_name="challenges", null=True)
+    subject_digest = models.BinaryField(max_length=32, default=b"")
+    predicate_digest = models.BinaryField(max_length=32, default=b"")
+    key_digest = models.BinaryField(max_length=32, default=b"")
+    value_digest = models.BinaryField(max_length=32, default=b"")
+    scope = models.CharField(max_length=16, blank=True)
+    session_id = models.CharField(max_length=255, blank=True)
+    # What free text was read as; erased when the text is.
+    statement = models.JSONField(null=True)
+    new_authority = models.SmallIntegerField(null=True)
+    existing_authority = models.SmallIntegerField(null=True)
+    new_trust = models.FloatField(null=True)
+    existing_trust = models.FloatField(null=True)
+    revision = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    resolved_at = models.DateTimeField(null=True)
+    resolution = models.CharField(max_length=16, choices=Resolution, blank=True)
+    keep = models.CharField(max_length=16, choices=Keep, blank=True)
+    resolved_by = models.UUIDField(null=True)
+    note = models.CharField(max_length=1000, blank=True)
+    # The former state of all that a decision touched, for undo: ids, enums, times.
+    before = models.JSONField(null=True)
+
+    objects = PendingConflictQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="canonical",
+        export="record kind `conflict`",
+        erase="kept without statement and note: keyed digests, ids and enums",
+        fork="not copied: it belongs to where it arose",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("conflict_project_id", "id"),
+            models.UniqueConstraint(
+                fields=["project", "newcomer", "existing"],
+                condition=models.Q(resolved_at=None),
+                name="conflict_once_pending",
+            ),
+            one_of("conflict_kind", "kind", Kind),
+            one_of("conflict_reason", "reason", Reason),
+            one_of("conflict_resolution", "resolution", Resolution, blank=True),
+            one_of("conflict_keep", "keep", Keep, blank=True),
+            models.CheckConstraint(
+                condition=models.Q(resolved_at=None, resolution="")
+                | models.Q(resolved_at__isnull=False, resolution__gt=""),
+                name="conflict_resolved_somehow",
+            ),
+            between("conflict_revision", "revision", 1, 2**31 - 1),
+        ]
+        indexes: ClassVar = [
+            # The queue, newest first.
+            models.Index(fields=["project", "namespace", "-created_at", "-id"], name="conflict_pages"),
+            # Is this value rejected here, does it wait here already?
+            models.Index(fields=["project", "namespace", "key_digest"], name="conflict_by_key"),
+            # What a fragment is involved in.
+            models.Index(fields=["project", "newcomer"], name="conflict_by_newcomer"),
+            models.Index(fields=["project", "existing"], name="conflict_by_existing"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} conflict of {self.newcomer_id} with {self.existing_id}"

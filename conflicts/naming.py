@@ -1,0 +1,86 @@
+"""Naming: the digests under which a namespace knows subjects, predicates and values, by its rules."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from conflicts.models import Predicate
+from conflicts.predicates import Rule, is_known, rule_for, spellings_of
+from conflicts.spelling import canonical_key, digest_of
+from conflicts.values import canonical_value
+from memories.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a claim is about: SHA-256 of subject, predicate and both, keyed by the project's salt."""
+
+    subject: bytes
+    predicate: bytes
+    both: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names of one namespace: its registered rules by spelling, and the project's salt."""
+
+    salt: bytes
+    registered: Mapping[str, Rule]
+
+    def rule(self, predicate: str) -> Rule:
+        """The rule of a predicate in any spelling."""
+        return rule_for(predicate=predicate, registered=self.registered)
+
+    def registers(self, predicate: str) -> bool:
+        """Whether the namespace or the built-in set has a rule for it."""
+        return is_known(predicate=predicate, registered=self.registered)
+
+    def subject(self, subject: str) -> bytes:
+        """The digest of a subject."""
+        return digest_of(canonical_key(subject), salt=self.salt)
+
+    def predicate(self, predicate: str) -> bytes:
+        """The digest of a predicate: all its spellings have one."""
+        return digest_of(canonical_key(self.rule(predicate).name), salt=self.salt)
+
+    def key(self, subject: str, predicate: str) -> Key:
+        """The digests of a claim's key."""
+        whole = digest_of(canonical_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
+        return Key(self.subject(subject), self.predicate(predicate), whole)
+
+    def value(self, predicate: str, value: str) -> bytes:
+        """The digest of a value, read as the predicate's values are."""
+        return digest_of(canonical_value(text=value, normaliser=self.rule(predicate).normaliser), salt=self.salt)
+
+    def exclusive(self, predicate: str, asked: bool | None) -> bool:
+        """Whether a claim takes the only value there is: the rule says so, and may only be made stricter."""
+        if self.registers(predicate):
+            return self.rule(predicate).exclusive or asked is True
+        return asked is not False
+
+
+def naming(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Naming]:
+    """The names of each namespace, as registered now."""
+    rules: dict[uuid.UUID, list[Rule]] = {namespace_id: [] for namespace_id in namespace_ids}
+    for row in Predicate.objects.within(project_id).filter(namespace__in=rules):
+        rules[row.namespace_id].append(rule_of(row))
+    salt = _salt(project_id)
+    return {namespace_id: Naming(salt, spellings_of(found)) for namespace_id, found in rules.items()}
+
+
+def rule_of(row: Predicate) -> Rule:
+    """A registered predicate as a rule."""
+    return Rule(
+        row.name,
+        exclusive=row.exclusive,
+        normaliser=row.normaliser,
+        aliases=tuple(row.aliases),
+        newer_wins=row.newer_wins,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _salt(project_id: uuid.UUID) -> bytes:
+    """It never changes."""
+    return bytes(Project.objects.values_list("salt", flat=True).get(id=project_id))

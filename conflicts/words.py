@@ -1,0 +1,56 @@
+"""The closed vocabularies of belief: one spelling for the API, the code and the CHECK constraints."""
+
+from django.db.models import TextChoices
+
+
+class Normaliser(TextChoices):
+    """How the values of a predicate are read."""
+
+    TEXT = "text"
+    MONEY = "money"
+    DATE = "date"
+    BOOLEAN = "boolean"
+    NUMBER = "number"
+
+
+class Ballot(TextChoices):
+    """What an owner says of a fragment."""
+
+    REINFORCE = "reinforce"
+    DISPUTE = "dispute"
+    CORROBORATE = "corroborate"
+
+
+class Kind(TextChoices):
+    """What a conflict is about."""
+
+    CLAIM = "claim"
+    TEXT = "text"
+    DISPUTE = "dispute"
+    RESTORE = "restore"
+
+
+class Reason(TextChoices):
+    """Why it waits for a person."""
+
+    AUTHORITY = "authority_insufficient"
+    OTHER_OWNER = "equal_authority_other_owner"
+    FREE_TEXT = "free_text"
+    DISPUTED = "disputed"
+
+
+class Resolution(TextChoices):
+    """How a conflict ended: a person decided, or nothing was left to decide."""
+
+    SUPERSEDE = "supersede"
+    REJECT = "reject"
+    KEEP_BOTH = "keep_both"
+    OBSOLETE = "obsolete"
+
+
+class Keep(TextChoices):
+    """How both sides of a conflict are kept."""
+
+    PAIR = "pair"
+    PERIOD = "period"
+    PREDICATE = "predicate"

@@ -1,0 +1,97 @@
+"""What every tenant table is promised, as SQL for the migrations: composite references, row-level security, history.
+
+References between tenant tables are (project_id, id), so that nothing can point across projects; they are not
+deferrable and written here, because Django knows single columns only (docs/decisions/0003).
+"""
+
+# {table: {column: (target table, what happens when the target goes)}}
+References = dict[str, dict[str, tuple[str, str]]]
+
+GLOBAL = {"memories_embeddingmodel"}
+KEYED_BY_FRAGMENT = {"memories_claim"}
+
+
+def reference(table: str, column: str, target: str, on_delete: str) -> str:
+    """One foreign key, by (project, id) unless the target is global."""
+    id_column = "fragment_id" if target in KEYED_BY_FRAGMENT else "id"
+    here, there = (column, id_column) if target in GLOBAL else (f"project_id, {column}", f"project_id, {id_column}")
+    return (
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_{column}_fk FOREIGN KEY ({here}) REFERENCES {target} ({there}) "
+        f"ON DELETE {on_delete};"
+    )
+
+
+def guard(table: str) -> str:
+    """Row-level security by project, for the table's owner too."""
+    return f"""
+        ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+        CREATE POLICY by_project ON {table}
+            USING (project_id = NULLIF(current_setting('nova.project', true), '')::uuid);
+    """
+
+
+def unguard(table: str) -> str:
+    """The reverse of `guard`."""
+    return f"""
+        DROP POLICY by_project ON {table};
+        ALTER TABLE {table} DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY;
+    """
+
+
+def tenant_tables(references: References) -> list[str]:
+    """References and row-level security of these tables."""
+    return [
+        sql
+        for table, columns in references.items()
+        for sql in (
+            f"ALTER TABLE {table} ADD CONSTRAINT {table}_project_fk FOREIGN KEY (project_id) "
+            "REFERENCES memories_project (id) ON DELETE CASCADE;",
+            *(reference(table, column, target, on_delete) for column, (target, on_delete) in columns.items()),
+            guard(table),
+        )
+    ]
+
+
+def undo_tenant_tables(references: References) -> list[str]:
+    """The reverse of `tenant_tables`."""
+    return [
+        sql
+        for table, columns in references.items()
+        for sql in (
+            unguard(table),
+            *(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fk;" for column in [*columns, "project"]),
+        )
+    ]
+
+
+# Only the triggers write events, and they do it as the owner: the app role can neither forge nor change one.
+TRIGGER_FUNCTIONS = """
+    DO $$ DECLARE f regprocedure; BEGIN
+        FOR f IN SELECT p.oid::regprocedure FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+                 WHERE p.proname LIKE 'pgtrigger%' AND t.tgrelid::regclass::text LIKE '{app}%' LOOP
+            EXECUTE format('ALTER FUNCTION %s {security}', f);
+            EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f);
+        END LOOP;
+    END $$;
+"""
+
+
+def event_tables(tables: list[str], *, app: str) -> list[str]:
+    """The tables of history: guarded, written by triggers alone."""
+    pinned = "SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"
+    return [
+        *(
+            sql
+            for table in tables
+            for sql in (guard(table), f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
+        ),
+        TRIGGER_FUNCTIONS.format(app=app, security=pinned),
+    ]
+
+
+def undo_event_tables(tables: list[str], *, app: str) -> list[str]:
+    """The reverse of `event_tables`."""
+    return [
+        TRIGGER_FUNCTIONS.format(app=app, security="SECURITY INVOKER RESET search_path"),
+        *(sql for table in tables for sql in (unguard(table), f"GRANT INSERT, UPDATE, DELETE ON {table} TO nova_app;")),
+    ]
