@@ -1,115 +1,168 @@
-"""Admission: the one way by which fragments come to stand in the memory."""
+"""Admission: the one way by which fragments come to stand in the memory, and by which their claims change."""
 
+import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import connection
+from django.db.models import Q
 
-from memories.models import Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
+from conflicts.claims import ClaimDraft, Statement
+from conflicts.docket import Case, Docket, place_of
+from conflicts.locking import Place, lock_keys, lock_namespaces
+from conflicts.models import PendingConflict
+from conflicts.naming import naming
+from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
+from conflicts.recording import close, hold, one_value_checked_at_the_end, record, supersede
+from conflicts.words import Kind
+from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
-
-
-class BlockedByErasure(Exception):
-    """The text was forgotten on purpose and may not come back."""
-
-    def __init__(self, *, index: int) -> None:
-        super().__init__("this text was forgotten; an administrator may lift the erasure")
-        self.index = index
+from memories.models.words import Status
 
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """A fragment that wants to be believed, with its unit vector, or None while it still waits for one."""
+    """A fragment that wants to be believed, with its unit vector, or None while it still waits for one.
+
+    What it claims, and what its text was read to state besides.
+    """
 
     fragment: Fragment
     vector: Any = None
+    claim: ClaimDraft | None = None
+    statements: Sequence[Statement] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What became of a newcomer."""
+    """What became of a newcomer: the fragment that stands for it, and what it did to others."""
 
     fragment: Fragment
     deduplicated: bool = False
     superseded: list[uuid.UUID] = field(default_factory=list)
-    pending_conflicts: list[uuid.UUID] = field(default_factory=list)
+    pending_conflicts: list[PendingConflict] = field(default_factory=list)
 
 
-def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel) -> list[Admission]:
-    """Stores the newcomers with what search needs of them, in the open transaction, all or nothing.
+def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime) -> list[Admission]:
+    """Stores the newcomers in order, all or nothing, in the open transaction; each passes the gate.
 
+    A newcomer that loses is quarantined and replaces nothing; one that repeats what stands becomes that.
     Raises BlockedByErasure for the first whose text was forgotten.
     """
-    _refuse_forgotten([newcomer.fragment for newcomer in newcomers])
-    insert([newcomer.fragment for newcomer in newcomers])
-    index_keywords([newcomer.fragment.id for newcomer in newcomers])
-    place_vectors(newcomers, model=model)
-    return [Admission(newcomer.fragment) for newcomer in newcomers]
+    refuse_forgotten([newcomer.fragment for newcomer in newcomers])
+    if not newcomers:
+        return []
+    docket, cases = _heard(newcomers, now=now)
+    kept = [(case, n.vector) for case, n in zip(cases, newcomers, strict=True) if not case.repeats]
+    with one_value_checked_at_the_end():
+        insert([case.fragment for case, _ in kept])
+        insert([case.claim for case, _ in kept if case.claim is not None])
+        index_keywords([case.fragment.id for case, _ in kept])
+        place_vectors([(case.fragment, vector, case.claim) for case, vector in kept], model=model)
+        conflicts = record(docket, cases)
+    return [_admission(docket, case, conflicts) for case in cases]
 
 
-def replace_text(changed: Newcomer, *, model: EmbeddingModel) -> None:
-    """Saves a standing fragment with its new text; the old vectors go, the old text stays as a revision (trigger)."""
+def readmit(
+    changed: Newcomer,
+    *,
+    now: datetime.datetime,
+    model: EmbeddingModel | None = None,
+    by_a_person: bool = False,
+    at_best: Status = Status.ACTIVE,
+) -> Admission:
+    """Lets a fragment that is stored already pass the gate again: its text or claim changed, or it leaves the archive.
+
+    With a `model` the text is new: the old vectors go, the old text stays as a revision (trigger). What loses is
+    quarantined; what repeats another claim is superseded by that; what was disputed stays so (`at_best`). The caller
+    holds the keys and the fragment's row, in this order. Raises BlockedByErasure.
+    """
     fragment = changed.fragment
-    _refuse_forgotten([fragment])
+    if model is not None:
+        refuse_forgotten([fragment])
+    former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).first()
+    left = {place_of(former)} if former else set()
+    docket, cases = _heard([changed], now=now, by_a_person=by_a_person, left=left)
+    (case,) = cases
+    if case.repeats:
+        fragment.status = Status.SUPERSEDED
+    elif fragment.status == Status.ACTIVE:
+        fragment.status = at_best
+    with one_value_checked_at_the_end():
+        close(PendingConflict.objects.within(fragment.project_id).pending().filter(newcomer=fragment), now=now)
+        docket.pending.pop(fragment.id, None)
+        Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).delete()
+        fragment.save()
+        fragment.refresh_from_db(fields=["revision"])
+        if case.claim is not None:
+            case.claim.status = fragment.status
+            insert([case.claim])
+        if model is not None:
+            place_anew(fragment, changed.vector, case.claim, model=model)
+        if case.repeats:
+            supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
+        conflicts = record(docket, cases, left=left)
+    return Admission(fragment, False, list(case.superseded), conflicts.get(fragment.id, []))
+
+
+def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
+    """Saves the new text of what does not stand any more; no gate, for it is history. Raises BlockedByErasure."""
+    fragment = changed.fragment
+    refuse_forgotten([fragment])
     fragment.save()
     fragment.refresh_from_db(fields=["revision"])
-    for table in (PendingEmbedding, Embedding):
-        table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
-    index_keywords([fragment.id])
-    place_vectors([changed], model=model)
+    if model is not None:
+        claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).first()
+        place_anew(fragment, changed.vector, claim, model=model)
 
 
-def _refuse_forgotten(fragments: Sequence[Fragment]) -> None:
-    if fragments and (forgotten := forgotten_texts(fragments[0].project_id, [f.content for f in fragments])):
-        raise BlockedByErasure(index=forgotten[0])
+def withdraw(fragment: Fragment, *, now: datetime.datetime, erase: bool = False) -> None:
+    """Ends what waits because of a fragment that leaves; with `erase` no word of it stays in what was decided."""
+    mine = PendingConflict.objects.within(fragment.project_id)
+    close(mine.pending().filter(newcomer=fragment), now=now)
+    close(mine.pending().filter(existing=fragment, kind=Kind.DISPUTE), now=now)
+    if erase:
+        mine.filter(Q(newcomer=fragment) | Q(existing=fragment)).update(statement=None, note="")
 
 
-def forgotten_texts(project_id: uuid.UUID, texts: Sequence[str]) -> list[int]:
-    """Which of these texts were forgotten, by index."""
-    if not texts or not Erasure.objects.within(project_id).exists():
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """WITH asked AS MATERIALIZED (
-                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.index
-                   FROM unnest(%s::text[]) WITH ORDINALITY AS t (content, index)
-               )
-               SELECT asked.index FROM asked
-               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = asked.fingerprint
-               ORDER BY asked.index""",
-            [project_id, list(texts), project_id],
-        )
-        return [row[0] - 1 for row in cursor]
+def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, draft: ClaimDraft | None = None) -> None:
+    """Locks what a fragment claims now and is about to claim: before its row, so that nobody waits in a circle."""
+    row = Fragment.objects.within(project_id).filter(id=fragment_id).only("namespace_id").first()
+    if row is None:
+        return
+    lock_namespaces([row.namespace_id], claims=1)
+    claim = Claim.objects.within(project_id).filter(fragment=fragment_id).first()
+    places = {place_of(claim)} if claim else set()
+    if draft is not None:
+        names = naming(project_id, [row.namespace_id])[row.namespace_id]
+        places.add((row.namespace_id, names.key(draft.subject, draft.predicate).both))
+    lock_keys(places)
 
 
-def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
-    """Writes the keyword rows of these fragments anew."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
-
-
-def place_vectors(newcomers: Sequence[Newcomer], *, model: EmbeddingModel) -> None:
-    """Stores the vectors that are there and marks the others as waiting."""
-    insert(
-        [
-            Embedding(
-                project_id=n.fragment.project_id,
-                namespace_id=n.fragment.namespace_id,
-                fragment_id=n.fragment.id,
-                model_id=model.id,
-                status=n.fragment.status,
-                vector=n.vector,
-            )
-            for n in newcomers
-            if n.vector is not None
-        ]
+def _heard(
+    newcomers: Sequence[Newcomer],
+    *,
+    now: datetime.datetime,
+    by_a_person: bool = False,
+    left: Iterable[Place] = (),
+) -> tuple[Docket, list[Case]]:
+    docket = Docket(
+        newcomers[0].fragment.project_id,
+        [newcomer.fragment.namespace_id for newcomer in newcomers],
+        claims=sum(newcomer.claim is not None for newcomer in newcomers),
+        now=now,
     )
-    insert(
-        [
-            PendingEmbedding(project_id=n.fragment.project_id, fragment_id=n.fragment.id, model_id=model.id)
-            for n in newcomers
-            if n.vector is None
-        ]
-    )
+    cases = [docket.case(newcomer.fragment, newcomer.claim, newcomer.statements) for newcomer in newcomers]
+    docket.open(cases, also=left)
+    for case in cases:
+        docket.hear(case, by_a_person=by_a_person)
+    hold(docket, cases)
+    return docket, cases
+
+
+def _admission(docket: Docket, case: Case, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:
+    if case.repeats is None:
+        return Admission(case.fragment, False, list(case.superseded), conflicts.get(case.fragment.id, []))
+    waiting = [row for row in docket.pending[case.repeats] if row.resolved_at is None]
+    return Admission(docket.claims[case.repeats].fragment, True, [], waiting)

@@ -1,28 +1,79 @@
 """The front of this room: what the others may call."""
 
-from conflicts.admission import (
-    Admission,
-    BlockedByErasure,
-    Newcomer,
-    admit,
-    forgotten_texts,
-    index_keywords,
-    replace_text,
-)
+from conflicts.admission import Admission, Newcomer, admit, hold_keys, readmit, rewrite, withdraw
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
+from conflicts.claims import ClaimDraft, Statement
+from conflicts.deciding import NotApplicable
+from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
+from conflicts.predicates import AliasCollision
+from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
+from conflicts.registry import built_in as built_in_predicates
+from conflicts.registry import change as change_predicate
+from conflicts.registry import register as register_predicate
+from conflicts.registry import registered as registered_predicates
+from conflicts.rekeying import ClaimsCollide
+from conflicts.settling import (
+    AlreadyResolved,
+    CannotUndo,
+    Settlement,
+    StaleConflict,
+    resolve,
+    undo,
+    visible_conflict,
+    waiting,
+)
+from conflicts.spelling import says_something
+from conflicts.splitting import CannotSplit
 from conflicts.trust import trust_of
+from conflicts.votes import Counted, vote
+from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
 
 __all__ = [
     "SOURCE_RANK",
+    "Action",
     "Admission",
+    "AliasCollision",
+    "AlreadyResolved",
+    "BadPredicate",
     "BlockedByErasure",
+    "CannotSplit",
+    "CannotUndo",
     "CeilingExceeded",
+    "ClaimDraft",
+    "ClaimsCollide",
+    "Counted",
+    "Keep",
+    "Kind",
     "Newcomer",
+    "Normaliser",
+    "NotApplicable",
+    "PredicateTaken",
+    "Reason",
+    "Resolution",
+    "Settlement",
+    "StaleConflict",
+    "StaleRule",
+    "Statement",
     "admit",
+    "built_in_predicates",
+    "change_predicate",
+    "embedding",
     "forgotten_texts",
     "granted_authority",
+    "hold_keys",
     "index_keywords",
     "lowered_source",
-    "replace_text",
+    "place_vectors",
+    "readmit",
+    "register_predicate",
+    "registered_predicates",
+    "resolve",
+    "rewrite",
+    "says_something",
     "trust_of",
+    "undo",
+    "visible_conflict",
+    "vote",
+    "waiting",
+    "withdraw",
 ]

@@ -9,30 +9,42 @@ from collections.abc import Iterable
 
 from django.db import connection
 
-# A transaction that holds a lock a key for many thousands would exhaust Postgres' shared memory.
+# A transaction that held a lock a key for many thousands would exhaust Postgres' shared memory.
 MOST_KEYS = 64
 
 Place = tuple[uuid.UUID, bytes]  # namespace, key digest
 
 
-def lock(places: Iterable[Place], *, alone: bool = False) -> None:
-    """Holds these keys until the transaction ends: each by itself, or for many, or `alone`, their whole namespaces."""
-    wanted = set(places)
-    whole = alone or len(wanted) > MOST_KEYS
-    namespaces = sorted(_number(namespace_id.bytes) for namespace_id in {namespace_id for namespace_id, _ in wanted})
-    keys = [] if whole else sorted(_number(namespace_id.bytes + key) for namespace_id, key in wanted)
-    with connection.cursor() as cursor:
-        for number in namespaces:
-            cursor.execute(f"SELECT pg_advisory_xact_lock{'' if whole else '_shared'}(%s)", [number])
-        if keys:
-            cursor.execute(
-                "SELECT count(pg_advisory_xact_lock(n)) FROM (SELECT unnest(%s::bigint[]) AS n OFFSET 0) AS t", [keys]
-            )
+def lock_namespaces(namespace_ids: Iterable[uuid.UUID], *, claims: int) -> bool:
+    """Keeps the rules of these namespaces as they are until the transaction ends; before anything is read.
+
+    Whoever is about to decide on many claims takes the namespaces for itself. Answers whether it did: no key needs a
+    lock of its own then.
+    """
+    alone = claims > MOST_KEYS
+    for number in sorted(_number(namespace_id.bytes) for namespace_id in set(namespace_ids)):
+        _take([number], shared=not alone)
+    return alone
 
 
 def lock_namespace(namespace_id: uuid.UUID) -> None:
-    """Holds every key of a namespace."""
-    lock([(namespace_id, b"")], alone=True)
+    """Holds every key of a namespace, and its rules."""
+    _take([_number(namespace_id.bytes)])
+
+
+def lock_keys(places: Iterable[Place]) -> None:
+    """Holds these keys until the transaction ends. The namespaces are locked already."""
+    _take(sorted(_number(namespace_id.bytes + key) for namespace_id, key in set(places)))
+
+
+def _take(numbers: list[int], *, shared: bool = False) -> None:
+    if numbers:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT count(pg_advisory_xact_lock{'_shared' if shared else ''}(n))"
+                " FROM (SELECT unnest(%s::bigint[]) AS n OFFSET 0) AS t",
+                [numbers],
+            )
 
 
 def _number(data: bytes) -> int:

@@ -177,5 +177,12 @@ class PendingConflict(TenantModel):
             models.Index(fields=["project", "existing"], name="conflict_by_existing"),
         ]
 
+    def reopen(self) -> None:
+        """Lets it wait again, as if nobody had decided."""
+        self.resolution, self.keep, self.note = "", "", ""
+        self.resolved_at, self.resolved_by, self.before = None, None, None
+        self.revision += 1
+        self.save()
+
     def __str__(self) -> str:
         return f"{self.kind} conflict of {self.newcomer_id} with {self.existing_id}"

@@ -56,6 +56,11 @@ def canonical_key(text: str) -> str:
     return " ".join(filter(None, chain.from_iterable(_folded(word).translate(SEPARATORS).split() for word in words)))
 
 
+def says_something(text: str) -> bool:
+    """Whether anything is left of a key in canonical form."""
+    return bool(canonical_key(text))
+
+
 def digest_of(*parts: str, salt: bytes) -> bytes:
     """Keyed SHA-256 of the parts in UTF-8, each preceded by its length, so that no two lists of parts read the same."""
     whole = hmac.new(salt, digestmod=hashlib.sha256)

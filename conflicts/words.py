@@ -48,6 +48,14 @@ class Resolution(TextChoices):
     OBSOLETE = "obsolete"
 
 
+class Action(TextChoices):
+    """What a person may decide."""
+
+    SUPERSEDE = "supersede"
+    REJECT = "reject"
+    KEEP_BOTH = "keep_both"
+
+
 class Keep(TextChoices):
     """How both sides of a conflict are kept."""
 

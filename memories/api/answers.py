@@ -4,12 +4,14 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from conflicts.front import Admission, trust_of
 from memories.ingest import effective_weight
 from memories.models import EmbeddingModel, Fragment, days_between
 from memories.models.words import (
+    ClaimScope,
     Compression,
     FragmentType,
     LinkKind,
@@ -62,6 +64,27 @@ class ProvenanceAnswer(serializers.Serializer[Any]):
         return round(trust_of(row, now=self.context["now"]), 4)
 
 
+class ClaimAnswer(serializers.Serializer[Any]):
+    """What the fragment says, structured."""
+
+    subject = serializers.CharField()
+    predicate = serializers.CharField()
+    value = serializers.CharField()
+    exclusive = serializers.BooleanField()
+    scope = serializers.ChoiceField(ClaimScope.choices)
+    session_id = OrNull(allow_null=True)
+    valid_from = serializers.DateTimeField(allow_null=True)
+    valid_until = serializers.DateTimeField(allow_null=True)
+    authority = serializers.IntegerField()
+    last_seen_at = serializers.DateTimeField()
+
+
+def claim_answer(row: Fragment | None) -> Any:
+    """What a fragment claims, None when it claims nothing."""
+    claim = getattr(row, "claim", None)
+    return ClaimAnswer(claim).data if claim else None
+
+
 class EmbeddingAnswer(serializers.Serializer[Any]):
     """Which model embeds the fragment, and whether it has."""
 
@@ -108,6 +131,7 @@ class FragmentAnswer(serializers.Serializer[Any]):
     last_accessed_at = serializers.SerializerMethodField()
     revision = serializers.IntegerField()
     extra = serializers.DictField()
+    claim = serializers.SerializerMethodField()
     provenance = ProvenanceAnswer(source="*")
     trust = serializers.SerializerMethodField()
     confidence = serializers.SerializerMethodField()
@@ -126,6 +150,11 @@ class FragmentAnswer(serializers.Serializer[Any]):
     def get_outcome(self, row: Fragment) -> Outcome | None:
         """The outcome or None."""
         return Outcome(row.outcome) if row.outcome else None
+
+    @extend_schema_field(ClaimAnswer(allow_null=True))
+    def get_claim(self, row: Fragment) -> Any:
+        """The claim or None."""
+        return claim_answer(row)
 
     def get_relevance_score(self, row: Fragment) -> float:
         """Relevance now, decayed."""
@@ -170,6 +199,12 @@ class PendingConflictAnswer(serializers.Serializer[Any]):
     """A conflict that a new fragment opened."""
 
     id = serializers.UUIDField()
+    existing_id = serializers.UUIDField(allow_null=True)
+    reason = serializers.CharField()
+    new_authority = serializers.IntegerField(allow_null=True)
+    existing_authority = serializers.IntegerField(allow_null=True)
+    new_trust = serializers.FloatField(allow_null=True)
+    existing_trust = serializers.FloatField(allow_null=True)
 
 
 class StoredAnswer(FragmentAnswer):
@@ -195,7 +230,7 @@ def stored(
             **shown,
             "deduplicated": admission.deduplicated,
             "superseded": [str(other) for other in admission.superseded],
-            "pending_conflicts": admission.pending_conflicts,
+            "pending_conflicts": list(PendingConflictAnswer(admission.pending_conflicts, many=True).data),
         }
         for admission, shown in zip(admissions, answers(rows, now=now), strict=True)
     ]

@@ -178,7 +178,7 @@ class FragmentView(APIView):
         principal = principal_of(request)
         query = validated(ReadQuery, request.query_params.dict())
         with access.enter(principal, why="read"):
-            answer = _answer(principal, fragment_id)
+            answer = answer_of(principal, fragment_id)
             if query.get("include") == "embedding":
                 vector = Embedding.objects.within(principal.project_id).vector_of(fragment_id, active_model())
                 answer["embedding"] = {**answer["embedding"], "vector": vector}
@@ -192,16 +192,17 @@ class FragmentView(APIView):
         revision = changes.pop("revision", None)
         revise(principal, fragment_id, changes=changes, revision=revision, now=timezone.now())
         with access.enter(principal, why="read"):
-            return Response(_answer(principal, fragment_id))
+            return Response(answer_of(principal, fragment_id))
 
     @extend_schema(operation_id="fragments_forget", responses={204: None})
     def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Forgets the fragment for good; a keyed fingerprint stops the text from coming back."""
-        forget(principal_of(request), fragment_id)
+        forget(principal_of(request), fragment_id, now=timezone.now())
         return Response(status=204)
 
 
-def _answer(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
+def answer_of(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
+    """One fragment as the API shows it. Raises NotFound."""
     row = _load(principal, [fragment_id]).get(fragment_id)
     if row is None:
         raise NotFound("fragment")

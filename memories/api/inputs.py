@@ -6,11 +6,12 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
+from conflicts.front import ClaimDraft, says_something
 from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, words
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT
 from memories.models.namespace import FORM
-from memories.models.words import FragmentType, Outcome, SourceClass, SourceType
+from memories.models.words import ClaimScope, FragmentType, Outcome, SourceClass, SourceType
 
 EXTRA_LIMIT = 64 * 1024
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
@@ -33,6 +34,32 @@ class Provenance(Strict):
     source = serializers.ChoiceField(SourceClass.choices)
     source_id = Text(max_length=255, required=False, default="")
     parents = serializers.ListField(child=serializers.UUIDField(), max_length=100, required=False, default=list)
+
+
+class ClaimInput(Strict):
+    """What a fragment says, structured."""
+
+    subject = Text(max_length=100)
+    predicate = Text(max_length=100)
+    value = Text(max_length=1000)
+    exclusive = Flag(required=False, allow_null=True)
+    scope = serializers.ChoiceField(ClaimScope.choices, default=ClaimScope.GLOBAL)
+    session_id = Text(max_length=255, required=False, allow_null=True)
+    valid_from = Moment(required=False, allow_null=True)
+    valid_until = Moment(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A key that says something, a session for the scope that needs one, a period that runs forward."""
+        for name in ("subject", "predicate"):
+            if not says_something(attrs[name]):
+                raise serializers.ValidationError({name: ["This has no visible letter or digit."]})
+        attrs["session_id"] = attrs.get("session_id") or ""
+        if (attrs["scope"] == ClaimScope.SESSION) != bool(attrs["session_id"]):
+            raise serializers.ValidationError({"session_id": ["This goes with the scope session, and only with it."]})
+        start, end = attrs.get("valid_from"), attrs.get("valid_until")
+        if start and end and end <= start:
+            raise serializers.ValidationError({"valid_until": ["This has to be later than valid_from."]})
+        return attrs
 
 
 class Extra(serializers.JSONField):
@@ -77,6 +104,8 @@ class FragmentInput(Details):
     conversation_id = Text(max_length=255, required=False, allow_blank=True)
     sequence = Whole(min_value=SMALLEST, max_value=LARGEST, required=False, allow_null=True)
     provenance = Provenance(required=False)
+    claim = ClaimInput(required=False, allow_null=True)
+    extract_claim = Flag(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The namespace, given as such or as project and agent."""
@@ -103,6 +132,7 @@ class FragmentChange(Details):
     """What is to change; `revision` is the one that was read."""
 
     content = Text(max_length=CONTENT_LIMIT, required=False)
+    claim = ClaimInput(required=False, allow_null=True)
     revision = Whole(min_value=1, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -111,6 +141,8 @@ class FragmentChange(Details):
             raise serializers.ValidationError("Name at least one field to change.")
         if "outcome" in attrs:
             attrs["outcome"] = attrs["outcome"] or ""
+        if "claim" in attrs:
+            attrs["claim"] = attrs["claim"] and ClaimDraft(**attrs["claim"])
         return attrs
 
 
@@ -118,8 +150,10 @@ def draft_of(values: dict[str, Any]) -> Draft:
     """The draft that a validated FragmentInput asks for."""
     given = dict(values)
     provenance = given.pop("provenance", None) or {}
+    claim = given.pop("claim", None)
     return Draft(
         **{**given, "outcome": given.get("outcome") or ""},
+        claim=ClaimDraft(**claim) if claim else None,
         source=provenance.get("source"),
         provenance_source_id=provenance.get("source_id", ""),
         parents=provenance.get("parents", []),

@@ -12,10 +12,22 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import APIException, NotAuthenticated, Throttled, ValidationError
 
-from conflicts.front import BlockedByErasure, CeilingExceeded
+from conflicts.front import (
+    AliasCollision,
+    AlreadyResolved,
+    BlockedByErasure,
+    CannotSplit,
+    CannotUndo,
+    CeilingExceeded,
+    ClaimsCollide,
+    NotApplicable,
+    PredicateTaken,
+    StaleConflict,
+    StaleRule,
+)
 from memories.access import NotFound, NotPermitted
 from memories.api.once import InFlight, KeyReused
-from memories.ingest import StaleRevision
+from memories.ingest import History, StaleRevision
 from memories.operations import NotOpen
 
 log = structlog.get_logger(__name__)
@@ -38,15 +50,29 @@ KNOWN: dict[type[Exception], Known] = {
     PermissionDenied: Known(403, "not_permitted"),
     CeilingExceeded: Known(403, "authority_ceiling"),
     StaleRevision: Known(409, "stale_revision"),
+    StaleRule: Known(409, "stale_revision"),
+    PredicateTaken: Known(409, "predicate_taken"),
+    AliasCollision: Known(409, "alias_taken"),
+    ClaimsCollide: Known(409, "claims_collide"),
     BlockedByErasure: Known(409, "blocked_by_erasure"),
     NotOpen: Known(409, "not_open"),
+    History: Known(409, "not_open"),
+    StaleConflict: Known(409, "stale_revision"),
+    AlreadyResolved: Known(409, "already_resolved"),
+    CannotUndo: Known(409, "cannot_undo"),
+    CannotSplit: Known(409, "cannot_split"),
+    NotApplicable: Known(409, "not_applicable"),
     InFlight: Known(409, "in_flight", retry_after=1),
     KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
     OperationalError: Known(503, "database_unavailable", retry_after=5),
     InterfaceError: Known(503, "database_unavailable", retry_after=5),
 }
-SAFE_DETAIL = (NotPermitted, CeilingExceeded, StaleRevision, BlockedByErasure, NotOpen, InFlight, KeyReused)
+SAFE_DETAIL = (
+    *(NotPermitted, CeilingExceeded, StaleRevision, StaleRule, BlockedByErasure, NotOpen, InFlight, KeyReused),
+    *(PredicateTaken, AliasCollision, ClaimsCollide, History),
+    *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
+)
 CODES = {401: "unauthenticated", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed", 400: "malformed"}
 CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "rate_limited"}
 
@@ -73,7 +99,7 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
         if isinstance(error, kind):
             detail = str(error) if isinstance(error, SAFE_DETAIL) else ""
             headers = {"Retry-After": str(known.retry_after)} if known.retry_after else {}
-            return problem(known.status, known.code, detail=detail, headers=headers)
+            return problem(known.status, known.code, detail=detail, errors=_pairs(error), headers=headers)
     if isinstance(error, ValidationError):
         return problem(
             400, "validation", detail="The request has invalid fields.", errors=list(field_errors(error.detail))
@@ -82,6 +108,15 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
         return _of_framework(error)
     log.exception("unhandled_error", exc_info=error)
     return problem(500, "internal", detail="Something went wrong here; the request id leads to the log.")
+
+
+def _pairs(error: Exception) -> list[dict[str, str]]:
+    """Which claims collide, by the field that would make them; none for other errors."""
+    pairs = error.pairs if isinstance(error, ClaimsCollide) else ()
+    return [
+        {"field": p.cause, "message": f"{p.one} and {p.other} could not both stand.", "code": "claims_collide"}
+        for p in pairs
+    ]
 
 
 def _of_framework(error: APIException) -> HttpResponse:

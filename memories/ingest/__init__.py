@@ -5,17 +5,19 @@ from memories.ingest.files import Message, UnreadableFile, read
 from memories.ingest.messages import IngestReport, PreparedMessages, Skipped, ingest, keep_messages, prepare_messages
 from memories.ingest.pending import embed_pending
 from memories.ingest.pipeline import keep, prepare
-from memories.ingest.revising import StaleRevision, forget, revise
+from memories.ingest.revising import History, StaleRevision, archive, forget, revise, unarchive
 from memories.ingest.weighing import effective_weight
 
 __all__ = [
     "Draft",
+    "History",
     "IngestReport",
     "Message",
     "PreparedMessages",
     "Skipped",
     "StaleRevision",
     "UnreadableFile",
+    "archive",
     "effective_weight",
     "embed_pending",
     "forget",
@@ -26,4 +28,5 @@ __all__ = [
     "prepare_messages",
     "read",
     "revise",
+    "unarchive",
 ]

@@ -5,6 +5,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
+from conflicts.front import ClaimDraft
 from memories.models.words import SourceType
 
 
@@ -37,3 +38,9 @@ class Draft:
     default_source: str = "inference"
     provenance_source_id: str = ""
     parents: list[uuid.UUID] = field(default_factory=list)
+    claim: ClaimDraft | None = None
+    # Read a claim out of the text; who "I" is in it, "user" when not given.
+    extract_claim: bool = False
+    speaker: str | None = None
+    # Said by the user before our eyes: counts as user_explicit, when the grant may attest that.
+    attested: bool = False

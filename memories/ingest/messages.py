@@ -63,6 +63,8 @@ def _drafts(message: Message, namespace: str) -> list[Draft]:
         sequence=message.sequence,
         event_at=message.at,
         default_source=SourceClass.DOCUMENT if document else ROLE_SOURCE.get(message.role, SourceClass.INFERENCE),
+        extract_claim=True,
+        speaker=message.speaker or (None if message.role == "user" else message.role),
     )
     pieces = split(message.content)
     if len(pieces) == 1:

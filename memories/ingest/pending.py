@@ -2,10 +2,11 @@
 
 import datetime
 
+from conflicts.front import embedding
 from memories import access
 from memories.access import Principal
 from memories.ingest.pipeline import embed
-from memories.models import Embedding, Fragment, PendingEmbedding
+from memories.models import Fragment, PendingEmbedding
 from memories.models.bulk import insert
 from memories.providers import active_model
 
@@ -32,20 +33,14 @@ def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = 
         # Fragments first, in the order in which everybody locks them.
         wanted = [row.fragment_id for row in due if row.id in done]
         locked = Fragment.objects.within(principal.project_id).filter(id__in=wanted).order_by("id")
-        current = {row.id: row for row in locked.select_for_update(no_key=True)}
+        rows_held = locked.select_related("claim").select_for_update(no_key=True, of=("self",))
+        current = {row.id: row for row in rows_held}
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
         insert(
             [
-                Embedding(
-                    project_id=principal.project_id,
-                    namespace_id=fragment.namespace_id,
-                    fragment_id=fragment.id,
-                    model_id=model.id,
-                    status=fragment.status,
-                    vector=done[pending_id],
-                )
+                embedding(fragment, done[pending_id], getattr(fragment, "claim", None), model=model)
                 for pending_id in claimed
                 if (fragment := current.get(rows[pending_id].fragment_id))
             ]

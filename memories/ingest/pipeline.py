@@ -12,10 +12,11 @@ from conflicts.front import Admission, Newcomer, admit, granted_authority, lower
 from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest.drafts import Draft
+from memories.ingest.reading import NOTHING, Reading, read
 from memories.ingest.routing import Routing, route
 from memories.ingest.weighing import initial_importance
-from memories.models import EmbeddingModel, Fragment, Namespace
-from memories.models.words import FragmentType, SourceType
+from memories.models import Claim, EmbeddingModel, Fragment, Namespace
+from memories.models.words import FragmentType, SourceClass, SourceType
 from memories.providers import EmbeddingFailed, active_model, embedder_of
 
 log = structlog.get_logger(__name__)
@@ -32,6 +33,7 @@ class Prepared:
     drafts: list[Draft]
     routings: list[Routing]
     vectors: list[Any]
+    readings: list[Reading | None]
     model: EmbeddingModel
 
 
@@ -42,6 +44,7 @@ def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
         drafts=list(drafts),
         routings=[route(draft.content) for draft in drafts],
         vectors=embed([draft.content for draft in drafts], model=model) if embed_now else [None] * len(drafts),
+        readings=[read(draft) if draft.extract_claim else None for draft in drafts],
         model=model,
     )
 
@@ -65,11 +68,28 @@ def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) ->
         names = {draft.namespace for draft in prepared.drafts}
         namespaces = {name: access.writable(principal, name) for name in sorted(names)}
         parents = _parents(principal, prepared.drafts)
-        newcomers = [
-            Newcomer(_fragment(principal, draft, routing, namespaces[draft.namespace], parents, now), vector)
-            for draft, routing, vector in zip(prepared.drafts, prepared.routings, prepared.vectors, strict=True)
+        fragments = [
+            _fragment(principal, draft, routing, namespaces[draft.namespace], parents, now)
+            for draft, routing in zip(prepared.drafts, prepared.routings, strict=True)
         ]
-        return admit(newcomers, model=prepared.model)
+        readings = _readings(prepared, fragments)
+        newcomers = [
+            Newcomer(fragment, vector, draft.claim or reading.claim_for(fragment), reading.statements)
+            for fragment, vector, draft, reading in zip(
+                fragments, prepared.vectors, prepared.drafts, readings, strict=True
+            )
+        ]
+        return admit(newcomers, model=prepared.model, now=now)
+
+
+def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading]:
+    """What each text states; read only where something stands that it could contradict."""
+    weakest = min((fragment.authority for fragment in fragments), default=0)
+    watched = Claim.objects.watched({fragment.namespace_id for fragment in fragments}, above=weakest)
+    return [
+        reading or (read(draft, claim=False) if fragment.namespace_id in watched else NOTHING)
+        for reading, draft, fragment in zip(prepared.readings, prepared.drafts, fragments, strict=True)
+    ]
 
 
 def _parents(principal: Principal, drafts: Sequence[Draft]) -> dict[uuid.UUID, Fragment]:
@@ -93,7 +113,6 @@ def _fragment(
     now: datetime.datetime,
 ) -> Fragment:
     ancestors = [parents[parent] for parent in draft.parents]
-    source = draft.source or lowered_source(source=draft.default_source, ceiling=principal.ceiling)
     entities = draft.entities if draft.entities is not None else [asdict(entity) for entity in routing.entities]
     valence = draft.emotional_valence if draft.emotional_valence is not None else routing.valence
     importance = initial_importance(entities=len(entities), valence=valence, source_type=draft.source_type)
@@ -123,16 +142,25 @@ def _fragment(
         updated_at=now,
         event_at=draft.event_at,
         extra=draft.extra,
-        source=source,
-        provenance_source_id=draft.provenance_source_id,
-        authority=granted_authority(
-            source=source, ceiling=principal.ceiling, parents=[ancestor.authority for ancestor in ancestors]
-        ),
-        grant_id=principal.grant_id,
-        owner_id=principal.owner_id,
-        parents=draft.parents,
-        roots=sorted({root for ancestor in ancestors for root in ancestor.roots or [ancestor.id]}),
+        **_provenance(principal, draft, ancestors),
     )
+
+
+def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment]) -> dict[str, Any]:
+    """Who says it and how far that is believed. A user's words that were attested need no ceiling of the key's."""
+    attested = draft.attested and principal.may_attest_user
+    ceiling = SourceClass.USER_EXPLICIT if attested else principal.ceiling
+    asked = SourceClass.USER_EXPLICIT if attested else draft.source
+    source = asked or lowered_source(source=draft.default_source, ceiling=ceiling)
+    return {
+        "source": source,
+        "provenance_source_id": draft.provenance_source_id,
+        "authority": granted_authority(source=source, ceiling=ceiling, parents=[a.authority for a in ancestors]),
+        "grant_id": principal.grant_id,
+        "owner_id": principal.owner_id,
+        "parents": draft.parents,
+        "roots": sorted({root for ancestor in ancestors for root in ancestor.roots or [ancestor.id]}),
+    }
 
 
 def default_type(source_type: str, routing: Routing) -> str:

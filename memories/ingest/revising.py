@@ -5,14 +5,32 @@ import uuid
 from dataclasses import asdict
 from typing import Any
 
-from conflicts.front import SOURCE_RANK, Newcomer, replace_text
+from conflicts.front import SOURCE_RANK, ClaimDraft, Newcomer, hold_keys, readmit, rewrite, withdraw
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.ingest.drafts import Draft
 from memories.ingest.pipeline import embed
+from memories.ingest.reading import read
 from memories.ingest.routing import route
-from memories.models import Archive, Erasure, Fragment, Receipt, RepeatedRequest, Tombstone
-from memories.models.words import SourceClass
+from memories.models import (
+    Archive,
+    Claim,
+    EmbeddingModel,
+    Erasure,
+    Fragment,
+    Receipt,
+    RepeatedRequest,
+    Revision,
+    Tombstone,
+)
+from memories.models.words import SourceClass, Status
 from memories.providers import active_model
+
+ARCHIVED_BY_HAND = "by_hand"
+
+
+class History(Exception):
+    """The memory does not stand any more, so this can't be done with it."""
 
 
 class StaleRevision(Exception):
@@ -50,32 +68,90 @@ def revise(
     revision: int | None,
     now: datetime.datetime,
 ) -> Fragment:
-    """Changes fields of a fragment; a new text keeps the old one as a revision.
+    """Changes fields of a fragment; a new text or claim keeps the old one as a revision and passes the gate again.
 
-    Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure.
+    Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure, and History
+    for the claim of what no longer stands.
     """
     model = active_model()
     vector = embed([changes["content"]], model=model)[0] if "content" in changes else None
     with access.enter(principal, why="revise"):
+        if {"content", "claim"} & changes.keys():
+            hold_keys(principal.project_id, fragment_id=fragment_id, draft=changes.get("claim"))
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision(current=row.revision)
+        fields = {name: value for name, value in changes.items() if name != "claim"}
         new_text = "content" in changes and changes["content"] != row.content
-        if new_text and not _may_rewrite(principal, row):
-            raise NotPermitted("only whoever wrote a text, or a person, may rewrite it: store a new fragment instead")
-        if "tags" in changes:
-            changes["tags"] = list(dict.fromkeys([*changes["tags"], row.agent_id]))
+        if (new_text or "claim" in changes) and not _may_rewrite(principal, row):
+            raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+        if "tags" in fields:
+            fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
-            changes = {**_read_anew(changes["content"]), **changes}
-        for name, value in changes.items():
+            fields = {**_read_anew(changes["content"]), **fields}
+        if new_text or "claim" in changes:
+            _keep_former(row, with_claim="claim" in changes)
+        for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1
         row.updated_at = now
-        if new_text:
-            replace_text(Newcomer(row, vector), model=model)
+        if new_text or "claim" in changes:
+            claim = changes["claim"] if "claim" in changes else _claim_of(row)
+            _decide_anew(principal, row, claim, vector, model=model if new_text else None, now=now)
         else:
-            row.save(update_fields=[*changes, "revision", "updated_at"])
+            row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
+
+
+def _decide_anew(
+    principal: Principal,
+    row: Fragment,
+    claim: ClaimDraft | None,
+    vector: Any,
+    *,
+    model: EmbeddingModel | None,
+    now: datetime.datetime,
+) -> None:
+    """What stands or waits passes the gate; what is history only gets its new text."""
+    if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
+        if claim != _claim_of(row):
+            raise History(f"this memory is {row.status}: what it claims is history")
+        rewrite(Newcomer(row, vector), model=model)
+        return
+    disputed = row.status == Status.DISPUTED
+    reading = read(Draft(namespace=row.namespace.name, content=row.content), claim=False)
+    readmit(
+        Newcomer(row, vector, claim, reading.statements),
+        model=model,
+        now=now,
+        by_a_person=principal.kind == "person",
+        at_best=Status.DISPUTED if disputed else Status.ACTIVE,
+    )
+
+
+def _claim_of(row: Fragment) -> ClaimDraft | None:
+    """What a fragment claims now."""
+    claim = Claim.objects.within(row.project_id).filter(fragment=row).first()
+    return ClaimDraft.of(claim) if claim else None
+
+
+def _keep_former(row: Fragment, *, with_claim: bool) -> None:
+    """The former text and claim, when it is the claim that changes; a trigger keeps what is only text."""
+    claim = Claim.objects.within(row.project_id).filter(fragment=row).first() if with_claim else None
+    if claim is None:
+        return
+    Revision.objects.create(
+        project_id=row.project_id,
+        fragment=row,
+        revision=row.revision,
+        content=row.content,
+        claim={
+            "subject": claim.subject,
+            "predicate": claim.predicate,
+            "value": claim.value,
+            "value_digest": bytes(claim.value_digest).hex(),
+        },
+    )
 
 
 def _may_rewrite(principal: Principal, row: Fragment) -> bool:
@@ -93,7 +169,7 @@ def _read_anew(content: str) -> dict[str, Any]:
     }
 
 
-def forget(principal: Principal, fragment_id: uuid.UUID) -> None:
+def forget(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> None:
     """Erases a fragment and every copy of its text; a keyed fingerprint of each text stays behind.
 
     Raises NotFound, NotPermitted.
@@ -101,9 +177,45 @@ def forget(principal: Principal, fragment_id: uuid.UUID) -> None:
     with access.enter(principal, why="forget"):
         row = fragment_for_change(principal, fragment_id)
         Erasure.objects.remember(row)
+        withdraw(row, now=now, erase=True)
         mine = {"project_id": row.project_id}
         RepeatedRequest.objects.filter(**mine, fragment_ids__contains=[row.id]).delete()
         Receipt.objects.strike(row)
         Archive.objects.filter(**mine, fragment_id=row.id).delete()
         Tombstone.objects.filter(**mine, original_id=row.id).delete()
         row.delete()
+
+
+def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
+    """Takes a fragment out of all default answers; `unarchive` brings it back.
+
+    Raises NotFound, NotPermitted, and History for what does not stand.
+    """
+    with access.enter(principal, why="archive"):
+        row = fragment_for_change(principal, fragment_id)
+        if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
+            raise History(f"this memory is {row.status} already")
+        withdraw(row, now=now)
+        row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
+        row.save(update_fields=["status", "archived_reason", "updated_at"])
+        return row
+
+
+def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
+    """Lets an archived fragment stand again, as far as the gate allows: what it opposes may have come meanwhile.
+
+    Raises NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
+    """
+    with access.enter(principal, why="unarchive"):
+        hold_keys(principal.project_id, fragment_id=fragment_id)
+        row = fragment_for_change(principal, fragment_id)
+        if row.status != Status.ARCHIVED:
+            raise History(f"this memory is {row.status}, not archived")
+        reading = read(Draft(namespace=row.namespace.name, content=row.content), claim=False)
+        row.updated_at = now
+        readmit(
+            Newcomer(row, None, _claim_of(row), reading.statements), now=now, by_a_person=principal.kind == "person"
+        )
+        if row.status == Status.ARCHIVED:
+            raise NotPermitted("a person rejected this; a person may bring it back")
+        return row

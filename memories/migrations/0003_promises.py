@@ -105,7 +105,8 @@ TRIGGERS = r"""
             END IF;
             IF NEW.content IS DISTINCT FROM OLD.content THEN
                 INSERT INTO memories_revision (id, project_id, fragment_id, revision, content, recorded_at)
-                VALUES (gen_random_uuid(), OLD.project_id, OLD.id, OLD.revision, OLD.content, clock_timestamp());
+                VALUES (gen_random_uuid(), OLD.project_id, OLD.id, OLD.revision, OLD.content, clock_timestamp())
+                ON CONFLICT (project_id, fragment_id, revision) DO NOTHING;
                 NEW.revision := greatest(NEW.revision, OLD.revision + 1);
             END IF;
         END IF;

@@ -1,5 +1,6 @@
 """Claims: a fragment's decomposition into subject, predicate and value (SPEC §4)."""
 
+import uuid
 from typing import ClassVar
 
 from django.contrib.postgres.fields import DateTimeRangeField
@@ -8,8 +9,24 @@ from django.utils import timezone
 
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
+from memories.models.namespace import Namespace
 from memories.models.tenant import Catalogue, TenantQuerySet, between, one_of, parent, unique_in_project
 from memories.models.words import ClaimScope, Status
+
+
+class ClaimQuerySet(TenantQuerySet):
+    """Claims."""
+
+    def watched(self, namespace_ids: set[uuid.UUID], *, above: int) -> set[uuid.UUID]:
+        """The namespaces among these in which a claim of more authority than `above` stands."""
+        standing = self.filter(
+            project_id=models.OuterRef("project_id"),
+            namespace=models.OuterRef("id"),
+            status__in=[Status.ACTIVE, Status.DISPUTED],
+            authority__gt=above,
+        )
+        rows = Namespace.objects.filter(models.Exists(standing), id__in=namespace_ids)
+        return set(rows.values_list("id", flat=True))
 
 
 @tracked(
@@ -62,7 +79,7 @@ class Claim(models.Model):
     # Follows the fragment's status by trigger; the constraint needs it in this row.
     status = models.CharField(max_length=16, choices=Status)
 
-    objects = TenantQuerySet.as_manager()
+    objects = ClaimQuerySet.as_manager()
     catalogue = Catalogue(
         kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
     )

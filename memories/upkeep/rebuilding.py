@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from conflicts.front import index_keywords
+from conflicts.front import embedding, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
@@ -78,18 +78,14 @@ def _write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel,
     vector_of = {fragment.id: vector for fragment, vector in zip(batch, vectors, strict=True)}
     text_of = {fragment.id: fragment.content for fragment in batch}
     project_id = batch[0].project_id
-    locked = Fragment.objects.within(project_id).select_for_update(no_key=True).order_by("id")
+    rows = Fragment.objects.within(project_id).select_related("claim")
+    locked = rows.select_for_update(no_key=True, of=("self",)).order_by("id")
     current = [row for row in locked.filter(id__in=text_of) if row.content == text_of[row.id]]
     mine = {"project_id": project_id, "model": model}
     fresh = [row for row in current if vector_of[row.id] is not None]
     for table in (Embedding, PendingEmbedding):
         table.objects.filter(**mine, fragment__in=fresh).delete()
-    insert(
-        [
-            Embedding(**mine, namespace_id=row.namespace_id, fragment=row, status=row.status, vector=vector_of[row.id])
-            for row in fresh
-        ]
-    )
+    insert([embedding(row, vector_of[row.id], getattr(row, "claim", None), model=model) for row in fresh])
     kept = set(Embedding.objects.filter(**mine, fragment__in=current).values_list("fragment_id", flat=True))
     PendingEmbedding.objects.bulk_create(
         [PendingEmbedding(**mine, fragment=row) for row in current if row.id not in kept], ignore_conflicts=True

@@ -65,7 +65,7 @@ def retag(service, fragment):
 
 
 def forget(service, fragment):
-    ingest.forget(service, fragment.id)
+    ingest.forget(service, fragment.id, now=timezone.now())
 
 
 def update_in_bulk(service, fragment):

@@ -4,6 +4,7 @@ import datetime
 import threading
 
 import pytest
+from django.utils import timezone
 
 from memories import access, ingest, tasks
 from memories.models import Embedding, PendingEmbedding
@@ -105,7 +106,7 @@ def test_a_fragment_forgotten_meanwhile_gets_no_vector(principal, fill, count, n
 
     class Slow(FakeEmbedder):
         def embed(self, texts):
-            ingest.forget(principal, fragment.id)
+            ingest.forget(principal, fragment.id, now=timezone.now())
             return super().embed(texts)
 
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())

@@ -3,11 +3,17 @@
 Every path of the API stands in the table; a path that is missing fails the last test.
 """
 
+import re
 import uuid
+from functools import reduce
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from conflicts.front import ClaimDraft, Settlement, register_predicate, resolve
+from conflicts.models import PendingConflict, Predicate
+from memories import access
+from memories.ingest import archive
 from memories.models import Fragment, Namespace, Operation
 from memories.operations import start
 
@@ -20,12 +26,26 @@ TABLE = [
     ("fragments/{fragment}", "get", {}, "read"),
     ("fragments/{fragment}", "patch", {"importance": 0.9}, "write"),
     ("fragments/{fragment}/history", "get", {}, "read"),
+    ("fragments/{fragment}/reinforce", "post", {}, "write"),
+    ("fragments/{fragment}/dispute", "post", {"reason": "The mill is new."}, "write"),
+    ("fragments/{fragment}/corroborate", "post", {"source_id": "a walk"}, "write"),
+    ("fragments/{fragment}/archive", "post", {}, "write"),
+    ("fragments/{archived}/unarchive", "post", {}, "write"),
+    ("conflicts", "get", {}, "read"),
+    ("conflicts/{conflict}", "get", {}, "read"),
+    ("conflicts/{conflict}/resolve", "post", {"action": "reject", "revision": 1}, "review"),
+    ("conflicts/{settled}/undo", "post", {}, "review"),
     ("ingest", "post", {"namespace": "{namespace}", "text": "A text that is long enough."}, "write"),
     ("search", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),
     ("context", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),
     ("stats?namespace={namespace}", "get", {}, "read"),
     ("namespaces", "get", {}, "read"),
     ("namespaces", "post", {"name": "{namespace}"}, "write"),
+    ("predicates", "get", {}, "read"),
+    ("predicates", "post", {"namespace": "{namespace}", "name": "eye_color"}, "admin"),
+    ("predicates", "patch", {"namespace": "{namespace}", "name": "shoe_size", "newer_wins": True}, "admin"),
+    ("predicates/{predicate}", "get", {}, "read"),
+    ("predicates/{predicate}", "patch", {"newer_wins": True}, "admin"),
     ("operations", "get", {}, "read"),
     ("operations", "post", {"kind": "rebuild", "namespace": "{namespace}", "options": {"target": "keywords"}}, "admin"),
     ("operations/{operation}", "get", {}, "read"),
@@ -53,24 +73,45 @@ def call(client, path, method, body, names):
 
 @pytest.fixture
 def ground(store, principal, now):
-    """What Alice's project holds: a fragment and an operation in acme:main."""
+    """What Alice's project holds: a fragment, a predicate and an operation in acme:main."""
     row = store("acme:main", "Something that stands already in the main room.")
     operation = start(
         principal, kind="rebuild", namespace=row.namespace, options={"target": "keywords"}, dry_run=False, now=now
     )
-    return {"namespace": "acme:main", "fragment": row.id, "operation": operation.id}
+    predicate = register_predicate(principal, namespace="acme:main", name="shoe_size", now=now)
+    archived = store("acme:main", "Something that was put away.")
+    archive(principal, archived.id, now=now)
+    conflict, settled = (_conflict(store, principal, subject) for subject in ("Ada", "Bea"))
+    resolve(principal, settled, Settlement("reject", 1), now=now)
+    names = {"namespace": "acme:main", "fragment": row.id, "archived": archived.id, "operation": operation.id}
+    return {**names, "predicate": predicate.id, "conflict": conflict, "settled": settled}
+
+
+def _conflict(store, principal, subject):
+    """The id of a conflict between what a tool says of somebody and what an inference says."""
+    store("acme:main", f"{subject} is seven.", source="tool_output", claim=ClaimDraft(subject, "age", "7"))
+    weaker = store("acme:main", f"{subject} is eight.", claim=ClaimDraft(subject, "age", "8"))
+    with access.enter(principal, why="test"):
+        return weaker.conflicts.get().id
 
 
 @pytest.fixture
 def picture(count, principal):
     """What a refusal must leave as it is."""
-    from memories import access
 
     def take():
         with access.enter(principal, why="test"):
             fragments = list(Fragment.objects.order_by("id").values_list("id", "revision", "importance", "status"))
             operations = list(Operation.objects.order_by("id").values_list("id", "state", "cancel_requested"))
-            return fragments, operations, list(Namespace.objects.order_by("name").values_list("name"))
+            conflicts = list(PendingConflict.objects.order_by("id").values_list("id", "revision", "resolution"))
+            predicates = list(Predicate.objects.order_by("id").values_list("id", "revision", "newer_wins"))
+            return (
+                fragments,
+                operations,
+                conflicts,
+                predicates,
+                list(Namespace.objects.order_by("name").values_list("name")),
+            )
 
     return take
 
@@ -104,7 +145,7 @@ def test_another_project_and_another_namespace_look_missing(
     narrow = agent_of(
         project, namespaces=["acme:side"], verbs=["read", "write", "review", "admin"], ceiling="user_explicit"
     )
-    missing = {"namespace": "nowhere:main", "fragment": uuid.uuid4(), "operation": uuid.uuid4()}
+    missing = {**dict.fromkeys(ground, uuid.uuid4()), "namespace": "nowhere:main"}
     before = picture()
     answers = [call(charlie.client, path, method, body, ground), call(narrow.client, path, method, body, ground)]
     answers.append(call(charlie.client, path, method, body, missing))
@@ -120,10 +161,11 @@ def test_another_project_and_another_namespace_look_missing(
 
 @ROWS
 def test_missing_ids_of_the_own_project(path, method, body, verb, alice, ground, picture):
-    if "{fragment}" not in path and "{operation}" not in path:
+    missing = dict.fromkeys(("fragment", "operation", "predicate"), uuid.uuid4())
+    if not any(f"{{{kind}}}" in path for kind in missing):
         return
     before = picture()
-    answer = call(alice.client, path, method, body, {"fragment": uuid.uuid4(), "operation": uuid.uuid4()})
+    answer = call(alice.client, path, method, body, missing)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
     assert picture() == before
 
@@ -146,9 +188,9 @@ def paths(patterns, prefix=""):
 
 
 def test_every_path_stands_in_the_table():
-    known = {
-        path.partition("?")[0].replace("{fragment}", "<uuid:fragment_id>").replace("{operation}", "<uuid:operation_id>")
-        for path, *_ in TABLE
-    }
+    ids = "{(fragment|operation|predicate|conflict)}"
+    alias = {"{archived}": "{fragment}", "{settled}": "{conflict}"}
+    table = [reduce(lambda path, pair: path.replace(*pair), alias.items(), path) for path, *_ in TABLE]
+    known = {re.sub(ids, r"<uuid:\1_id>", path.partition("?")[0]) for path in table}
     served = {path.removeprefix("api/v1/") for path in paths(get_resolver().url_patterns) if path.startswith("api/v1/")}
     assert served == known

@@ -1,0 +1,96 @@
+"""Claims on their way in: what a newcomer says, and the stance that this is."""
+
+import datetime
+from dataclasses import dataclass
+from typing import Self
+
+from conflicts.gate import Period, Stance
+from conflicts.naming import Naming
+from memories.models import Claim, Fragment
+from memories.models.words import ClaimScope
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDraft:
+    """A claim as asked for. `exclusive` None leaves it to the predicate's rule; `authority` None is the fragment's."""
+
+    subject: str
+    predicate: str
+    value: str
+    exclusive: bool | None = None
+    scope: str = ClaimScope.GLOBAL
+    session_id: str = ""
+    valid_from: datetime.datetime | None = None
+    valid_until: datetime.datetime | None = None
+    authority: int | None = None
+
+    @classmethod
+    def of(cls, claim: Claim) -> Self:
+        """What a stored claim says."""
+        return cls(
+            claim.subject,
+            claim.predicate,
+            claim.value,
+            exclusive=claim.exclusive,
+            scope=claim.scope,
+            session_id=claim.session_id,
+            valid_from=claim.valid_from,
+            valid_until=claim.valid_until,
+            authority=claim.authority,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a free text was read to say; it claims nothing, but may contradict what stands."""
+
+    subject: str
+    predicate: str
+    value: str
+    negated: bool = False
+
+
+def claim_of(draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime) -> Claim:
+    """The row of a claim, named by its namespace's rules; never of more authority than its fragment."""
+    key = naming.key(draft.subject, draft.predicate)
+    authority = fragment.authority if draft.authority is None else min(draft.authority, fragment.authority)
+    return Claim(
+        fragment=fragment,
+        project_id=fragment.project_id,
+        namespace_id=fragment.namespace_id,
+        subject=draft.subject,
+        predicate=draft.predicate,
+        value=draft.value,
+        subject_digest=key.subject,
+        predicate_digest=key.predicate,
+        key_digest=key.both,
+        value_digest=naming.value(draft.predicate, draft.value),
+        exclusive=naming.exclusive(draft.predicate, draft.exclusive),
+        scope=draft.scope,
+        session_id=draft.session_id,
+        valid_from=draft.valid_from,
+        valid_until=draft.valid_until,
+        authority=authority,
+        last_seen_at=now,
+        status=fragment.status,
+    )
+
+
+def stance_of(claim: Claim) -> Stance:
+    """A claim as the gate sees it; its fragment has to be at hand."""
+    return Stance(
+        fragment_id=claim.fragment_id,
+        owner_id=claim.fragment.owner_id,
+        authority=claim.authority,
+        value=bytes(claim.value_digest),
+        scope=claim.scope,
+        session_id=claim.session_id,
+        period=Period(claim.valid_from, claim.valid_until),
+        exclusive=claim.exclusive,
+        slot=claim.slot,
+    )
+
+
+def free_stance(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Stance:
+    """What a free text says, from now on."""
+    return Stance(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))

@@ -1,0 +1,170 @@
+"""Deciding: what each action does to both sides of a conflict, and how that is taken back."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from conflicts.cardinality import make_multi_valued, restore_predicate
+from conflicts.claims import stance_of
+from conflicts.docket import Docket, place_of
+from conflicts.gate import Period, Stance
+from conflicts.ledger import STANDING
+from conflicts.models import PendingConflict
+from conflicts.recording import Succession, supersede
+from conflicts.splitting import split
+from conflicts.words import Keep, Kind, Resolution
+from memories.models import Claim, Fragment
+from memories.models.words import Status
+
+REJECTED = "rejected"
+
+
+class NotApplicable(Exception):
+    """This decision makes no sense for this conflict."""
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a decision did beside the rows that a snapshot keeps."""
+
+    succession: Succession = field(default_factory=Succession)
+    # The arguments with which the predicate is restored.
+    predicate: dict[str, Any] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """For the conflict's row."""
+        return {"succession": self.succession.as_json(), "predicate": self.predicate}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        """As stored."""
+        return cls(Succession.from_json(stored["succession"]), stored["predicate"])
+
+    def take_back(self, project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+        """Undoes them."""
+        self.succession.take_back(project_id)
+        if self.predicate is not None:
+            restore_predicate(
+                project_id=project_id,
+                namespace_id=uuid.UUID(self.predicate["namespace_id"]),
+                predicate_name=self.predicate["predicate_name"],
+                former=self.predicate["former"],
+                now=now,
+            )
+
+
+def concerned(docket: Docket, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
+    """Every fragment that a decision could change."""
+    sides = {side for conflict in (row, *siblings) for side in (conflict.newcomer_id, conflict.existing_id)}
+    return {side for side in sides if side} | set(docket.claims)
+
+
+def carry_out(
+    docket: Docket, row: PendingConflict, siblings: Sequence[PendingConflict], action: str, keep: str
+) -> Effects:
+    """Does it. Raises NotApplicable, CannotSplit."""
+    if row.kind == Kind.DISPUTE:
+        return _review(docket, row, action)
+    newcomer = Fragment.objects.within(row.project_id).filter(id=row.newcomer_id).first()
+    if newcomer is None:
+        raise NotApplicable("the newcomer was forgotten")
+    if action == Resolution.REJECT:
+        _put(docket, newcomer, Status.ARCHIVED, why=REJECTED)
+        return Effects()
+    stance = _stance(docket, newcomer)
+    opponents = _opponents(docket, stance, [row, *siblings])
+    if action == Resolution.SUPERSEDE:
+        return _supersede(docket, newcomer, stance, opponents)
+    return KEEPING[Keep(keep)](docket, newcomer, stance, opponents)
+
+
+def _review(docket: Docket, row: PendingConflict, action: str) -> Effects:
+    """A weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
+    if action == Resolution.KEEP_BOTH:
+        raise NotApplicable("a dispute has one side only: supersede or reject it")
+    existing = Fragment.objects.within(row.project_id).filter(id=row.existing_id).first()
+    if existing is None:
+        raise NotApplicable("the disputed memory was forgotten")
+    if action == Resolution.SUPERSEDE and existing.status == Status.ACTIVE:
+        _put(docket, existing, Status.DISPUTED)
+    return Effects()
+
+
+def _stance(docket: Docket, newcomer: Fragment) -> Stance | None:
+    claim = docket.claims.get(newcomer.id)
+    return stance_of(claim) if claim else None
+
+
+def _opponents(docket: Docket, stance: Stance | None, conflicts: Sequence[PendingConflict]) -> list[uuid.UUID]:
+    """Who has to yield: all that stand against it now, and whom the conflicts name."""
+    named = {conflict.existing_id for conflict in conflicts if conflict.existing_id}
+    found = {i for i in named if i in docket.claims and docket.claims[i].fragment.status in STANDING}
+    if stance is not None:
+        ledger = docket.ledgers[place_of(docket.claims[stance.fragment_id])]
+        found |= {other.fragment_id for other in ledger.opponents(stance)}
+    return sorted(found)
+
+
+def _supersede(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+    _place(docket, stance, without=set(opponents))
+    _put(docket, newcomer, Status.ACTIVE)
+    successors = dict.fromkeys(opponents, newcomer.id)
+    return Effects(succession=supersede(docket.project_id, successors, now=docket.now))
+
+
+def _keep_pair(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+    """Both hold at once; each goes on opposing third values."""
+    _place(docket, stance, without=set())
+    _put(docket, newcomer, Status.ACTIVE)
+    return Effects()
+
+
+def _keep_period(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+    """One after the other."""
+    if stance is None:
+        raise NotApplicable("a text has no period: keep both as a pair, or decide for one")
+    others = [stance_of(docket.claims[i]) for i in opponents]
+    period, periods = split(stance, others, at=newcomer.created_at)
+    for fragment_id, kept in periods.items():
+        _set_claim(docket, fragment_id, valid_from=kept.start, valid_until=kept.end)
+        if kept.end is not None:
+            docket.ledgers[place_of(docket.claims[fragment_id])].close(fragment_id, kept.end)
+    _place(docket, replace(stance, period=period), without=set())
+    _put(docket, newcomer, Status.ACTIVE)
+    return Effects()
+
+
+def _keep_predicate(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+    """The predicate takes several values from now on."""
+    if stance is None:
+        raise NotApplicable("a text has no predicate: keep both as a pair, or decide for one")
+    name = docket.claims[newcomer.id].predicate
+    former = make_multi_valued(
+        project_id=docket.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=docket.now
+    )
+    _put(docket, newcomer, Status.ACTIVE)
+    return Effects(predicate={"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former})
+
+
+KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _keep_predicate}
+
+
+def _place(docket: Docket, stance: Stance | None, *, without: set[uuid.UUID]) -> None:
+    """Gives a claim its period and a slot in which it is alone."""
+    if stance is None:
+        return
+    ledger = docket.ledgers[place_of(docket.claims[stance.fragment_id])]
+    slot = ledger.free_slot(stance, without=without)
+    period: Period = stance.period
+    _set_claim(docket, stance.fragment_id, slot=slot, valid_from=period.start, valid_until=period.end)
+
+
+def _set_claim(docket: Docket, fragment_id: uuid.UUID, **values: Any) -> None:
+    Claim.objects.within(docket.project_id).filter(fragment=fragment_id).update(**values)
+
+
+def _put(docket: Docket, fragment: Fragment, status: Status, *, why: str = "") -> None:
+    fragment.status, fragment.archived_reason, fragment.updated_at = status, why, docket.now
+    fragment.save(update_fields=["status", "archived_reason", "updated_at"])

@@ -1,0 +1,192 @@
+"""The docket: the newcomers of one transaction, heard in order against the ledgers of their keys."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
+from conflicts.gate import Period, Stance
+from conflicts.ledger import STANDING, Ledger, Verdict
+from conflicts.locking import Place, lock_keys, lock_namespaces
+from conflicts.models import PendingConflict
+from conflicts.naming import Naming, naming
+from conflicts.words import Resolution
+from memories.models import Claim, Fragment
+from memories.models.words import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A statement of a free text, and the standing claims of more authority that say otherwise."""
+
+    statement: Statement
+    key: Place
+    value: bytes
+    opponents: tuple[Stance, ...]
+
+
+@dataclass(slots=True)
+class Case:
+    """A newcomer with its claim as a row, and what was decided."""
+
+    fragment: Fragment
+    claim: Claim | None
+    statements: Sequence[Statement] = ()
+    newer_wins: bool = False
+    verdict: Verdict | None = None
+    contradictions: list[Contradiction] = field(default_factory=list)
+
+    @property
+    def repeats(self) -> uuid.UUID | None:
+        """The fragment that says the same already."""
+        return self.verdict.twin if self.verdict else None
+
+    @property
+    def superseded(self) -> tuple[uuid.UUID, ...]:
+        """Whom it replaced."""
+        return self.verdict.superseded if self.verdict else ()
+
+
+class Docket:
+    """Names, locks and reads once, before anything is decided."""
+
+    def __init__(
+        self, project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID], *, claims: int, now: datetime.datetime
+    ) -> None:
+        self.project_id, self.now = project_id, now
+        self.alone = bool(claims) and lock_namespaces(namespace_ids, claims=claims)
+        self.namings: dict[uuid.UUID, Naming] = naming(project_id, set(namespace_ids))
+        self.ledgers: dict[Place, Ledger] = {}
+        # The claims of all that stands or waits on the keys, their fragments at hand and locked.
+        self.claims: dict[uuid.UUID, Claim] = {}
+        self.pending: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
+
+    def case(self, fragment: Fragment, draft: ClaimDraft | None, statements: Sequence[Statement]) -> Case:
+        """A newcomer, named."""
+        if draft is None:
+            return Case(fragment, None, statements)
+        names = self.namings[fragment.namespace_id]
+        claim = claim_of(draft, fragment, naming=names, now=self.now)
+        return Case(fragment, claim, statements, newer_wins=names.rule(draft.predicate).newer_wins)
+
+    def open(self, cases: Sequence[Case], *, also: Iterable[Place] = ()) -> None:
+        """Locks and reads the keys of these cases, and others that they touch.
+
+        What a free text is compared with needs no lock: whichever was first, both orders are right.
+        """
+        own = {place_of(case.claim) for case in cases if case.claim} | set(also)
+        if own:
+            if not self.alone:
+                lock_keys(own)
+            self._lock_rows(own)
+        self.read(own | {place for case in cases for place, _ in self._said(case)})
+
+    def read(self, places: set[Place]) -> None:
+        """Reads the ledgers of these places, as they stand now."""
+        self.ledgers |= {place: Ledger() for place in places}
+        if not places:
+            return
+        self._read_claims(places)
+        conflicts = PendingConflict.objects.within(self.project_id).filter(**_on(places))
+        for row in conflicts.filter(resolution=Resolution.REJECT):
+            if ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
+                ledger.rejected.append(_rejected(row))
+        for row in conflicts.pending().order_by("created_at", "id"):
+            if row.newcomer_id:
+                self.pending[row.newcomer_id].append(row)
+
+    def _lock_rows(self, places: set[Place]) -> None:
+        """Keeps what stands or waits there from being changed or forgotten meanwhile."""
+        rows = Fragment.objects.within(self.project_id).filter(
+            status__in=OPEN, **{f"claim__{name}": value for name, value in _on(places).items()}
+        )
+        list(rows.select_for_update(no_key=True, of=("self",)).order_by("id").values_list("id"))
+
+    def _read_claims(self, places: set[Place]) -> None:
+        rows = Claim.objects.within(self.project_id).filter(fragment__status__in=OPEN, **_on(places))
+        for claim in rows.select_related("fragment"):
+            ledger = self.ledgers.get(place_of(claim))
+            if ledger is not None:
+                self.claims[claim.fragment_id] = claim
+                book = ledger.waiting if claim.fragment.status == Status.QUARANTINED else ledger.standing
+                book[claim.fragment_id] = stance_of(claim)
+
+    def hear(self, case: Case, *, by_a_person: bool = False) -> Verdict:
+        """Decides on a case and enters it into the ledgers."""
+        fragment, claim = case.fragment, case.claim
+        if claim is None:
+            verdict = Verdict(free_stance(fragment, b"", now=self.now), Status.ACTIVE)
+        else:
+            ledger = self.ledgers[place_of(claim)]
+            verdict = ledger.judge(stance_of(claim), newer_wins=case.newer_wins, by_a_person=by_a_person)
+        if verdict.twin is None and verdict.status == Status.ACTIVE:
+            case.contradictions = list(self._contradictions(case))
+            if case.contradictions:
+                barred = not by_a_person and any(self._barred(case, c) for c in case.contradictions)
+                verdict = Verdict(
+                    verdict.stance,
+                    Status.ARCHIVED if barred else Status.QUARANTINED,
+                    why="precedent_rejected" if barred else "",
+                )
+        if claim is not None:
+            self.ledgers[place_of(claim)].enter(verdict)
+            claim.slot, claim.status = verdict.stance.slot, verdict.status
+            claim.valid_from, claim.valid_until = verdict.stance.period.start, verdict.stance.period.end
+            if verdict.twin is None:
+                self.claims[fragment.id] = claim
+        fragment.status = verdict.status
+        fragment.archived_reason = verdict.why
+        case.verdict = verdict
+        return verdict
+
+    def _said(self, case: Case) -> list[tuple[Place, Statement]]:
+        """Where the statements of a text belong, but for those on its claim's own key."""
+        names = self.namings[case.fragment.namespace_id]
+        own = place_of(case.claim) if case.claim else None
+        found = [
+            ((case.fragment.namespace_id, names.key(said.subject, said.predicate).both), said)
+            for said in case.statements
+        ]
+        return [(place, said) for place, said in found if place != own]
+
+    def _contradictions(self, case: Case) -> Iterable[Contradiction]:
+        names = self.namings[case.fragment.namespace_id]
+        for place, said in self._said(case):
+            value = names.value(said.predicate, said.value)
+            stance = free_stance(case.fragment, value, now=self.now)
+            if opponents := self.ledgers[place].contradicted(stance, negated=said.negated):
+                yield Contradiction(said, place, value, tuple(opponents))
+
+    def _barred(self, case: Case, contradiction: Contradiction) -> bool:
+        rejected = self.ledgers[contradiction.key].rejected
+        return any(old.value == contradiction.value and case.fragment.authority <= old.authority for old in rejected)
+
+
+OPEN = (*STANDING, Status.QUARANTINED)
+
+
+def _on(places: set[Place]) -> dict[str, object]:
+    """A condition on claims and conflicts: it takes in some more places, which the reader passes over."""
+    return {
+        "namespace_id__in": {namespace_id for namespace_id, _ in places},
+        "key_digest__in": {key for _, key in places},
+    }
+
+
+def place_of(claim: Claim) -> Place:
+    """Where a claim belongs."""
+    return claim.namespace_id, bytes(claim.key_digest)
+
+
+def _rejected(row: PendingConflict) -> Stance:
+    return Stance(
+        fragment_id=row.id,
+        owner_id=None,
+        authority=row.new_authority or 0,
+        value=bytes(row.value_digest),
+        scope=row.scope,
+        session_id=row.session_id,
+        period=Period(),
+    )

@@ -1,0 +1,83 @@
+"""Placing: what search needs of a fragment, and the fingerprints that keep forgotten texts out."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+
+from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
+from memories.models.bulk import insert
+
+
+class BlockedByErasure(Exception):
+    """The text was forgotten on purpose and may not come back."""
+
+    def __init__(self, *, index: int) -> None:
+        super().__init__("this text was forgotten; an administrator may lift the erasure")
+        self.index = index
+
+
+def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
+    """Raises BlockedByErasure for the first whose text was forgotten."""
+    if fragments and (forgotten := forgotten_texts(fragments[0].project_id, [f.content for f in fragments])):
+        raise BlockedByErasure(index=forgotten[0])
+
+
+def forgotten_texts(project_id: uuid.UUID, texts: Sequence[str]) -> list[int]:
+    """Which of these texts were forgotten, by index."""
+    if not texts or not Erasure.objects.within(project_id).exists():
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH asked AS MATERIALIZED (
+                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.index
+                   FROM unnest(%s::text[]) WITH ORDINALITY AS t (content, index)
+               )
+               SELECT asked.index FROM asked
+               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = asked.fingerprint
+               ORDER BY asked.index""",
+            [project_id, list(texts), project_id],
+        )
+        return [row[0] - 1 for row in cursor]
+
+
+def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
+    """Writes the keyword rows of these fragments anew."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
+
+
+def place_vectors(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: EmbeddingModel) -> None:
+    """Stores the unit vectors that are there and marks the other fragments as waiting."""
+    insert([embedding(row, vector, claim, model=model) for row, vector, claim in rows if vector is not None])
+    insert(
+        [
+            PendingEmbedding(project_id=row.project_id, fragment_id=row.id, model_id=model.id)
+            for row, vector, _ in rows
+            if vector is None
+        ]
+    )
+
+
+def place_anew(fragment: Fragment, vector: Any, claim: Claim | None, *, model: EmbeddingModel) -> None:
+    """Replaces what search needs of a fragment whose text is new."""
+    for table in (PendingEmbedding, Embedding):
+        table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
+    index_keywords([fragment.id])
+    place_vectors([(fragment, vector, claim)], model=model)
+
+
+def embedding(fragment: Fragment, vector: Any, claim: Claim | None, *, model: EmbeddingModel) -> Embedding:
+    """A fragment's vector, with what search asks of it besides."""
+    return Embedding(
+        project_id=fragment.project_id,
+        namespace_id=fragment.namespace_id,
+        fragment_id=fragment.id,
+        model_id=model.id,
+        status=fragment.status,
+        session_id=claim.session_id if claim else "",
+        valid_from=claim.valid_from if claim else None,
+        valid_until=claim.valid_until if claim else None,
+        vector=vector,
+    )

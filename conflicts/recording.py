@@ -1,0 +1,269 @@
+"""Recording: verdicts become rows. Everything happens in the open transaction, after the locks were taken."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from django.db import connection
+from django.db.models import F
+
+from conflicts.docket import Case, Contradiction, Docket, place_of
+from conflicts.gate import Stance
+from conflicts.ledger import STANDING, Ledger, paired
+from conflicts.locking import Place
+from conflicts.models import PendingConflict, PendingConflictQuerySet
+from conflicts.trust import trust_of
+from conflicts.votes import Voter, corroborate, roots_of
+from conflicts.words import Kind, Reason, Resolution
+from memories.models import Claim, Fragment, Link
+from memories.models.words import ClaimScope, LinkKind, Status
+
+
+@contextmanager
+def one_value_checked_at_the_end() -> Iterator[None]:
+    """Lets a claim and the one that it replaces change places; both active at the end is still impossible."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
+        yield
+        cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
+
+
+def hold(docket: Docket, cases: Sequence[Case]) -> None:
+    """Keeps what free texts contradict from being forgotten meanwhile; what is gone contradicts nothing."""
+    wanted = {o.fragment_id for case in cases for c in case.contradictions for o in c.opponents}
+    if not wanted:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM memories_fragment WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR KEY SHARE",
+            [docket.project_id, list(wanted)],
+        )
+        held = {row[0] for row in cursor}
+    for case in cases:
+        case.contradictions = [
+            replace(c, opponents=tuple(o for o in c.opponents if o.fragment_id in held)) for c in case.contradictions
+        ]
+
+
+def record(
+    docket: Docket, cases: Sequence[Case], *, left: Iterable[Place] = ()
+) -> dict[uuid.UUID, list[PendingConflict]]:
+    """Writes what was decided beside the newcomers' own rows; answers the pending conflicts by newcomer.
+
+    `left` are the keys on which a changed fragment stood before.
+    """
+    successors: dict[uuid.UUID, uuid.UUID] = {}
+    for case in cases:
+        verdict = case.verdict
+        assert verdict is not None
+        successors |= dict.fromkeys(verdict.superseded, case.fragment.id)
+        for fragment_id, end in verdict.closed:
+            Claim.objects.within(docket.project_id).filter(fragment=fragment_id).update(valid_until=end)
+        if verdict.twin is not None:
+            seen_again(docket.claims[verdict.twin], case.fragment, now=docket.now)
+    supersede(docket.project_id, successors, now=docket.now)
+    touched = {place_of(case.claim) for case in cases if case.claim}
+    for place in set(left) - touched:
+        for case in cases:
+            docket.ledgers[place].forget(case.fragment.id)
+        touched.add(place)
+    found = pair_up(docket, touched)
+    for case in cases:
+        if case.contradictions and case.verdict and case.verdict.status == Status.QUARANTINED:
+            found[case.fragment.id] += _text_conflicts(docket, case)
+    return found
+
+
+@dataclass(slots=True)
+class Succession:
+    """What a succession did beside the fragments: conflicts that moved or ended, links that were made."""
+
+    # conflict id: the opponent that it had
+    moved: dict[str, str] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a conflict's row."""
+        return {"moved": self.moved, "ended": self.ended, "links": self.links}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        """As stored."""
+        return cls(**stored)
+
+    def take_back(self, project_id: uuid.UUID) -> None:
+        """Undoes it."""
+        Link.objects.within(project_id).filter(id__in=self.links).delete()
+        pending = PendingConflict.objects.within(project_id)
+        for row in pending.filter(id__in=self.ended, resolution=Resolution.OBSOLETE):
+            row.reopen()
+        for row in pending.pending().filter(id__in=self.moved):
+            row.existing_id = uuid.UUID(self.moved[str(row.id)])
+            row.revision += 1
+            row.save()
+
+
+def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime) -> Succession:
+    """Marks what was replaced, links it, and moves what was pending against it to its successor."""
+    if not successors:
+        return Succession()
+    old, new = list(successors), list(successors.values())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE memories_fragment f SET status = 'superseded', superseded_by_id = t.new, updated_at = %s
+               FROM unnest(%s::uuid[], %s::uuid[]) AS t (old, new) WHERE f.project_id = %s AND f.id = t.old""",
+            [now, old, new, project_id],
+        )
+    links = [
+        Link(project_id=project_id, fragment_id=after, other_id=before, kind=LinkKind.SUPERSEDES)
+        for before, after in successors.items()
+    ]
+    Link.objects.bulk_create(links, ignore_conflicts=True)
+    challenges = PendingConflict.objects.within(project_id).pending().filter(existing__in=old)
+    texts = list(challenges.filter(kind=Kind.TEXT))
+    moved = {str(row.id): str(row.existing_id) for row in texts}
+    for row in texts:
+        row.existing_id, row.revision = successors[row.existing_id], row.revision + 1
+        row.save()
+    reviews = challenges.filter(kind=Kind.DISPUTE)
+    ended = [str(conflict_id) for conflict_id in reviews.values_list("id", flat=True)]
+    close(reviews, now=now)
+    return Succession(moved, ended, [str(link.id) for link in links])
+
+
+def close(conflicts: PendingConflictQuerySet, *, now: datetime.datetime) -> None:
+    """Ends pending conflicts that leave nothing to decide."""
+    conflicts.update(resolution=Resolution.OBSOLETE, resolved_at=now, revision=F("revision") + 1)
+
+
+def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[PendingConflict]]:
+    """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
+
+    Who says by now what something stronger says too is superseded by that.
+    """
+    found: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
+    for place in places:
+        ledger = docket.ledgers[place]
+        for waiting in list(ledger.waiting.values()):
+            stronger = ledger.replaced_by(waiting)
+            if stronger:
+                ledger.forget(waiting.fragment_id)
+                supersede(docket.project_id, {waiting.fragment_id: stronger.fragment_id}, now=docket.now)
+                mine = PendingConflict.objects.within(docket.project_id).pending()
+                close(mine.filter(newcomer=waiting.fragment_id), now=docket.now)
+            else:
+                found[waiting.fragment_id] += _paired(docket, ledger, waiting)
+    return found
+
+
+def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConflict]:
+    pending = {row.id: row for row in docket.pending[waiting.fragment_id] if row.kind == Kind.CLAIM}
+    pairing = paired(waiting, ledger.opponents(waiting), [(row.id, row.existing_id) for row in pending.values()])
+    newcomer = docket.claims[waiting.fragment_id]
+    for conflict_id, opponent, reason in pairing.moved:
+        row = pending[conflict_id]
+        for name, value in _sides(newcomer, docket.claims[opponent.fragment_id], now=docket.now).items():
+            setattr(row, name, value)
+        row.reason, row.revision = reason, row.revision + 1
+        row.save()
+    if pairing.obsolete:
+        close(PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete), now=docket.now)
+    made = [
+        PendingConflict(
+            kind=Kind.CLAIM,
+            reason=reason,
+            created_at=docket.now,
+            **_sides(newcomer, docket.claims[opponent.fragment_id], now=docket.now),
+        )
+        for opponent, reason in pairing.missing
+    ]
+    PendingConflict.objects.bulk_create(made)
+    docket.pending[waiting.fragment_id] += made
+    return [row for key, row in pending.items() if key not in pairing.obsolete] + made
+
+
+def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
+    """What a conflict says of both."""
+    return {
+        "project_id": newcomer.project_id,
+        "namespace_id": newcomer.namespace_id,
+        "newcomer_id": newcomer.fragment_id,
+        "subject_digest": newcomer.subject_digest,
+        "predicate_digest": newcomer.predicate_digest,
+        "key_digest": newcomer.key_digest,
+        "value_digest": newcomer.value_digest,
+        "scope": newcomer.scope,
+        "session_id": newcomer.session_id,
+        "new_authority": newcomer.authority,
+        "new_trust": trust_of(newcomer.fragment, now=now),
+        **_opponent(existing, now=now),
+    }
+
+
+def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
+    return {
+        "existing_id": existing.fragment_id,
+        "existing_authority": existing.authority,
+        "existing_trust": trust_of(existing.fragment, now=now),
+    }
+
+
+def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
+    made = [
+        _text_conflict(docket, case.fragment, contradiction, opponent.fragment_id)
+        for contradiction in case.contradictions
+        for opponent in contradiction.opponents
+    ]
+    once = {row.existing_id: row for row in reversed(made)}
+    return list(PendingConflict.objects.bulk_create(list(once.values())))
+
+
+def _text_conflict(
+    docket: Docket, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
+) -> PendingConflict:
+    said = contradiction.statement
+    key = docket.namings[fragment.namespace_id].key(said.subject, said.predicate)
+    return PendingConflict(
+        project_id=fragment.project_id,
+        namespace_id=fragment.namespace_id,
+        kind=Kind.TEXT,
+        reason=Reason.FREE_TEXT,
+        newcomer_id=fragment.id,
+        subject_digest=key.subject,
+        predicate_digest=key.predicate,
+        key_digest=key.both,
+        value_digest=contradiction.value,
+        scope=ClaimScope.GLOBAL,
+        statement={
+            "subject": said.subject,
+            "predicate": said.predicate,
+            "value": said.value,
+            "negated": said.negated,
+        },
+        new_authority=fragment.authority,
+        new_trust=trust_of(fragment, now=docket.now),
+        created_at=docket.now,
+        **_opponent(docket.claims[existing], now=docket.now),
+    )
+
+
+def seen_again(standing: Claim, newcomer: Fragment, *, now: datetime.datetime) -> None:
+    """What stands was said once more: corroborated by an independent source, else only seen."""
+    Claim.objects.within(standing.project_id).filter(fragment=standing.fragment_id).update(last_seen_at=now)
+    fragment = standing.fragment
+    if fragment.status in STANDING:
+        corroborate(fragment, Voter(newcomer.owner_id, newcomer.authority, roots_of(newcomer)), now=now)
+    added = {
+        "tags": list(dict.fromkeys([*fragment.tags, *newcomer.tags])),
+        "source_ids": list(dict.fromkeys([*fragment.source_ids, *newcomer.source_ids])),
+    }
+    new = {name: value for name, value in added.items() if value != getattr(fragment, name)}
+    for name, value in new.items():
+        setattr(fragment, name, value)
+    if new:
+        fragment.save(update_fields=list(new))

@@ -1,0 +1,205 @@
+"""The registry: what a namespace says of its predicates (SPEC §4). Its rules come before the built-in ones.
+
+Whoever changes a rule holds the namespace alone, and the standing claims take the names that the rule gives them.
+"""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import QuerySet
+
+from conflicts import locking
+from conflicts.models import Predicate
+from conflicts.naming import Naming, naming, rule_of
+from conflicts.predicates import SEEDS, Rule, rule_for, spellings_of
+from conflicts.rekeying import rekey
+from conflicts.spelling import canonical_key, digest_of
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.models import Namespace
+from memories.models.words import Verb
+
+LONGEST, MOST_ALIASES = 100, 50
+CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "newer_wins"))
+
+
+class PredicateTaken(Exception):
+    """The namespace has a rule of that name already."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(f"{name!r} is registered here already: change it instead")
+        self.name = name
+
+
+class StaleRule(Exception):
+    """Somebody changed the rule since the caller read it; without `current` it is gone."""
+
+    def __init__(self, *, current: int | None) -> None:
+        super().__init__(f"the rule is at revision {current} now" if current else "the rule is gone")
+        self.current = current
+
+
+class BadPredicate(Exception):
+    """A name or alias that can't be kept."""
+
+    def __init__(self, message: str, *, field: str, index: int | None = None) -> None:
+        super().__init__(message)
+        self.field, self.index = field, index
+
+
+def built_in() -> tuple[Rule, ...]:
+    """The rules that hold where a namespace says nothing else."""
+    return SEEDS
+
+
+def registered(principal: Principal, namespace: str | None = None) -> QuerySet[Any]:
+    """The rules of one namespace, or of all that the principal covers. To be read inside `access.enter`.
+
+    Raises NotFound, NotPermitted.
+    """
+    principal.require(Verb.READ)
+    with access.enter(principal, why="list"):
+        places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
+        rows: QuerySet[Any] = Predicate.objects.within(principal.project_id).filter(namespace__in=places)
+        return rows.select_related("namespace")
+
+
+def register(
+    principal: Principal,
+    *,
+    namespace: str,
+    name: str,
+    exclusive: bool | None = None,
+    aliases: Sequence[str] = (),
+    normaliser: str | None = None,
+    newer_wins: bool | None = None,
+    now: datetime.datetime,
+) -> Predicate:
+    """Gives a namespace a rule of its own; what is not said stays as the built-in rule has it.
+
+    Raises NotFound, NotPermitted, BadPredicate, PredicateTaken, AliasCollision, ClaimsCollide.
+    """
+    principal.require(Verb.ADMIN)
+    with access.enter(principal, why="register predicate"):
+        place = access.writable(principal, namespace)
+        locking.lock_namespace(place.id)
+        names = naming(principal.project_id, [place.id])[place.id]
+        said: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "newer_wins": newer_wins}
+        rule = replace(
+            rule_for(predicate=name),
+            name=_spelled(name, field="name"),
+            aliases=_aliases(name, aliases),
+            **{word: value for word, value in said.items() if value is not None},
+        )
+        if row_of(names, principal.project_id, place.id, name) is not None:
+            raise PredicateTaken(name=rule.name)
+        row = Predicate(project_id=principal.project_id, namespace=place, created_at=now)
+        return _put(row, rule, names=names, now=now)
+
+
+def change(
+    principal: Principal,
+    which: uuid.UUID | tuple[str, str],
+    *,
+    changes: Mapping[str, Any],
+    revision: int | None = None,
+    now: datetime.datetime,
+) -> Predicate:
+    """Changes `exclusive`, `aliases`, `normaliser`, `newer_wins` of the rule with this id, or this namespace and name.
+
+    Raises NotFound, NotPermitted, BadPredicate, StaleRule when `revision` is not the current one, AliasCollision,
+    ClaimsCollide.
+    """
+    principal.require(Verb.ADMIN)
+    assert set(changes) <= CHANGEABLE
+    with access.enter(principal, why="change predicate"):
+        found = _find(principal, which)
+        locking.lock_namespace(found.namespace_id)
+        row = Predicate.objects.within(found.project_id).select_related("namespace").filter(id=found.id).first()
+        if row is None:
+            raise NotFound("predicate")
+        if revision is not None and revision != row.revision:
+            raise StaleRule(current=row.revision)
+        told = {**changes, "aliases": _aliases(row.name, changes.get("aliases", row.aliases))}
+        rule = replace(rule_of(row), **told)
+        row.revision += 1
+        return _put(row, rule, names=naming(row.project_id, [row.namespace_id])[row.namespace_id], now=now)
+
+
+def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate:
+    """The row, which somebody else may still change. Raises NotFound, NotPermitted where the principal only reads."""
+    rows = Predicate.objects.within(principal.project_id).select_related("namespace")
+    if isinstance(which, uuid.UUID):
+        row: Predicate | None = rows.filter(id=which).first()
+        if (
+            row is not None
+            and principal.covers_reading(row.namespace.name)
+            and not principal.covers(row.namespace.name)
+        ):
+            raise NotPermitted("this key only reads here")
+    else:
+        place = Namespace.objects.within(principal.project_id).filter(name=which[0]).first()
+        names = naming(principal.project_id, [place.id])[place.id] if place else None
+        row = row_of(names, principal.project_id, place.id, which[1]) if place and names else None
+    if row is None or not principal.covers(row.namespace.name):
+        raise NotFound("predicate")
+    return row
+
+
+def row_of(names: Naming, project_id: uuid.UUID, namespace_id: uuid.UUID, name: str) -> Predicate | None:
+    """The registered rule of that name, in any spelling."""
+    rows = Predicate.objects.within(project_id).select_related("namespace").filter(namespace=namespace_id)
+    found: Predicate | None = rows.filter(spelling_digest=_digest(names, name)).first()
+    return found
+
+
+def _digest(names: Naming, name: str) -> bytes:
+    return digest_of(canonical_key(name), salt=names.salt)
+
+
+def _put(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> Predicate:
+    """Writes a rule in place of the former one of its name; the standing claims are named by it from now on."""
+    own = canonical_key(rule.name)
+    rules = dict.fromkeys(names.registered.values())
+    former = [other for other in rules if canonical_key(other.name) == own]
+    others = [other for other in rules if other not in former]
+    rekey(
+        row.project_id,
+        row.namespace_id,
+        old=names,
+        new=Naming(names.salt, spellings_of([*others, rule])),
+        spellings=rule.spellings().union(*(other.spellings() for other in former)),
+    )
+    write_rule(row, rule, names=names, now=now)
+    return row
+
+
+def write_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> None:
+    """Saves the row as the rule says."""
+    row.name, row.aliases, row.spelling_digest = rule.name, list(rule.aliases), _digest(names, rule.name)
+    row.exclusive, row.normaliser, row.newer_wins = rule.exclusive, rule.normaliser, rule.newer_wins
+    row.updated_at = now
+    row.save()
+
+
+def _spelled(text: str, *, field: str, index: int | None = None) -> str:
+    """A name or alias, trimmed. Raises BadPredicate when it is too long or holds nothing that could be compared."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        raise BadPredicate(f"Use at most {LONGEST} characters.", field=field, index=index)
+    if not canonical_key(text):
+        raise BadPredicate("Use letters or digits: nothing of this can be compared.", field=field, index=index)
+    return text
+
+
+def _aliases(name: str, aliases: Sequence[str]) -> tuple[str, ...]:
+    """Each further spelling once."""
+    if len(aliases) > MOST_ALIASES:
+        raise BadPredicate(f"Give at most {MOST_ALIASES} aliases.", field="aliases")
+    told = [_spelled(alias, field="aliases", index=index) for index, alias in enumerate(aliases)]
+    once = {canonical_key(alias): alias for alias in reversed(told)}
+    once.pop(canonical_key(name), None)
+    return tuple(reversed(once.values()))

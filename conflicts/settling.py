@@ -1,0 +1,238 @@
+"""Settling: a person decides what waits, once, as they saw it; and may take it back (SPEC §4, conflicts)."""
+
+import datetime
+import uuid
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from conflicts import deciding
+from conflicts.deciding import Effects
+from conflicts.docket import Docket
+from conflicts.locking import Place, lock_keys, lock_namespace, lock_namespaces
+from conflicts.models import PendingConflict
+from conflicts.naming import naming
+from conflicts.recording import one_value_checked_at_the_end, pair_up
+from conflicts.registry import StaleRule
+from conflicts.rekeying import ClaimsCollide
+from conflicts.snapshots import bring_back, snapshot
+from conflicts.words import Keep, Resolution
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.models import Claim, Fragment
+
+
+class AlreadyResolved(Exception):
+    """Somebody settled it before."""
+
+
+class StaleConflict(Exception):
+    """It changed since the caller read it."""
+
+    def __init__(self, *, current: int) -> None:
+        super().__init__(f"the conflict is at revision {current} now: read it again")
+        self.current = current
+
+
+class CannotUndo(Exception):
+    """Something changed since; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a person decides: the action, how both are kept, the revision that was seen, and why."""
+
+    action: str
+    revision: int
+    keep: str = Keep.PAIR
+    note: str = ""
+
+
+def resolve(
+    principal: Principal, conflict_id: uuid.UUID, settlement: Settlement, *, now: datetime.datetime
+) -> PendingConflict:
+    """Settles a conflict together with the others of the same newcomer.
+
+    Raises NotFound, NotPermitted, AlreadyResolved, StaleConflict, NotApplicable, CannotSplit; nothing changes then.
+    """
+    with access.enter(principal, why="resolve"):
+        alone = (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE)
+        row, places = _held(principal, conflict_id, alone=alone)
+        if row.resolved_at is not None:
+            raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
+        if row.revision != settlement.revision:
+            raise StaleConflict(current=row.revision)
+        siblings = _siblings(row)
+        docket = _docket(row, places, now=now)
+        touched = deciding.concerned(docket, row, siblings)
+        before = snapshot(row.project_id, touched)
+        with one_value_checked_at_the_end():
+            effects = deciding.carry_out(docket, row, siblings, settlement.action, settlement.keep)
+        after = snapshot(row.project_id, touched)
+        changed = {key: state for key, state in before.items() if state != after[key]}
+        _note(row, siblings, settlement, effects, principal, now=now)
+        row.before = {
+            "fragments": changed,
+            "after": {key: after[key] for key in changed},
+            "siblings": [str(sibling.id) for sibling in siblings],
+            **effects.as_json(),
+        }
+        row.save()
+        pair_up(_docket(row, places, now=now), places)
+        return row
+
+
+def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> PendingConflict:
+    """Takes a decision back: everything is as before it, and the conflict waits again.
+
+    Raises NotFound, NotPermitted, CannotUndo with what stands in the way.
+    """
+    with access.enter(principal, why="undo"):
+        row, places = _held(principal, conflict_id, alone=True)
+        if row.before and "settled_with" in row.before:
+            row, places = _held(principal, uuid.UUID(row.before["settled_with"]), alone=True)
+        if row.resolved_at is None or row.before is None:
+            raise CannotUndo("there is no decision of a person to take back")
+        done: dict[str, Any] = row.before
+        if snapshot(row.project_id, map(uuid.UUID, done["after"])) != done["after"]:
+            raise CannotUndo("one of the memories was changed since, or forgotten")
+        try:
+            with transaction.atomic(), one_value_checked_at_the_end():
+                bring_back(row.project_id, done["fragments"])
+                Effects.from_json(done).take_back(row.project_id, now=now)
+        except (IntegrityError, StaleRule, ClaimsCollide) as error:
+            raise CannotUndo("another value took the place meanwhile") from error
+        settled = PendingConflict.objects.within(row.project_id).filter(id__in=[row.id, *done["siblings"]])
+        for conflict in settled:
+            conflict.reopen()
+        pair_up(_docket(row, places, now=now), places)
+        row.refresh_from_db()
+        return row
+
+
+def visible_conflicts(principal: Principal) -> Any:
+    """The conflicts in the namespaces that the principal reads, with both sides at hand."""
+    rows = PendingConflict.objects.within(principal.project_id).select_related(
+        "namespace", "newcomer__claim", "existing__claim"
+    )
+    return rows.filter(namespace__in=access.all_readable(principal))
+
+
+def visible_conflict(principal: Principal, conflict_id: uuid.UUID) -> PendingConflict:
+    """One of them. Raises NotFound."""
+    row: PendingConflict | None = visible_conflicts(principal).filter(id=conflict_id).first()
+    if row is None:
+        raise NotFound("conflict")
+    return row
+
+
+def waiting(
+    principal: Principal,
+    *,
+    status: str = "pending",
+    kind: str | None = None,
+    namespace: str | None = None,
+    subject: str | None = None,
+    predicate: str | None = None,
+) -> Any:
+    """The conflicts of a status (pending, resolved, all), narrowed down; keys in any spelling. Raises NotFound."""
+    rows = visible_conflicts(principal)
+    if status != "all":
+        rows = rows.filter(resolved_at__isnull=status == "pending")
+    if kind:
+        rows = rows.filter(kind=kind)
+    places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
+    rows = rows.filter(namespace__in=places)
+    names = naming(principal.project_id, [place.id for place in places])
+    if subject is not None:
+        rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
+    if predicate is not None:
+        # Each namespace has rules, hence names, of its own.
+        by_digest: dict[bytes, list[uuid.UUID]] = {}
+        for namespace_id, name in names.items():
+            by_digest.setdefault(name.predicate(predicate), []).append(namespace_id)
+        matches = [Q(predicate_digest=digest, namespace__in=ids) for digest, ids in by_digest.items()]
+        rows = rows.filter(reduce(or_, matches, Q(pk__in=[])))
+    return rows
+
+
+def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:
+    """The conflict and the keys that it concerns, locked in the order of `locking`."""
+    row = visible_conflict(principal, conflict_id)
+    principal.require("review")
+    if not principal.covers(row.namespace.name):
+        raise NotPermitted("this key only reads here")
+    if principal.kind == "key" and principal.owner_id in {side.owner_id for side in _sides(row)}:
+        raise NotPermitted("a key can't settle what its owner wrote: a person does")
+    if alone:
+        lock_namespace(row.namespace_id)
+    else:
+        lock_namespaces([row.namespace_id], claims=1)
+    places = _places(row)
+    if not alone:
+        lock_keys(places)
+    rows = Fragment.objects.within(row.project_id).select_for_update(no_key=True)
+    list(rows.filter(id__in=_fragments(row, places)).order_by("id").values_list("id"))
+    held = PendingConflict.objects.within(row.project_id).select_for_update().filter(id=row.id).first()
+    if held is None:
+        raise NotFound("conflict")
+    return held, places
+
+
+def _sides(row: PendingConflict) -> list[Fragment]:
+    return [side for side in (row.newcomer, row.existing) if side is not None]
+
+
+def _places(row: PendingConflict) -> set[Place]:
+    """The keys of both sides and of the other conflicts of the newcomer."""
+    mine = PendingConflict.objects.within(row.project_id).filter(id=row.id)
+    if row.newcomer_id:
+        mine |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
+    ids = {side for pair in mine.values_list("newcomer_id", "existing_id") for side in pair if side}
+    claims = Claim.objects.within(row.project_id).filter(fragment__in=ids)
+    return {(claim.namespace_id, bytes(claim.key_digest)) for claim in claims}
+
+
+def _fragments(row: PendingConflict, places: set[Place]) -> set[uuid.UUID]:
+    standing = Claim.objects.within(row.project_id).filter(
+        namespace__in={namespace_id for namespace_id, _ in places}, key_digest__in={key for _, key in places}
+    )
+    ids = set(standing.exclude(status="superseded").values_list("fragment_id", flat=True))
+    return ids | {side for side in (row.newcomer_id, row.existing_id) if side}
+
+
+def _siblings(row: PendingConflict) -> list[PendingConflict]:
+    if row.newcomer_id is None:
+        return []
+    rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
+    return list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
+
+
+def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Docket:
+    docket = Docket(row.project_id, [row.namespace_id], claims=0, now=now)
+    docket.read(places)
+    return docket
+
+
+def _note(
+    row: PendingConflict,
+    siblings: list[PendingConflict],
+    settlement: Settlement,
+    effects: Effects,
+    principal: Principal,
+    *,
+    now: datetime.datetime,
+) -> None:
+    """Writes down who decided what, when and why, in the conflict and in its siblings."""
+    keep = settlement.keep if settlement.action == Resolution.KEEP_BOTH else ""
+    for conflict in (row, *siblings):
+        conflict.resolution, conflict.keep, conflict.note = settlement.action, keep, settlement.note
+        conflict.resolved_at, conflict.resolved_by = now, principal.owner_id
+        conflict.revision += 1
+    for sibling in siblings:
+        sibling.before = {"settled_with": str(row.id)}
+        sibling.save()

@@ -1,0 +1,40 @@
+"""Splitting: two values of one key become two periods, one after the other. Pure."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conflicts.gate import Period, Stance
+
+
+class CannotSplit(Exception):
+    """No instant lies between the two."""
+
+
+def split(
+    newcomer: Stance, opponents: Sequence[Stance], *, at: datetime.datetime
+) -> tuple[Period, dict[uuid.UUID, Period]]:
+    """The newcomer's period and each opponent's, so that none overlap.
+
+    Whoever begins later ends the other there; of two that begin alike the newcomer begins `at`. Raises CannotSplit.
+    """
+    period, periods = newcomer.period, {}
+    for other in sorted(opponents, key=lambda other: (other.period.start is not None, other.period.start)):
+        if not period.overlaps(other.period):
+            continue
+        if period.starts_after(other.period):
+            periods[other.fragment_id] = Period(other.period.start, period.start)
+        elif other.period.starts_after(period):
+            period = Period(period.start, other.period.start)
+        else:
+            later = replace(period, start=at)
+            if not (later.starts_after(other.period) and _runs_forward(later)):
+                raise CannotSplit("both begin at the same instant: keep them as a pair, or decide for one")
+            period = later
+            periods[other.fragment_id] = Period(other.period.start, at)
+    return period, periods
+
+
+def _runs_forward(period: Period) -> bool:
+    return period.start is None or period.end is None or period.start < period.end

@@ -1,0 +1,182 @@
+"""Votes: what owners say of a fragment, once each, and the trust that follows (SPEC §4, feedback)."""
+
+import datetime
+import uuid
+from dataclasses import dataclass
+
+from conflicts.authority import SOURCE_RANK
+from conflicts.models import PendingConflict, Vote
+from conflicts.trust import trust_of
+from conflicts.words import Ballot, Kind, Reason, Resolution
+from memories import access
+from memories.access import NotFound, Principal
+from memories.models import Access, Claim, Fragment
+from memories.models.words import SourceClass, Status
+
+DISPUTE_THRESHOLD = 0.4  # three disputes of an inference reach .35; [3]'s .3 can't be reached
+RELEVANCE_GAIN, IMPORTANCE_GAIN = 0.1, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Voter:
+    """Who votes: the owner, and the rank up to which the owner may be believed."""
+
+    owner_id: uuid.UUID | None
+    rank: int
+    roots: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a vote did: whether it counts, and the review that it opened."""
+
+    fragment: Fragment
+    counted: bool
+    conflict: PendingConflict | None = None
+
+
+def vote(
+    principal: Principal,
+    fragment_id: uuid.UUID,
+    ballot: str,
+    *,
+    now: datetime.datetime,
+    reason: str = "",
+    source_id: str = "",
+) -> Counted:
+    """An owner's vote on a fragment that it reads. Raises NotFound, NotPermitted."""
+    with access.enter(principal, why=ballot):
+        rows = Fragment.objects.within(principal.project_id).select_related("namespace")
+        fragment = rows.select_for_update(no_key=True, of=("self",)).filter(id=fragment_id).first()
+        if fragment is None or not principal.covers_reading(fragment.namespace.name):
+            raise NotFound("fragment")
+        principal.require("write")
+        roots = frozenset({source_id} if source_id else ())
+        voter = Voter(principal.owner_id, SOURCE_RANK[SourceClass(principal.ceiling)], roots)
+        if ballot == Ballot.DISPUTE:
+            return dispute(fragment, voter, reason=reason, now=now)
+        return (
+            reinforce(fragment, voter, now=now) if ballot == Ballot.REINFORCE else corroborate(fragment, voter, now=now)
+        )
+
+
+def roots_of(fragment: Fragment) -> frozenset[str]:
+    """Where what a fragment says comes from: it repeats its ancestors and the source it names."""
+    named = {fragment.provenance_source_id} if fragment.provenance_source_id else set()
+    return frozenset({str(root) for root in fragment.roots} | named)
+
+
+def reinforce(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Counted:
+    """It helped: the fragment is fresher and weighs more each time; trust counts each owner once."""
+    fragment.base_relevance += RELEVANCE_GAIN * (1 - fragment.base_relevance)
+    fragment.importance = min(1.0, fragment.importance + IMPORTANCE_GAIN)
+    Access.objects.count_up(fragment.project_id, {fragment.id: 0}, {fragment.id: now})
+    foreign = voter.owner_id != fragment.owner_id
+    if foreign:
+        _cast(fragment, voter, Ballot.REINFORCE, counted=True, now=now)
+    _settle(fragment, now=now)
+    return Counted(fragment, foreign)
+
+
+def dispute(fragment: Fragment, voter: Voter, *, reason: str, now: datetime.datetime) -> Counted:
+    """It is wrong. A weaker owner's dispute only opens a review; else the fragment is disputed below the threshold."""
+    if voter.owner_id == fragment.owner_id:
+        return Counted(fragment, False)
+    may = voter.rank >= fragment.authority
+    _cast(fragment, voter, Ballot.DISPUTE, counted=may, reason=reason, now=now)
+    _settle(fragment, now=now)
+    opens = not may and fragment.status == Status.ACTIVE
+    return Counted(fragment, may, _review(fragment, voter, now=now) if opens else None)
+
+
+def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Counted:
+    """Somebody else says so too; counted once per owner and lineage root, never for the writer or its ancestors."""
+    heard = roots_of(fragment) | {str(fragment.id)}
+    owners = {fragment.owner_id}
+    for vote in Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE):
+        owners.add(vote.owner_id)
+        heard |= set(vote.roots)
+    if voter.owner_id in owners or voter.roots & heard:
+        return Counted(fragment, False)
+    _cast(fragment, voter, Ballot.CORROBORATE, counted=True, now=now)
+    fragment.updated_at = now
+    _settle(fragment, now=now)
+    return Counted(fragment, True)
+
+
+def _cast(
+    fragment: Fragment, voter: Voter, ballot: Ballot, *, counted: bool, now: datetime.datetime, reason: str = ""
+) -> None:
+    """The owner's vote, in place of its former one of that kind."""
+    former = Vote.objects.within(fragment.project_id).filter(fragment=fragment, owner_id=voter.owner_id)
+    if ballot != Ballot.CORROBORATE:
+        former.exclude(ballot=Ballot.CORROBORATE).delete()
+    Vote.objects.create(
+        project_id=fragment.project_id,
+        fragment=fragment,
+        owner_id=voter.owner_id,
+        ballot=ballot,
+        counted=counted,
+        roots=sorted(voter.roots),
+        reason=reason,
+        created_at=now,
+    )
+
+
+def _settle(fragment: Fragment, *, now: datetime.datetime) -> None:
+    """Counts the votes anew; below the threshold an active fragment is disputed, above it one is active again."""
+    ballots = list(
+        Vote.objects.within(fragment.project_id)
+        .filter(fragment=fragment, counted=True)
+        .values_list("ballot", flat=True)
+    )
+    fragment.reinforcements = ballots.count(Ballot.REINFORCE)
+    fragment.disputes = ballots.count(Ballot.DISPUTE)
+    fragment.corroboration = 1 + ballots.count(Ballot.CORROBORATE)
+    low = fragment.disputes > 0 and trust_of(fragment, now=None) < DISPUTE_THRESHOLD
+    if fragment.status == Status.ACTIVE and low:
+        fragment.status, fragment.updated_at = Status.DISPUTED, now
+    elif fragment.status == Status.DISPUTED and not low and not _disputed_by_a_person(fragment):
+        fragment.status, fragment.updated_at = Status.ACTIVE, now
+    fragment.save(
+        update_fields=[
+            "reinforcements",
+            "disputes",
+            "corroboration",
+            "base_relevance",
+            "importance",
+            "status",
+            "updated_at",
+        ]
+    )
+
+
+def _disputed_by_a_person(fragment: Fragment) -> bool:
+    """What a person decided no vote takes back."""
+    reviews = PendingConflict.objects.within(fragment.project_id).filter(existing=fragment, kind=Kind.DISPUTE)
+    found: bool = reviews.filter(resolution=Resolution.SUPERSEDE).exists()
+    return found
+
+
+def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> PendingConflict:
+    """The pending review of a fragment, opened when there is none."""
+    pending = PendingConflict.objects.within(fragment.project_id).pending()
+    found: PendingConflict | None = pending.filter(existing=fragment, kind=Kind.DISPUTE).first()
+    if found:
+        return found
+    claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment).first()
+    made: PendingConflict = PendingConflict.objects.create(
+        project_id=fragment.project_id,
+        namespace_id=fragment.namespace_id,
+        kind=Kind.DISPUTE,
+        reason=Reason.DISPUTED,
+        existing=fragment,
+        subject_digest=claim.subject_digest if claim else b"",
+        predicate_digest=claim.predicate_digest if claim else b"",
+        key_digest=claim.key_digest if claim else b"",
+        new_authority=voter.rank,
+        existing_authority=fragment.authority,
+        existing_trust=trust_of(fragment, now=now),
+        created_at=now,
+    )
+    return made

@@ -1,0 +1,205 @@
+"""/api/v1/conflicts: what waits for a person, and how it is settled."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from conflicts.front import Action, Keep, Kind, Reason, Resolution, Settlement, resolve, undo, visible_conflict, waiting
+from memories import access
+from memories.api.answers import ClaimAnswer, OrNull, claim_answer
+from memories.api.authentication import principal_of
+from memories.api.fields import Strict, Text, Whole, validated
+from memories.api.fragments import IDEMPOTENCY
+from memories.api.inputs import namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.pages import page_of, paged
+from memories.api.voting import Nothing
+
+NARROWING = ("kind", "namespace", "subject", "predicate")
+
+
+class ConflictQuery(Strict):
+    """The filters of a list."""
+
+    status = serializers.ChoiceField(["pending", "resolved", "all"], default="pending")
+    kind = serializers.ChoiceField(Kind.choices, required=False)
+    namespace = Text(required=False, validators=[namespace_form])
+    subject = Text(max_length=100, required=False)
+    predicate = Text(max_length=100, required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
+class ResolveInput(Strict):
+    """A decision, on the revision that was seen."""
+
+    action = serializers.ChoiceField(Action.choices)
+    revision = Whole(min_value=1)
+    keep = serializers.ChoiceField(Keep.choices, required=False)
+    note = Text(max_length=1000, required=False, allow_blank=True, default="")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """`keep` says how both are kept."""
+        if "keep" in attrs and attrs["action"] != Action.KEEP_BOTH:
+            raise serializers.ValidationError({"keep": ["This goes with keep_both."]})
+        return attrs
+
+
+class SideAnswer(serializers.Serializer[Any]):
+    """One side of a conflict."""
+
+    id = serializers.UUIDField()
+    content = serializers.CharField()
+    status = serializers.CharField()
+    source = serializers.CharField()
+    agent_id = serializers.CharField()
+    owner = serializers.UUIDField(source="owner_id", allow_null=True)
+    created_at = serializers.DateTimeField()
+    corroboration = serializers.IntegerField()
+    reinforcements = serializers.IntegerField()
+    disputes = serializers.IntegerField()
+    claim = serializers.SerializerMethodField()
+
+    @extend_schema_field(ClaimAnswer(allow_null=True))
+    def get_claim(self, row: Any) -> Any:
+        """What it claims."""
+        return claim_answer(row)
+
+
+class StatementAnswer(serializers.Serializer[Any]):
+    """What a free text was read as."""
+
+    subject = serializers.CharField()
+    predicate = serializers.CharField()
+    value = serializers.CharField()
+    negated = serializers.BooleanField()
+
+
+class ConflictAnswer(serializers.Serializer[Any]):
+    """A newcomer in quarantine and the standing claim that it opposes; for a dispute only the latter."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    kind = serializers.ChoiceField(Kind.choices)
+    reason = serializers.ChoiceField(Reason.choices)
+    status = serializers.SerializerMethodField()
+    revision = serializers.IntegerField()
+    new_id = serializers.UUIDField(source="newcomer_id", allow_null=True)
+    existing_id = serializers.UUIDField(allow_null=True)
+    newcomer = SideAnswer(allow_null=True)
+    existing = SideAnswer(allow_null=True)
+    new_claim = serializers.SerializerMethodField()
+    existing_claim = serializers.SerializerMethodField()
+    statement = StatementAnswer(allow_null=True)
+    new_authority = serializers.IntegerField(allow_null=True)
+    existing_authority = serializers.IntegerField(allow_null=True)
+    new_trust = serializers.FloatField(allow_null=True)
+    existing_trust = serializers.FloatField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    resolved_at = serializers.DateTimeField(allow_null=True)
+    resolution = serializers.SerializerMethodField()
+    keep = OrNull(allow_null=True)
+    resolved_by = serializers.UUIDField(allow_null=True)
+    note = serializers.CharField()
+
+    def get_status(self, row: Any) -> str:
+        """pending or resolved."""
+        return "pending" if row.resolved_at is None else "resolved"
+
+    def get_resolution(self, row: Any) -> Resolution | None:
+        """How it ended."""
+        return Resolution(row.resolution) if row.resolution else None
+
+    @extend_schema_field(ClaimAnswer(allow_null=True))
+    def get_new_claim(self, row: Any) -> Any:
+        """What the newcomer claims."""
+        return claim_answer(row.newcomer)
+
+    @extend_schema_field(ClaimAnswer(allow_null=True))
+    def get_existing_claim(self, row: Any) -> Any:
+        """What stands."""
+        return claim_answer(row.existing)
+
+
+class ConflictsView(APIView):
+    """Conflicts."""
+
+    @extend_schema(operation_id="conflicts_list", parameters=[ConflictQuery], responses={200: page_of(ConflictAnswer)})
+    def get(self, request: Request) -> Response:
+        """A page of conflicts, newest first; subject and predicate in any spelling."""
+        query = validated(ConflictQuery, request.query_params.dict())
+        principal = principal_of(request)
+        with access.enter(principal, why="list"):
+            narrowed: dict[str, Any] = {key: query[key] for key in NARROWING if key in query}
+            rows = waiting(principal, status=query["status"], **narrowed)
+            return Response(
+                paged(
+                    request,
+                    rows,
+                    lambda page: list(ConflictAnswer(page, many=True).data),
+                    limit=query["limit"],
+                    cursor=query.get("cursor"),
+                )
+            )
+
+
+class ConflictView(APIView):
+    """One conflict."""
+
+    @extend_schema(operation_id="conflicts_read", responses={200: ConflictAnswer})
+    def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """The conflict with both sides."""
+        with access.enter(principal_of(request), why="read"):
+            return Response(ConflictAnswer(visible_conflict(principal_of(request), conflict_id)).data)
+
+
+def _settled(request: Request, conflict_id: uuid.UUID, settle: Any) -> Response:
+    principal = principal_of(request)
+
+    def effect(_: None) -> Answer:
+        settle(principal)
+        row = visible_conflict(principal, conflict_id)
+        sides = [side for side in (row.newcomer_id, row.existing_id) if side]
+        return Answer(200, ConflictAnswer(row).data, sides)
+
+    return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class ResolveView(APIView):
+    """Settling."""
+
+    verbs = {"POST": "review"}
+
+    @extend_schema(
+        operation_id="conflicts_resolve",
+        request=ResolveInput,
+        parameters=[IDEMPOTENCY],
+        responses={200: ConflictAnswer},
+    )
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """Settles the conflict, with the others of the same newcomer. A key can't settle what its owner wrote."""
+        values = validated(ResolveInput, request.data)
+        settlement = Settlement(**values)
+        return _settled(
+            request, conflict_id, lambda principal: resolve(principal, conflict_id, settlement, now=timezone.now())
+        )
+
+
+class UndoView(APIView):
+    """Taking back."""
+
+    verbs = {"POST": "review"}
+
+    @extend_schema(
+        operation_id="conflicts_undo", request=Nothing, parameters=[IDEMPOTENCY], responses={200: ConflictAnswer}
+    )
+    def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
+        """Takes the decision back: everything is as before it, or the answer says why it can't be."""
+        validated(Nothing, request.data)
+        return _settled(request, conflict_id, lambda principal: undo(principal, conflict_id, now=timezone.now()))

@@ -1,0 +1,45 @@
+"""Reading: what a text was read to say, and whether that is a claim of its fragment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conflicts.front import SOURCE_RANK, ClaimDraft, Statement
+from memories.ingest.claims import Extracted, extract
+from memories.ingest.drafts import Draft
+from memories.models import Fragment
+from memories.models.words import SourceClass
+
+FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text states for certain, and the statement among them that becomes its fragment's claim."""
+
+    statements: Sequence[Statement] = ()
+    claim: Extracted | None = None
+
+    def claim_for(self, fragment: Fragment) -> ClaimDraft | None:
+        """The claim; what the user said of themselves is believed as the fragment is, all else as an inference."""
+        if self.claim is None:
+            return None
+        own = self.claim.first_person and fragment.source in FROM_THE_USER
+        return ClaimDraft(
+            subject=self.claim.subject,
+            predicate=self.claim.predicate,
+            value=self.claim.value,
+            authority=None if own else SOURCE_RANK[SourceClass.INFERENCE],
+        )
+
+
+NOTHING = Reading()
+
+
+def read(draft: Draft, *, claim: bool = True) -> Reading:
+    """Reads a draft's text; with `claim` also for the claim that it makes."""
+    found = [said for said in extract(draft.content, speaker=draft.speaker) if said.certain]
+    claims = [said for said in found if not said.negated and not said.quoted]
+    return Reading(
+        statements=[Statement(said.subject, said.predicate, said.value, said.negated) for said in found],
+        claim=max(claims, key=lambda said: said.first_person, default=None) if claim else None,
+    )
