@@ -14,7 +14,7 @@ from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.naming import naming
 from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
-from conflicts.recording import close, hold, one_value_checked_at_the_end, record, supersede
+from conflicts.recording import hold, one_value_checked_at_the_end, record, supersede
 from conflicts.words import Kind
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -55,7 +55,7 @@ def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime
         return []
     docket, cases = _heard(newcomers, now=now)
     kept = [(case, n.vector) for case, n in zip(cases, newcomers, strict=True) if not case.repeats]
-    with one_value_checked_at_the_end():
+    with one_value_checked_at_the_end(any(case.replaces for case in cases)):
         insert([case.fragment for case, _ in kept])
         insert([case.claim for case, _ in kept if case.claim is not None])
         index_keywords([case.fragment.id for case, _ in kept])
@@ -90,7 +90,7 @@ def readmit(
     elif fragment.status == Status.ACTIVE:
         fragment.status = at_best
     with one_value_checked_at_the_end():
-        close(PendingConflict.objects.within(fragment.project_id).pending().filter(newcomer=fragment), now=now)
+        PendingConflict.objects.within(fragment.project_id).pending().filter(newcomer=fragment).end(now=now)
         docket.pending.pop(fragment.id, None)
         Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).delete()
         fragment.save()
@@ -120,8 +120,8 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
 def withdraw(fragment: Fragment, *, now: datetime.datetime, erase: bool = False) -> None:
     """Ends what waits because of a fragment that leaves; with `erase` no word of it stays in what was decided."""
     mine = PendingConflict.objects.within(fragment.project_id)
-    close(mine.pending().filter(newcomer=fragment), now=now)
-    close(mine.pending().filter(existing=fragment, kind=Kind.DISPUTE), now=now)
+    mine.pending().filter(newcomer=fragment).end(now=now)
+    mine.pending().filter(existing=fragment, kind=Kind.DISPUTE).end(now=now)
     if erase:
         mine.filter(Q(newcomer=fragment) | Q(existing=fragment)).update(statement=None, note="")
 

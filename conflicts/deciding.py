@@ -10,13 +10,12 @@ from conflicts.cardinality import make_multi_valued, restore_predicate
 from conflicts.claims import stance_of
 from conflicts.docket import Docket, place_of
 from conflicts.gate import Period, Stance
-from conflicts.ledger import STANDING
 from conflicts.models import PendingConflict
 from conflicts.recording import Succession, supersede
 from conflicts.splitting import split
 from conflicts.words import Keep, Kind, Resolution
 from memories.models import Claim, Fragment
-from memories.models.words import Status
+from memories.models.words import STANDING, Status
 
 REJECTED = "rejected"
 

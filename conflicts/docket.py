@@ -6,15 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from django.db.models import Q
+
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
 from conflicts.gate import Period, Stance
-from conflicts.ledger import STANDING, Ledger, Verdict
+from conflicts.ledger import Ledger, Verdict
 from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.naming import Naming, naming
 from conflicts.words import Resolution
 from memories.models import Claim, Fragment
-from memories.models.words import Status
+from memories.models.words import OPEN, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ class Case:
         """Whom it replaced."""
         return self.verdict.superseded if self.verdict else ()
 
+    @property
+    def replaces(self) -> bool:
+        """Whether somebody yields to it, or ends where it begins."""
+        return bool(self.verdict and (self.verdict.superseded or self.verdict.closed))
+
 
 class Docket:
     """Names, locks and reads once, before anything is decided."""
@@ -77,41 +84,34 @@ class Docket:
         What a free text is compared with needs no lock: whichever was first, both orders are right.
         """
         own = {place_of(case.claim) for case in cases if case.claim} | set(also)
-        if own:
-            if not self.alone:
-                lock_keys(own)
-            self._lock_rows(own)
-        self.read(own | {place for case in cases for place, _ in self._said(case)})
+        if not self.alone:
+            lock_keys(own)
+        self.read(own, hold=True)
+        self.read({place for case in cases for place, _ in self._said(case)} - own)
 
-    def read(self, places: set[Place]) -> None:
-        """Reads the ledgers of these places, as they stand now."""
+    def read(self, places: set[Place], *, hold: bool = False) -> None:
+        """Reads the ledgers of these places as they stand now; `hold` keeps what stands there from changing."""
         self.ledgers |= {place: Ledger() for place in places}
         if not places:
             return
-        self._read_claims(places)
-        conflicts = PendingConflict.objects.within(self.project_id).filter(**_on(places))
-        for row in conflicts.filter(resolution=Resolution.REJECT):
-            if ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
-                ledger.rejected.append(_rejected(row))
-        for row in conflicts.pending().order_by("created_at", "id"):
-            if row.newcomer_id:
-                self.pending[row.newcomer_id].append(row)
-
-    def _lock_rows(self, places: set[Place]) -> None:
-        """Keeps what stands or waits there from being changed or forgotten meanwhile."""
-        rows = Fragment.objects.within(self.project_id).filter(
-            status__in=OPEN, **{f"claim__{name}": value for name, value in _on(places).items()}
-        )
-        list(rows.select_for_update(no_key=True, of=("self",)).order_by("id").values_list("id"))
-
-    def _read_claims(self, places: set[Place]) -> None:
-        rows = Claim.objects.within(self.project_id).filter(fragment__status__in=OPEN, **_on(places))
-        for claim in rows.select_related("fragment"):
-            ledger = self.ledgers.get(place_of(claim))
-            if ledger is not None:
+        here = {
+            "namespace__in": {namespace_id for namespace_id, _ in places},
+            "key_digest__in": {key for _, key in places},
+        }
+        rows = Claim.objects.within(self.project_id).filter(status__in=OPEN, fragment__status__in=OPEN, **here)
+        rows = rows.select_related("fragment")
+        for claim in rows.select_for_update(no_key=True, of=("fragment",)).order_by("fragment") if hold else rows:
+            if ledger := self.ledgers.get(place_of(claim)):
                 self.claims[claim.fragment_id] = claim
                 book = ledger.waiting if claim.fragment.status == Status.QUARANTINED else ledger.standing
                 book[claim.fragment_id] = stance_of(claim)
+        conflicts = PendingConflict.objects.within(self.project_id).filter(**here)
+        for row in conflicts.filter(Q(resolved_at=None) | Q(resolution=Resolution.REJECT)).order_by("created_at", "id"):
+            if row.resolved_at is None:
+                if row.newcomer_id:
+                    self.pending[row.newcomer_id].append(row)
+            elif ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
+                ledger.rejected.append(_rejected(row))
 
     def hear(self, case: Case, *, by_a_person: bool = False) -> Verdict:
         """Decides on a case and enters it into the ledgers."""
@@ -162,17 +162,6 @@ class Docket:
     def _barred(self, case: Case, contradiction: Contradiction) -> bool:
         rejected = self.ledgers[contradiction.key].rejected
         return any(old.value == contradiction.value and case.fragment.authority <= old.authority for old in rejected)
-
-
-OPEN = (*STANDING, Status.QUARANTINED)
-
-
-def _on(places: set[Place]) -> dict[str, object]:
-    """A condition on claims and conflicts: it takes in some more places, which the reader passes over."""
-    return {
-        "namespace_id__in": {namespace_id for namespace_id, _ in places},
-        "key_digest__in": {key for _, key in places},
-    }
 
 
 def place_of(claim: Claim) -> Place:

@@ -9,8 +9,6 @@ from conflicts.gate import Outcome, Period, Stance, clipped, decide, objection
 from conflicts.words import Reason
 from memories.models.words import Status
 
-STANDING = (Status.ACTIVE, Status.DISPUTED)
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

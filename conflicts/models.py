@@ -1,5 +1,6 @@
 """What belief keeps beside the claims: rules of predicates, votes, and the conflicts that wait for a person."""
 
+import datetime
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -91,6 +92,10 @@ class PendingConflictQuerySet(TenantQuerySet):
         """Those that wait."""
         return self.filter(resolved_at=None)
 
+    def end(self, *, now: datetime.datetime) -> None:
+        """Ends conflicts that leave nothing to decide."""
+        self.update(resolution=Resolution.OBSOLETE, resolved_at=now, revision=models.F("revision") + 1)
+
 
 @tracked(
     "id",
@@ -171,11 +176,20 @@ class PendingConflict(TenantModel):
             # The queue, newest first.
             models.Index(fields=["project", "namespace", "-created_at", "-id"], name="conflict_pages"),
             # Is this value rejected here, does it wait here already?
-            models.Index(fields=["project", "namespace", "key_digest"], name="conflict_by_key"),
+            models.Index(
+                fields=["project", "namespace", "key_digest"],
+                name="conflict_by_key",
+                condition=models.Q(resolved_at=None) | models.Q(resolution="reject"),
+            ),
             # What a fragment is involved in.
             models.Index(fields=["project", "newcomer"], name="conflict_by_newcomer"),
             models.Index(fields=["project", "existing"], name="conflict_by_existing"),
         ]
+
+    def end(self, *, now: datetime.datetime) -> None:
+        """It leaves nothing to decide."""
+        self.resolution, self.resolved_at, self.revision = Resolution.OBSOLETE, now, self.revision + 1
+        self.save()
 
     def reopen(self) -> None:
         """Lets it wait again, as if nobody had decided."""

@@ -9,23 +9,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from django.db import connection
-from django.db.models import F
 
 from conflicts.docket import Case, Contradiction, Docket, place_of
 from conflicts.gate import Stance
-from conflicts.ledger import STANDING, Ledger, paired
+from conflicts.ledger import Ledger, paired
 from conflicts.locking import Place
-from conflicts.models import PendingConflict, PendingConflictQuerySet
+from conflicts.models import PendingConflict
 from conflicts.trust import trust_of
 from conflicts.votes import Voter, corroborate, roots_of
 from conflicts.words import Kind, Reason, Resolution
 from memories.models import Claim, Fragment, Link
-from memories.models.words import ClaimScope, LinkKind, Status
+from memories.models.words import STANDING, ClaimScope, LinkKind, Status
 
 
 @contextmanager
-def one_value_checked_at_the_end() -> Iterator[None]:
+def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
     """Lets a claim and the one that it replaces change places; both active at the end is still impossible."""
+    if not needed:
+        yield
+        return
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
         yield
@@ -124,21 +126,17 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
         for before, after in successors.items()
     ]
     Link.objects.bulk_create(links, ignore_conflicts=True)
+    done = Succession(links=[str(link.id) for link in links])
     challenges = PendingConflict.objects.within(project_id).pending().filter(existing__in=old)
-    texts = list(challenges.filter(kind=Kind.TEXT))
-    moved = {str(row.id): str(row.existing_id) for row in texts}
-    for row in texts:
-        row.existing_id, row.revision = successors[row.existing_id], row.revision + 1
-        row.save()
-    reviews = challenges.filter(kind=Kind.DISPUTE)
-    ended = [str(conflict_id) for conflict_id in reviews.values_list("id", flat=True)]
-    close(reviews, now=now)
-    return Succession(moved, ended, [str(link.id) for link in links])
-
-
-def close(conflicts: PendingConflictQuerySet, *, now: datetime.datetime) -> None:
-    """Ends pending conflicts that leave nothing to decide."""
-    conflicts.update(resolution=Resolution.OBSOLETE, resolved_at=now, revision=F("revision") + 1)
+    for row in challenges.filter(kind__in=[Kind.TEXT, Kind.DISPUTE]):
+        if row.kind == Kind.TEXT:
+            done.moved[str(row.id)] = str(row.existing_id)
+            row.existing_id, row.revision = successors[row.existing_id], row.revision + 1
+            row.save()
+        else:
+            done.ended.append(str(row.id))
+            row.end(now=now)
+    return done
 
 
 def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[PendingConflict]]:
@@ -155,7 +153,7 @@ def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[Pen
                 ledger.forget(waiting.fragment_id)
                 supersede(docket.project_id, {waiting.fragment_id: stronger.fragment_id}, now=docket.now)
                 mine = PendingConflict.objects.within(docket.project_id).pending()
-                close(mine.filter(newcomer=waiting.fragment_id), now=docket.now)
+                mine.filter(newcomer=waiting.fragment_id).end(now=docket.now)
             else:
                 found[waiting.fragment_id] += _paired(docket, ledger, waiting)
     return found
@@ -172,7 +170,7 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
         row.reason, row.revision = reason, row.revision + 1
         row.save()
     if pairing.obsolete:
-        close(PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete), now=docket.now)
+        PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
     made = [
         PendingConflict(
             kind=Kind.CLAIM,

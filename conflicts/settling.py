@@ -24,6 +24,7 @@ from conflicts.words import Keep, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Claim, Fragment
+from memories.models.words import OPEN
 
 
 class AlreadyResolved(Exception):
@@ -201,7 +202,7 @@ def _fragments(row: PendingConflict, places: set[Place]) -> set[uuid.UUID]:
     standing = Claim.objects.within(row.project_id).filter(
         namespace__in={namespace_id for namespace_id, _ in places}, key_digest__in={key for _, key in places}
     )
-    ids = set(standing.exclude(status="superseded").values_list("fragment_id", flat=True))
+    ids = set(standing.filter(status__in=OPEN).values_list("fragment_id", flat=True))
     return ids | {side for side in (row.newcomer_id, row.existing_id) if side}
 
 

@@ -11,7 +11,7 @@ from memories.models.fragment import Fragment
 from memories.models.history import tracked
 from memories.models.namespace import Namespace
 from memories.models.tenant import Catalogue, TenantQuerySet, between, one_of, parent, unique_in_project
-from memories.models.words import ClaimScope, Status
+from memories.models.words import OPEN, ClaimScope, Status
 
 
 class ClaimQuerySet(TenantQuerySet):
@@ -103,9 +103,13 @@ class Claim(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # What stands on a key: the gate, the history.
-            models.Index(fields=["project", "namespace", "key_digest"], name="claim_by_key"),
-            # Everything said of a subject.
+            # What stands or waits on a key; what was replaced there must not slow the gate down.
+            models.Index(
+                fields=["project", "namespace", "key_digest"],
+                name="claim_by_key",
+                condition=models.Q(status__in=OPEN),
+            ),
+            # Everything said of a subject, ever.
             models.Index(fields=["project", "subject_digest"], name="claim_by_subject"),
             # Every claim that a changed rule concerns.
             models.Index(fields=["project", "namespace", "predicate_digest"], name="claim_by_predicate"),

@@ -48,6 +48,10 @@ class Status(TextChoices):
     ARCHIVED = "archived"
 
 
+STANDING = (Status.ACTIVE, Status.DISPUTED)
+OPEN = (*STANDING, Status.QUARANTINED)
+
+
 class Tier(TextChoices):
     """How close at hand a fragment is kept."""
 
