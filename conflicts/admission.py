@@ -150,7 +150,7 @@ def _heard(
     docket = Docket(
         newcomers[0].fragment.project_id,
         [newcomer.fragment.namespace_id for newcomer in newcomers],
-        claims=sum(newcomer.claim is not None for newcomer in newcomers),
+        claims=sum((n.claim is not None) + sum(said.retracts for said in n.statements) for n in newcomers),
         now=now,
     )
     cases = [docket.case(newcomer.fragment, newcomer.claim, newcomer.statements) for newcomer in newcomers]

@@ -42,12 +42,16 @@ class ClaimDraft:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a free text was read to say; it claims nothing, but may contradict what stands."""
+    """What a free text was read to say; it claims nothing, but may contradict what stands.
+
+    Said not to be so (`negated`) by who may say it (`retracts`), it ends what stands: "I no longer live in Oslo".
+    """
 
     subject: str
     predicate: str
     value: str
     negated: bool = False
+    retracts: bool = False
 
 
 def claim_of(draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime) -> Claim:

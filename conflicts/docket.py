@@ -4,12 +4,12 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Q
 
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
-from conflicts.gate import Period, Stance
+from conflicts.gate import Period, Stance, objection
 from conflicts.ledger import Ledger, Verdict
 from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
@@ -63,6 +63,7 @@ class Docket:
         self, project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID], *, claims: int, now: datetime.datetime
     ) -> None:
         self.project_id, self.now = project_id, now
+        # `claims`: how many keys will be decided on.
         self.alone = bool(claims) and lock_namespaces(namespace_ids, claims=claims)
         self.namings: dict[uuid.UUID, Naming] = naming(project_id, set(namespace_ids))
         self.ledgers: dict[Place, Ledger] = {}
@@ -84,6 +85,7 @@ class Docket:
         What a free text is compared with needs no lock: whichever was first, both orders are right.
         """
         own = {place_of(case.claim) for case in cases if case.claim} | set(also)
+        own |= {place for case in cases for place, said in self._said(case) if said.retracts}
         if not self.alone:
             lock_keys(own)
         self.read(own, hold=True)
@@ -130,6 +132,8 @@ class Docket:
                     Status.ARCHIVED if barred else Status.QUARANTINED,
                     why="precedent_rejected" if barred else "",
                 )
+            elif retracted := self._retracted(case):
+                verdict = replace(verdict, superseded=(*verdict.superseded, *retracted))
         if claim is not None:
             self.ledgers[place_of(claim)].enter(verdict)
             claim.slot, claim.status = verdict.stance.slot, verdict.status
@@ -158,6 +162,20 @@ class Docket:
             stance = free_stance(case.fragment, value, now=self.now)
             if opponents := self.ledgers[place].contradicted(stance, negated=said.negated):
                 yield Contradiction(said, place, value, tuple(opponents))
+
+    def _retracted(self, case: Case) -> list[uuid.UUID]:
+        """What a person takes back who may: claims of less authority, or of as much and their own."""
+        found = []
+        for place, said in self._said(case):
+            if said.retracts:
+                value = self.namings[case.fragment.namespace_id].value(said.predicate, said.value)
+                stance = free_stance(case.fragment, value, now=self.now)
+                for other in self.ledgers[place].standing.copy().values():
+                    same = other.value == value and stance.meets(other)
+                    if same and not objection(stance, other, newer_wins=False):
+                        self.ledgers[place].forget(other.fragment_id)
+                        found.append(other.fragment_id)
+        return found
 
     def _barred(self, case: Case, contradiction: Contradiction) -> bool:
         rejected = self.ledgers[contradiction.key].rejected

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from conflicts.front import waiting
 from memories import access
 from memories.access import Principal
 from memories.api.authentication import principal_of
@@ -35,6 +36,7 @@ class StatsAnswer(serializers.Serializer[Any]):
     by_tier = serializers.DictField(child=serializers.IntegerField())
     by_type = serializers.DictField(child=serializers.IntegerField())
     pending_embeddings = serializers.IntegerField()
+    pending_conflicts = serializers.IntegerField()
     storage_bytes = serializers.IntegerField()
 
 
@@ -43,7 +45,7 @@ class StatsView(APIView):
 
     @extend_schema(operation_id="stats", parameters=[StatsQuery], responses={200: StatsAnswer})
     def get(self, request: Request) -> Response:
-        """How many fragments there are, by status, tier and type; how many wait for their vector."""
+        """How many fragments there are, by status, tier and type; how many wait for their vector or for a person."""
         query = validated(StatsQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="stats"):
@@ -59,6 +61,7 @@ class StatsView(APIView):
                 "by_tier": _counts(rows, "tier", Tier.values),
                 "by_type": _counts(rows, "type", FragmentType.values),
                 "pending_embeddings": pending.filter(fragment__namespace__in=namespaces).count(),
+                "pending_conflicts": waiting(principal, namespace=query.get("namespace")).count(),
                 "storage_bytes": _text_bytes(principal, namespaces),
             }
         return Response(data)

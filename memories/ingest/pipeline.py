@@ -74,7 +74,7 @@ def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) ->
         ]
         readings = _readings(prepared, fragments)
         newcomers = [
-            Newcomer(fragment, vector, draft.claim or reading.claim_for(fragment), reading.statements)
+            Newcomer(fragment, vector, draft.claim or reading.claim_for(fragment), reading.statements_of(fragment))
             for fragment, vector, draft, reading in zip(
                 fragments, prepared.vectors, prepared.drafts, readings, strict=True
             )

@@ -1,7 +1,7 @@
 """Reading: what a text was read to say, and whether that is a claim of its fragment."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conflicts.front import SOURCE_RANK, ClaimDraft, Statement
 from memories.ingest.claims import Extracted, extract
@@ -18,6 +18,11 @@ class Reading:
 
     statements: Sequence[Statement] = ()
     claim: Extracted | None = None
+
+    def statements_of(self, fragment: Fragment) -> list[Statement]:
+        """The statements; only the user takes back what stands."""
+        own = fragment.source in FROM_THE_USER
+        return [replace(said, retracts=said.retracts and own) for said in self.statements]
 
     def claim_for(self, fragment: Fragment) -> ClaimDraft | None:
         """The claim; what the user said of themselves is believed as the fragment is, all else as an inference."""
@@ -40,6 +45,11 @@ def read(draft: Draft, *, claim: bool = True) -> Reading:
     found = [said for said in extract(draft.content, speaker=draft.speaker) if said.certain]
     claims = [said for said in found if not said.negated and not said.quoted]
     return Reading(
-        statements=[Statement(said.subject, said.predicate, said.value, said.negated) for said in found],
+        statements=[
+            Statement(
+                said.subject, said.predicate, said.value, said.negated, claim and said.negated and said.first_person
+            )
+            for said in found
+        ],
         claim=max(claims, key=lambda said: said.first_person, default=None) if claim else None,
     )

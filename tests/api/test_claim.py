@@ -44,3 +44,48 @@ def test_the_same_value_is_one_memory(say, bob):
     again = say("750 USD", by=bob, source="tool_output", status=200)
     assert (again["id"], again["deduplicated"]) == (first["id"], True)
     assert again["provenance"]["corroboration"] == 2
+
+
+def test_a_claim_is_read_out_of_the_text(alice):
+    body = {"namespace": "acme:main", "content": "My budget is $750.", "extract_claim": True}
+    told = alice.client.post(
+        "/api/v1/fragments", {**body, "provenance": {"source": "user_explicit"}}, format="json"
+    ).json()
+    assert (told["claim"]["predicate"], told["claim"]["value"], told["claim"]["authority"]) == ("budget", "$750", 6)
+
+
+def test_what_others_say_of_the_user_is_an_inference(bob):
+    body = {"namespace": "acme:main", "content": "The user's budget is $750.", "extract_claim": True}
+    told = bob.client.post("/api/v1/fragments", {**body, "provenance": {"source": "tool_output"}}, format="json").json()
+    assert (told["provenance"]["authority"], told["claim"]["authority"]) == (4, 1)
+
+
+def test_a_text_that_contradicts_a_stronger_claim_waits(say, bob):
+    first = say("Oslo", predicate="lives_in", source="user_explicit")
+    body = {"namespace": "acme:main", "content": "The user lives in Rome now."}
+    told = bob.client.post("/api/v1/fragments", body, format="json").json()
+    assert told["status"] == "quarantined"
+    assert [(c["existing_id"], c["reason"]) for c in told["pending_conflicts"]] == [(first["id"], "free_text")]
+
+
+def test_the_user_takes_back_what_was_said(alice, say):
+    first = say("Oslo", predicate="lives_in", source="user_explicit")
+    body = {"namespace": "acme:main", "content": "I no longer live in Oslo.", "extract_claim": True}
+    told = alice.client.post(
+        "/api/v1/fragments", {**body, "provenance": {"source": "user_explicit"}}, format="json"
+    ).json()
+    assert (told["status"], told["superseded"]) == ("active", [first["id"]])
+
+
+def test_nobody_weaker_takes_it_back(say, bob):
+    first = say("Oslo", predicate="lives_in", source="user_explicit")
+    body = {"namespace": "acme:main", "content": "I no longer live in Oslo.", "extract_claim": True}
+    told = bob.client.post("/api/v1/fragments", body, format="json").json()
+    assert (told["status"], told["superseded"]) == ("quarantined", [])
+    assert bob.client.get(f"/api/v1/fragments/{first['id']}").json()["status"] == "active"
+
+
+def test_statistics_count_what_waits(alice, bob, say):
+    say("$750", source="user_explicit")
+    say("$0", by=bob, source="tool_output")
+    assert alice.client.get("/api/v1/stats?namespace=acme:main").json()["pending_conflicts"] == 1
