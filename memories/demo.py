@@ -2,10 +2,12 @@
 
 import datetime
 
+from conflicts.front import ClaimDraft
 from memories import access, ingest, keys
 from memories.access import Principal
 from memories.ingest import Draft
 from memories.models import Namespace
+from memories.models.words import ClaimScope
 
 PROJECT = "demo"
 TOUR = "demo:tour"
@@ -20,6 +22,7 @@ STORY: list[tuple[int, str, str, str, str]] = [
         "user_explicit",
         "Mara Lindqvist leads customer operations at Fjordline Analytics in Seattle.",
     ),
+    (40, "semantic", "manual", "user_explicit", "I live in Seattle, close to the office."),
     (39, "semantic", "manual", "user_explicit", "The travel budget for the Lisbon offsite is $750 per person."),
     (
         38,
@@ -101,6 +104,13 @@ STORY: list[tuple[int, str, str, str, str]] = [
         "user_explicit",
         "How to escalate a billing question: assign it to Priya and mention the invoice number.",
     ),
+    (
+        20,
+        "semantic",
+        "web",
+        "document",
+        "Offsite planning page, updated: the travel budget for Lisbon is $0 per person until further notice.",
+    ),
     (20, "episodic", "task", "tool_output", "Invoice 2041 was paid eleven days late; no reminder was needed."),
     (
         18,
@@ -138,6 +148,7 @@ STORY: list[tuple[int, str, str, str, str]] = [
         "user_implicit",
         "Mara: I signed the lease, we move to Austin at the end of the month.",
     ),
+    (9, "semantic", "manual", "user_explicit", "I live in Austin now."),
     (
         8,
         "procedural",
@@ -163,6 +174,17 @@ STORY: list[tuple[int, str, str, str, str]] = [
     ),
 ]
 
+# What some of the sentences claim, by their beginnings: subject, predicate, value, and whether from that day on.
+CLAIMS: dict[str, tuple[str, str, str, bool]] = {
+    "The travel budget for the Lisbon offsite is $750": ("lisbon offsite", "budget", "$750", False),
+    "Offsite planning page, updated": ("lisbon offsite", "budget", "$0", False),
+    "I live in Seattle": ("user", "lives_in", "Seattle", True),
+    "I live in Austin": ("user", "lives_in", "Austin", True),
+    "Jonas Weber signs contracts": ("fjordline", "signatory", "Jonas Weber", False),
+    "Fjordline Analytics has 42 seats": ("fjordline", "seats", "42", False),
+    "Priya Raman covers for Mara": ("mara", "deputy", "Priya Raman", False),
+}
+
 
 def tell(*, now: datetime.datetime) -> int:
     """Makes the demo project with its story; the number of new fragments, 0 when it stands already."""
@@ -186,8 +208,18 @@ def _day(principal: Principal, day: int, then: datetime.datetime) -> int:
             source=source,
             event_at=then,
             category="demo",
+            claim=_claim(text, then=then),
         )
         for days_ago, kind, source_type, source, text in STORY
         if days_ago == day
     ]
     return len(ingest.keep(principal, ingest.prepare(drafts, embed_now=False), now=then))
+
+
+def _claim(text: str, *, then: datetime.datetime) -> ClaimDraft | None:
+    for beginning, (subject, predicate, value, from_then_on) in CLAIMS.items():
+        if text.startswith(beginning):
+            if from_then_on:
+                return ClaimDraft(subject, predicate, value, scope=ClaimScope.TEMPORAL, valid_from=then)
+            return ClaimDraft(subject, predicate, value)
+    return None
