@@ -1,0 +1,155 @@
+"""The ledger of a key: judging in order, slots, precedents, waiting twins, and which conflicts have to be there."""
+
+import datetime
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflicts.gate import Period, Stance
+from conflicts.ledger import Ledger, paired
+from conflicts.splitting import CannotSplit, split
+from conflicts.words import Reason
+from memories.models.words import Status
+
+ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
+YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]
+SEATTLE, AUSTIN, OSLO = b"seattle", b"austin", b"oslo"
+
+
+def stance(value=SEATTLE, *, authority=3, owner=ALICE, **more):
+    return Stance(fragment_id=uuid.uuid4(), owner_id=owner, authority=authority, value=value, **more)
+
+
+def ledger(*standing, waiting=(), rejected=()):
+    return Ledger({s.fragment_id: s for s in standing}, {s.fragment_id: s for s in waiting}, list(rejected))
+
+
+def test_newcomers_meet_those_before_them():
+    book = ledger()
+    first, second = stance(), stance(AUSTIN)
+    book.enter(book.judge(first))
+    verdict = book.judge(second)
+    assert verdict.superseded == (first.fragment_id,)
+    book.enter(verdict)
+    assert list(book.standing) == [second.fragment_id]
+
+
+def test_the_same_value_in_another_scope_gets_a_slot_of_its_own():
+    book = ledger(stance())
+    verdict = book.judge(stance(scope="temporal", period=Period(YEAR[2])))
+    assert (verdict.status, verdict.stance.slot) == (Status.ACTIVE, 1)
+
+
+def test_who_repeats_one_of_a_kept_pair_opposes_neither():
+    seattle, austin = stance(), stance(AUSTIN, slot=1, owner=BOB)
+    book = ledger(seattle, austin)
+    assert book.judge(stance(AUSTIN)).twin == austin.fragment_id
+    stronger = book.judge(stance(AUSTIN, authority=6))
+    assert (stronger.status, stronger.superseded) == (Status.ACTIVE, (austin.fragment_id,))
+    assert stronger.stance.slot == 1
+
+
+def test_a_third_value_opposes_both_of_a_kept_pair():
+    book = ledger(stance(), stance(AUSTIN, slot=1, owner=BOB))
+    assert len(book.judge(stance(OSLO, owner=uuid.UUID(int=3))).opponents) == 2
+
+
+def test_a_rejected_value_stays_out_unless_its_authority_rose():
+    old = stance(AUSTIN, authority=2)
+    book = ledger(stance(), rejected=[old])
+    barred = book.judge(stance(AUSTIN, authority=2, owner=BOB))
+    assert (barred.status, barred.why) == (Status.ARCHIVED, "precedent_rejected")
+    assert book.judge(stance(AUSTIN, authority=4)).status == Status.ACTIVE
+    assert book.judge(stance(AUSTIN, authority=2), by_a_person=True).status == Status.QUARANTINED
+
+
+def test_what_waits_from_the_same_owner_waits_once():
+    waiting = stance(AUSTIN, authority=1)
+    book = ledger(stance(), waiting=[waiting])
+    assert book.judge(stance(AUSTIN, authority=1)).twin == waiting.fragment_id
+    assert book.judge(stance(AUSTIN, authority=1, owner=BOB)).twin is None
+
+
+def test_a_later_temporal_claim_ends_the_former_period():
+    seattle = stance(scope="temporal", period=Period(YEAR[1]))
+    book = ledger(seattle)
+    verdict = book.judge(stance(AUSTIN, scope="temporal", period=Period(YEAR[4])))
+    assert verdict.closed == ((seattle.fragment_id, YEAR[4]),)
+    book.enter(verdict)
+    assert book.standing[seattle.fragment_id].period == Period(YEAR[1], YEAR[4])
+
+
+def test_free_text_contradicts_what_is_stronger_only():
+    seattle = stance(authority=6)
+    book = ledger(seattle)
+    said = stance(AUSTIN, authority=1)
+    assert book.contradicted(said, negated=False) == [seattle]
+    assert book.contradicted(stance(authority=1), negated=False) == []
+    assert book.contradicted(stance(authority=1), negated=True) == [seattle]
+    assert book.contradicted(stance(AUSTIN, authority=6), negated=False) == []
+
+
+def test_a_conflict_moves_to_who_stands_now():
+    waiting, austin = stance(OSLO, authority=1), stance(AUSTIN)
+    conflict = uuid.uuid4()
+    pairing = paired(waiting, [austin], [(conflict, uuid.uuid4())])
+    assert pairing.moved == [(conflict, austin, Reason.AUTHORITY)]
+    assert (pairing.missing, pairing.obsolete) == ([], [])
+
+
+def test_with_nobody_left_a_conflict_stays():
+    assert paired(stance(OSLO), [], [(uuid.uuid4(), uuid.uuid4())]).obsolete == []
+
+
+IDS = st.lists(st.integers(0, 5), unique=True)
+
+
+@given(IDS, IDS)
+def test_after_pairing_every_opponent_has_one_conflict(now, before):
+    people = {n: stance(AUSTIN, owner=BOB) for n in range(6)}
+    conflicts = {uuid.uuid4(): people[n].fragment_id for n in before}
+    pairing = paired(stance(OSLO), [people[n] for n in now], list(conflicts.items()))
+    left = {c: o for c, o in conflicts.items() if c not in pairing.obsolete}
+    left |= {c: opponent.fragment_id for c, opponent, _ in pairing.moved}
+    after = [*left.values(), *(opponent.fragment_id for opponent, _ in pairing.missing)]
+    assert not now or sorted(after) == sorted(people[n].fragment_id for n in now)
+    assert now or after == [people[n].fragment_id for n in before]
+
+
+def test_periods_are_split_where_the_later_begins():
+    seattle, austin = stance(period=Period(YEAR[1])), stance(AUSTIN, period=Period(YEAR[4]))
+    assert split(austin, [seattle], at=YEAR[8]) == (Period(YEAR[4]), {seattle.fragment_id: Period(YEAR[1], YEAR[4])})
+    assert split(seattle, [austin], at=YEAR[8]) == (Period(YEAR[1], YEAR[4]), {})
+
+
+def test_of_two_without_a_beginning_the_newcomer_begins_now():
+    seattle = stance()
+    assert split(stance(AUSTIN), [seattle], at=YEAR[5]) == (
+        Period(YEAR[5]),
+        {seattle.fragment_id: Period(None, YEAR[5])},
+    )
+
+
+def test_two_that_begin_alike_later_than_now_can_not_be_split():
+    with pytest.raises(CannotSplit):
+        split(stance(AUSTIN, period=Period(YEAR[5])), [stance(period=Period(YEAR[5]))], at=YEAR[2])
+
+
+PERIODS = st.tuples(st.sampled_from([None, *YEAR]), st.sampled_from([None, *YEAR])).filter(
+    lambda pair: pair[0] is None or pair[1] is None or pair[0] < pair[1]
+)
+
+
+@given(PERIODS, st.lists(PERIODS, max_size=3), st.sampled_from(YEAR))
+def test_split_periods_never_overlap_and_run_forward(mine, others, at):
+    opponents = [stance(period=Period(*other)) for other in others]
+    try:
+        period, periods = split(stance(AUSTIN, period=Period(*mine)), opponents, at=at)
+    except CannotSplit:
+        return
+    after = [periods.get(o.fragment_id, o.period) for o in opponents]
+    assert not any(period.overlaps(other) for other in after)
+    for other in (period, *after):
+        assert other.start is None or other.end is None or other.start < other.end
