@@ -66,7 +66,10 @@ def record(
         for fragment_id, end in verdict.closed:
             Claim.objects.within(docket.project_id).filter(fragment=fragment_id).update(valid_until=end)
         if verdict.twin is not None:
-            seen_again(docket.claims[verdict.twin], case.fragment, now=docket.now)
+            _said_again(docket.claims[verdict.twin].fragment, case.fragment, now=docket.now)
+    seen = {case.repeats for case in cases if case.repeats}
+    if seen:
+        Claim.objects.within(docket.project_id).filter(fragment__in=seen).update(last_seen_at=docket.now)
     supersede(docket.project_id, successors, now=docket.now)
     touched = {place_of(case.claim) for case in cases if case.claim}
     for place in set(left) - touched:
@@ -250,10 +253,8 @@ def _text_conflict(
     )
 
 
-def seen_again(standing: Claim, newcomer: Fragment, *, now: datetime.datetime) -> None:
+def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetime) -> None:
     """What stands was said once more: corroborated by an independent source, else only seen."""
-    Claim.objects.within(standing.project_id).filter(fragment=standing.fragment_id).update(last_seen_at=now)
-    fragment = standing.fragment
     if fragment.status in STANDING:
         corroborate(fragment, Voter(newcomer.owner_id, newcomer.authority, roots_of(newcomer)), now=now)
     added = {

@@ -91,8 +91,10 @@ def dispute(fragment: Fragment, voter: Voter, *, reason: str, now: datetime.date
 
 def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Counted:
     """Somebody else says so too; counted once per owner and lineage root, never for the writer or its ancestors."""
+    if voter.owner_id == fragment.owner_id:
+        return Counted(fragment, False)
     heard = roots_of(fragment) | {str(fragment.id)}
-    owners = {fragment.owner_id}
+    owners = set()
     for vote in Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE):
         owners.add(vote.owner_id)
         heard |= set(vote.roots)
