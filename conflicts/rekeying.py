@@ -164,16 +164,16 @@ def _named(claim: Claim, old: Naming, new: Naming) -> Names:
 
 def refuse_collisions(project_id: uuid.UUID, namespace_id: uuid.UUID, moves: Sequence[Move]) -> None:
     """Raises ClaimsCollide when these moves would set active claims against each other or against those that stay."""
-    keys = sorted({move.after.key for move in moves if move.arrives})
+    places = {move.after.key for move in moves if move.arrives}
     moved = {move.claim.fragment_id for move in moves}
     standing = Claim.objects.within(project_id).filter(namespace=namespace_id, status=Status.ACTIVE, exclusive=True)
     there = [
         Move(claim, Names.of(claim), Names.of(claim))
-        for chunk in _chunks(keys)
+        for chunk in _chunks(sorted(places))
         for claim in standing.filter(key_digest__in=chunk)
         if claim.fragment_id not in moved
     ]
-    arrived = [move for move in moves if move.stands and move.after.key in set(keys)]
+    arrived = [move for move in moves if move.stands and move.after.key in places]
     if pairs := list(islice(_collisions([*there, *arrived]), MOST_PAIRS)):
         raise ClaimsCollide(pairs)
 
