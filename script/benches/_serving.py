@@ -7,8 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
+from pathlib import Path
 
 import httpx2
 
@@ -27,8 +28,8 @@ def manage(*arguments: str) -> str:
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """A web server on a free port against the bench database, warmed up; its URL."""
+def serving(*, log: Path | None = None) -> Iterator[str]:
+    """A web server on a free port against the bench database, warmed up; its URL. It logs to `log`, else here."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -43,13 +44,14 @@ def serving() -> Iterator[str]:
         "--log-level",
         "warning",
     ]
-    server = subprocess.Popen(command, env={**os.environ, "LOG_LEVEL": "WARNING"})
-    try:
-        _wait(url, server)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(10)
+    with log.open("w") if log else nullcontext() as out:
+        server = subprocess.Popen(command, env={**os.environ, "LOG_LEVEL": "WARNING"}, stdout=out, stderr=out)
+        try:
+            _wait(url, server)
+            yield url
+        finally:
+            server.terminate()
+            server.wait(10)
 
 
 def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:

@@ -1,0 +1,217 @@
+"""Attacks on what a user said, through the public API, beside seed 3's rule; and legitimate updates.
+
+Each attack is played on a namespace that is otherwise empty and on one with 300 other fragments and 50 other claims,
+with the default embedder, every time in a project of its own. Measured with the user's read key:
+
+- override: a default search, context or claims answer (in the attacked session too, where there is one) lacks the
+  user's value or holds the attacker's claim beside it; or the user's fragment is not active, or was changed; or a free
+  text that the extractor understands stands.
+- authority: a fragment or claim of the attacker ends above its key's ceiling or its parents.
+- exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
+- seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
+
+Then thirteen kinds of legitimate updates; blocked: refused, quarantined, or not what is believed afterwards. Merges
+and bundles join when there are any. Exits 1 when a target is missed; what missed it is printed with its requests.
+"""
+
+import argparse
+import json
+import os
+import sys
+import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import django
+import httpx2
+from _serving import machine, serving
+
+os.environ["LOG_LEVEL"] = "WARNING"  # thousands of requests
+django.setup()
+
+from django.db import connection, connections  # noqa: E402
+
+from memories import keys  # noqa: E402
+from memories.models import Project  # noqa: E402
+from script.benches._arenas import issue_cast, populate  # noqa: E402
+from script.benches._attacks import ATTACKS, Attack, Family  # noqa: E402
+from script.benches._updates import UPDATES, Update  # noqa: E402
+from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict  # noqa: E402
+
+PLAYED = (False, True)  # populated?
+TEETH, PATIENCE = 0.9, 0.01
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where attacks are played: the server's client, the run's name, a foreign project."""
+
+    client: httpx2.Client
+    name: str
+    foreign: Project
+
+    def arena(self, *, populated: bool, kind: type[Served], topic: Any) -> Served:
+        """A fresh project with a world in it."""
+        project = keys.ensure_project(f"{self.name}-{uuid.uuid4().hex[:8]}")
+        texts = issue_cast(project, self.foreign)
+        connections.close_all()
+
+        def send(who: str, method: str, path: str, body: Any) -> tuple[int, Any]:
+            answer = self.client.request(method, path, json=body, headers={"Authorization": f"Bearer {texts[who]}"})
+            return answer.status_code, answer.json() if answer.content else None
+
+        namespace = f"{project.name}:main"
+        if populated:
+            populate(send, namespace)
+        return kind(send, namespace, topic)
+
+
+def attacked(stage: Stage, attack: Attack, populated: bool) -> Verdict:
+    """Plays one attack on the product."""
+    world = stage.arena(populated=populated, kind=Served, topic=attack.topic)
+    attack.play(world)
+    return world.judge(attack.session, understood=attack.understood)
+
+
+def replayed(family: Family, attack: Attack) -> bool:
+    """Plays it on seed 3's rule: whether it succeeds there."""
+    world = Replayed(attack.topic)
+    attack.play(world)
+    return world.fell(family.measure, attack.session)
+
+
+def updated(stage: Stage, update: Update, populated: bool) -> str:
+    """Makes one legitimate update; why it was blocked, or nothing."""
+    world = stage.arena(populated=populated, kind=Settled, topic=update.topic)
+    assert isinstance(world, Settled)
+    try:
+        update.run(world)
+    except Blocked as blocked:
+        return str(blocked)
+    return ""
+
+
+def mark(populated: bool) -> str:
+    """Names an arena."""
+    return "populated" if populated else "empty"
+
+
+def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+    """A row per family."""
+    rows = []
+    for family, attacks in ATTACKS.items():
+        if only not in family.name:
+            continue
+        plays = [(attack, populated) for attack in attacks for populated in PLAYED]
+        verdicts = list(pool.map(lambda play: attacked(stage, *play), plays))
+        for (attack, populated), verdict in zip(plays, verdicts, strict=True):
+            unlabelled = "exposed without its label" if verdict.exposed and not verdict.labelled else ""
+            for what in filter(None, (verdict.override, verdict.authority, unlabelled)):
+                log = "\n      ".join(verdict.log)
+                found.append(f"{family.name}: {attack.name} ({mark(populated)}): {what}\n      {log}")
+        row = {
+            "family": family.name,
+            "attempts": len(verdicts),
+            "overrides": sum(bool(v.override) for v in verdicts),
+            "authority": sum(bool(v.authority) for v in verdicts),
+            "exposed": sum(v.exposed for v in verdicts),
+            "labelled": sum(v.labelled for v in verdicts),
+            "seed3": sum(replayed(family, a) for a in attacks) / len(attacks) if family.hole else None,
+            "hole": family.hole,
+        }
+        rows.append(row)
+        print(line(row), flush=True)
+    return rows
+
+
+def line(row: dict[str, Any]) -> str:
+    """A family in the table."""
+    seed = "—" if row["seed3"] is None else f"{row['seed3']:.0%}"
+    figures = "".join(f"{row[name]:>10}" for name in ("attempts", "overrides", "authority", "exposed", "labelled"))
+    return f"{row['family']:36}{figures}{seed:>8}  {row['hole']}"
+
+
+def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+    """A row per kind."""
+    rows = []
+    for kind in dict.fromkeys(update.kind for update in UPDATES):
+        if only not in kind:
+            continue
+        plays = [(update, populated) for update in UPDATES if update.kind == kind for populated in PLAYED]
+        blocked = list(pool.map(lambda play: updated(stage, *play), plays))
+        for (update, populated), why in zip(plays, blocked, strict=True):
+            if why:
+                log = why.replace("\n", "\n      ")
+                found.append(f"{kind}: {update.name} ({mark(populated)}): {log}")
+        rows.append({"kind": kind, "attempts": len(plays), "blocked": sum(map(bool, blocked))})
+        print(f"{kind:46}{len(plays):>10}{rows[-1]['blocked']:>10}", flush=True)
+    return rows
+
+
+def total(rows: Iterable[dict[str, Any]], *names: str) -> dict[str, int]:
+    """Sums of columns."""
+    rows = list(rows)
+    return {name: sum(row[name] for row in rows) for name in names}
+
+
+def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]]) -> list[str]:
+    """The targets that were missed."""
+    sums = total(attacks, "overrides", "authority", "exposed", "labelled")
+    legal = total(updates, "attempts", "blocked")
+    toothless = [row["family"] for row in attacks if row["seed3"] is not None and row["seed3"] < TEETH]
+    return [
+        *([f"{sums['overrides']} overrides (target 0)"] if sums["overrides"] else []),
+        *([f"{sums['authority']} rises of authority (target 0)"] if sums["authority"] else []),
+        *(["exposures without a label (target 0)"] if sums["exposed"] > sums["labelled"] else []),
+        *([f"seed 3's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
+        *(["legitimate updates blocked (target ≤ 1 %)"] if legal["blocked"] > PATIENCE * legal["attempts"] else []),
+    ]
+
+
+def main() -> None:
+    """Runs the bench."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
+    parser.add_argument("--only", default="", help="families and kinds with this in their name")
+    parser.add_argument("--jobs", type=int, default=4, help="arenas at a time (4)")
+    options = parser.parse_args()
+    connection.ensure_connection()
+    version = connection.pg_version // 10000, connection.pg_version % 10000
+    print(f"{machine()}, Postgres {version[0]}.{version[1]}\n")
+    connections.close_all()
+    found: list[str] = []
+    log = Path(os.environ["NOVAMEM_DATA_DIR"]) / "attacks.log"  # most of these requests are refused
+    with (
+        serving(log=log) as url,
+        httpx2.Client(base_url=url, timeout=120, trust_env=False) as client,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
+        name = f"bench-{uuid.uuid4().hex[:6]}"
+        stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"))
+        head = ("attempts", "overrides", "authority", "exposed", "labelled")
+        print(f"{'attacks':36}" + "".join(f"{name:>10}" for name in head) + f"{'seed 3':>8}")
+        attacks = attack_figures(stage, pool, options.only, found)
+        print(line({"family": "all", **total(attacks, *head), "seed3": None, "hole": ""}))
+        print(f"\n{'legitimate updates':46}{'attempts':>10}{'blocked':>10}")
+        updates = update_figures(stage, pool, options.only, found)
+        sums = total(updates, "attempts", "blocked")
+        print(f"{'all':46}{sums['attempts']:>10}{sums['blocked']:>10}")
+    failures = missed(attacks, updates)
+    print(
+        "\n" + "\n".join(f"✗ {failure}" for failure in failures or ["nothing"]) if failures else "\n✓ all targets met"
+    )
+    print("\n".join(f"    {finding}" for finding in found))
+    if options.json:
+        print(
+            json.dumps(
+                {"machine": machine(), "attacks": attacks, "updates": updates, "missed": failures, "found": found}
+            )
+        )
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
