@@ -1,0 +1,425 @@
+"""Belief as SPEC §4 and DETAILS 4 tell it, in plain lists: what the real rooms are compared with, step by step.
+
+It knows no slots, locks, digests or rows. That two values stand at once because a person said so is a relation between
+fragments here (`beside`). Where the texts leave something open, it follows what the rooms say of themselves:
+
+- an open-ended temporal claim is cut at the next claim that begins later before it is judged;
+- of two claims with different exclusivity the one of more authority says whether they oppose each other;
+- a value that was rejected is barred for every period of its scope and session;
+- what waits is superseded as soon as somebody with at least its authority says the same and stands.
+"""
+
+import datetime
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+WEIGHT = {6: "1", 5: ".95", 4: ".85", 3: ".7", 2: ".6", 1: ".5"}
+THRESHOLD = Fraction(".4")
+STANDING, WAITING = ("active", "disputed"), "quarantined"
+
+Moment = datetime.datetime | None
+
+
+class Refused(Exception):
+    """The rooms have to refuse this; the word names their exception."""
+
+
+@dataclass
+class Said:
+    """What somebody claims."""
+
+    id: uuid.UUID
+    owner: str
+    authority: int
+    key: str
+    value: str
+    scope: str = "global"
+    session: str = ""
+    start: Moment = None
+    end: Moment = None
+    exclusive: bool = True
+    at: Moment = None
+    status: str = "active"
+    successor: uuid.UUID | None = None
+    reason: str = ""
+    updated: Moment = None
+    reinforced: frozenset[str] = frozenset()
+    disputed: frozenset[str] = frozenset()
+    corroborated: frozenset[str] = frozenset()
+    beside: frozenset[uuid.UUID] = frozenset()
+
+    def state(self):
+        """What a decision changes and an undo brings back."""
+        return (self.status, self.successor, self.reason, self.updated, self.start, self.end, self.exclusive)
+
+    def restore(self, state):
+        """Makes it what it was."""
+        self.status, self.successor, self.reason, self.updated, self.start, self.end, self.exclusive = state
+
+    @property
+    def stands(self):
+        """Whether it is believed, or was and is doubted."""
+        return self.status in STANDING
+
+    @property
+    def trust(self):
+        """The formula of [3] without age."""
+        r, d = len(self.reinforced), len(self.disputed)
+        agreed = min(Fraction(".2"), len(self.corroborated) * Fraction(".05"))
+        return Fraction(WEIGHT[self.authority]) + agreed + (Fraction(r - d, r + d) * Fraction(".15") if r + d else 0)
+
+    @property
+    def doubtful(self):
+        """Whether the votes make it disputed."""
+        return bool(self.disputed) and self.trust < THRESHOLD
+
+
+@dataclass
+class Open:
+    """A conflict: what waits against what stands, or a review of what stands alone."""
+
+    kind: str
+    newcomer: uuid.UUID | None
+    existing: uuid.UUID | None
+    said: Said
+    resolution: str = ""
+    siblings: list["Open"] = field(default_factory=list)
+    before: dict | None = None
+    settled_with: "Open | None" = None
+
+
+def later(one: Moment, other: Moment):
+    """Whether a beginning comes after another; without one it was always so."""
+    return one is not None and (other is None or other < one)
+
+
+def meets(one, other):
+    """The same place and time."""
+    runs = (one.start is None or other.end is None or one.start < other.end) and (
+        other.start is None or one.end is None or other.start < one.end
+    )
+    return one.key == other.key and one.session == other.session and runs
+
+
+def opposes(one, other):
+    """Not both can be true."""
+    if one.value == other.value or not meets(one, other):
+        return False
+    if one.authority == other.authority:
+        return one.exclusive or other.exclusive
+    return max(one, other, key=lambda said: said.authority).exclusive
+
+
+def repeats(one, other):
+    """The same, in the same scope, session and time."""
+    return one.value == other.value and one.scope == other.scope and meets(one, other)
+
+
+class Model:
+    """Everything that was ever said in one namespace, and what became of it."""
+
+    def __init__(self, newer_wins=()):
+        self.said: dict[uuid.UUID, Said] = {}
+        self.conflicts: list[Open] = []
+        self.newer_wins = frozenset(newer_wins)
+        # By whom the rooms say that somebody was replaced: breaks ties between several that would do.
+        self.told: dict[uuid.UUID, uuid.UUID | None] = {}
+
+    # What there is
+
+    def on(self, key, *statuses):
+        """What stands, or has these statuses, on a key."""
+        return [said for said in self.said.values() if said.key == key and said.status in (statuses or STANDING)]
+
+    def pending(self, **sides):
+        """The conflicts that wait."""
+        return [c for c in self.conflicts if not c.resolution and all(getattr(c, k) == v for k, v in sides.items())]
+
+    def counts(self):
+        """How many there are of each status."""
+        return Counter(said.status for said in self.said.values())
+
+    def rivals(self, *statuses):
+        """Pairs that stand though only one of them can be true, and nobody decided otherwise."""
+        keys = {said.key for said in self.said.values()}
+        here = [self.on(key, *(statuses or STANDING)) for key in keys]
+        pairs = [(a, b) for row in here for i, a in enumerate(row) for b in row[i + 1 :]]
+        return [(a, b) for a, b in pairs if opposes(a, b) and b.id not in a.beside]
+
+    # Storing
+
+    def judge(self, new, *, person=False):
+        """(outcome, the twins that it could be one with, the opponents). Cuts an open end first."""
+        others = [said for said in self.on(new.key) if said.id != new.id]
+        if new.scope == "temporal" and new.end is None:
+            new.end = min((o.start for o in others if opposes(new, o) and later(o.start, new.start)), default=None)
+        twins = [o for o in others if repeats(new, o)]
+        highest = max((o.authority for o in twins), default=0)
+        if new.authority <= highest:
+            return "same", [o for o in twins if o.authority == highest], []
+        excused = {other for twin in twins for other in self.besides(twin)}
+        opponents = [o for o in others if opposes(new, o) and o.id not in excused]
+        if not person and any(self._bars(conflict, new) for conflict in self.conflicts):
+            return "archived", [], []
+        waiting = [o for o in self.on(new.key, WAITING) if o.id != new.id and repeats(new, o) and o.owner == new.owner]
+        if waiting := [o for o in waiting if new.authority <= o.authority]:
+            return "same", waiting, []
+        if not all(self._beats(new, o) for o in opponents):
+            return WAITING, [], opponents
+        return "active", twins, opponents
+
+    def _beats(self, new, other):
+        equal = new.authority == other.authority and (new.owner == other.owner or new.key in self.newer_wins)
+        return new.authority > other.authority or equal
+
+    def _bars(self, conflict, new):
+        old = conflict.said
+        same = (old.key, old.value, old.scope, old.session) == (new.key, new.value, new.scope, new.session)
+        return conflict.kind == "claim" and conflict.resolution == "reject" and same and new.authority <= old.authority
+
+    def besides(self, said):
+        """Who stands beside somebody by a person's decision, at the same time."""
+        return {i for i in said.beside if i in self.said and self.said[i].stands and meets(said, self.said[i])}
+
+    def store(self, news, now, *, answered):
+        """Somebody says this, in order; `answered` are the ids of what the rooms took each for."""
+        kept = [self._store(new, now, twin=twin) for new, twin in zip(news, answered, strict=True)]
+        for key in dict.fromkeys(new.key for new in news):
+            self.repair(key, now)
+        return kept
+
+    def _store(self, new, now, *, twin):
+        outcome, twins, opponents = self.judge(new)
+        if outcome == "same":
+            same = self._one_of(twins, twin)
+            if same.stands:
+                self._corroborate(same, new.owner, now)
+            return same.id
+        self.said[new.id] = new
+        new.at = new.updated = now
+        self._enter(new, outcome, twins, opponents, now)
+        return new.id
+
+    @staticmethod
+    def _one_of(several, told):
+        return next((said for said in several if said.id == told), several[0])
+
+    def _enter(self, new, outcome, twins, opponents, now):
+        new.status, new.reason = outcome, "precedent_rejected" if outcome == "archived" else ""
+        if outcome != "active":
+            return
+        for other in opponents:
+            if new.scope == "temporal" and later(new.start, other.start):
+                other.end = new.start
+            else:
+                self._supersede(other, new, now)
+        for twin in twins:
+            self._keep(new, [self.said[i] for i in self.besides(twin)])
+            self._supersede(twin, new, now)
+
+    def _keep(self, one, others):
+        for other in others:
+            one.beside |= {other.id}
+            other.beside |= {one.id}
+
+    def _supersede(self, old, new, now):
+        old.status, old.successor, old.updated = "superseded", new.id, now
+        for conflict in self.pending(kind="dispute", existing=old.id):
+            conflict.resolution = "obsolete"
+
+    def repair(self, key, now):
+        """Every newcomer that waits has one conflict with each opponent that stands now."""
+        for waiting in self.on(key, WAITING):
+            mine = self.pending(kind="claim", newcomer=waiting.id)
+            same = [o for o in self.on(key) if repeats(waiting, o) and o.authority >= waiting.authority]
+            opponents = {o.id for o in self.on(key) if opposes(waiting, o)}
+            if same:
+                highest = max(o.authority for o in same)
+                same = [o for o in same if o.authority == highest]
+                self._supersede(waiting, self._one_of(same, self.told.get(waiting.id)), now)
+            if same or opponents:
+                for conflict in mine:
+                    if conflict.existing not in opponents or same:
+                        conflict.resolution = "obsolete"
+            if not same:
+                for existing in opponents - {conflict.existing for conflict in mine}:
+                    self.conflicts.append(Open("claim", waiting.id, existing, waiting))
+
+    # Votes
+
+    def _corroborate(self, said, owner, now):
+        if owner == said.owner or owner in said.corroborated:
+            return False
+        said.corroborated |= {owner}
+        said.updated = now
+        self._settle(said, now)
+        return True
+
+    def _settle(self, said, now):
+        reviews = [c.resolution for c in self.conflicts if c.kind == "dispute" and c.existing == said.id]
+        if said.status == "active" and said.doubtful:
+            said.status, said.updated = "disputed", now
+        elif said.status == "disputed" and not said.doubtful and "supersede" not in reviews:
+            said.status, said.updated = "active", now
+
+    def vote(self, owner, rank, which, ballot, now):
+        """Whether it counts."""
+        said = self.said[which]
+        if ballot == "corroborate":
+            return self._corroborate(said, owner, now)
+        if owner == said.owner:
+            return False
+        said.reinforced -= {owner}
+        said.disputed -= {owner}
+        counts = ballot == "reinforce" or rank >= said.authority
+        if ballot == "reinforce":
+            said.reinforced |= {owner}
+        elif counts:
+            said.disputed |= {owner}
+        self._settle(said, now)
+        if not counts and said.status == "active" and not self.pending(kind="dispute", existing=which):
+            self.conflicts.append(Open("dispute", None, which, said))
+        return counts
+
+    # Settling
+
+    def resolve(self, conflict, action, keep, now):
+        """A person decides. Raises Refused, having changed nothing."""
+        if conflict.resolution:
+            raise Refused("AlreadyResolved")
+        key = conflict.said.key
+        before = {said.id: (said.state(), said.beside) for said in self.said.values()}
+        open_before = [c for c in self.conflicts if not c.resolution]
+        siblings = [c for c in self.pending(newcomer=conflict.newcomer) if c is not conflict and conflict.newcomer]
+        if conflict.kind == "dispute":
+            self._review(conflict, action, now)
+        else:
+            self._decide([conflict, *siblings], action, keep, now)
+        for settled in (conflict, *siblings):
+            settled.resolution, settled.settled_with = action, conflict
+        self.repair(key, now)
+        changed = {i: was for i, was in before.items() if was[0] != self.said[i].state()}
+        conflict.siblings = siblings
+        conflict.before = {
+            "said": changed,
+            "after": {i: self.said[i].state() for i in changed},
+            "ended": [c for c in open_before if c.resolution == "obsolete"],
+        }
+
+    def _review(self, conflict, action, now):
+        if action == "keep_both":
+            raise Refused("NotApplicable")
+        said = self.said[conflict.existing]
+        if action == "supersede" and said.status == "active":
+            said.status, said.updated, said.reason = "disputed", now, ""
+
+    def _decide(self, conflicts, action, keep, now):
+        new = self.said[conflicts[0].newcomer]
+        named = {c.existing for c in conflicts}
+        others = [o for o in self.on(new.key) if o.id in named or opposes(new, o)]
+        if action == "keep_both" and keep == "period":
+            self._split(new, others)
+        if action == "keep_both" and keep == "pair":
+            self._keep(new, others)
+        if action == "supersede":
+            for other in others:
+                self._supersede(other, new, now)
+        new.status, new.updated = ("archived", now) if action == "reject" else ("active", now)
+        new.reason = "rejected" if action == "reject" else ""
+
+    def _split(self, new, others):
+        """One after the other: whoever begins later ends the other; of two that begin alike the newcomer gives way."""
+        start, end, ends = new.start, new.end, {}
+        probe = Said(new.id, new.owner, new.authority, new.key, new.value, session=new.session)
+        for other in sorted(others, key=lambda o: (o.start is not None, o.start)):
+            probe.start, probe.end = start, end
+            if not meets(probe, other):
+                continue
+            if later(start, other.start):
+                ends[other.id] = start
+            elif later(other.start, start):
+                end = other.start
+            elif later(new.at, other.start) and (end is None or new.at < end):
+                start = new.at
+                ends[other.id] = new.at if other.end is None else min(other.end, new.at)
+            else:
+                raise Refused("CannotSplit")
+        new.start, new.end = start, end
+        for i, until in ends.items():
+            self.said[i].end = until
+
+    def changed_since(self, conflict):
+        """Whether something that a decision touched is not any more as the decision left it."""
+        after = conflict.before["after"]
+        lost = conflict.kind == "dispute" and not (conflict.existing and self.said[conflict.existing].stands)
+        return lost or any(i not in self.said or self.said[i].state() != state for i, state in after.items())
+
+    def undo(self, conflict, now):
+        """Everything as before. Raises Refused where it must be refused."""
+        conflict = conflict.settled_with or conflict
+        if conflict.before is None or self.changed_since(conflict):
+            raise Refused("CannotUndo")
+        done, former = conflict.before, {said.id: (said.state(), said.beside) for said in self.said.values()}
+        for i, (state, beside) in done["said"].items():
+            self.said[i].restore(state)
+            parted, self.said[i].beside = self.said[i].beside - beside, beside
+            for j in parted & self.said.keys():
+                self.said[j].beside -= {i}
+        if self.rivals():
+            for i, (state, beside) in former.items():
+                self.said[i].restore(state)
+                self.said[i].beside = beside
+            raise Refused("CannotUndo")
+        waiting = {said.id for said in self.said.values() if said.status == WAITING}
+        ended = [c for c in done["ended"] if c.kind == "dispute" or c.newcomer in waiting]
+        for settled in (conflict, *conflict.siblings, *ended):
+            settled.resolution, settled.before, settled.settled_with = "", None, None
+        self.repair(conflict.said.key, now)
+
+    # Leaving and coming back
+
+    def archive(self, which, now):
+        """Out of all answers."""
+        said = self.said[which]
+        if said.status in ("superseded", "archived"):
+            raise Refused("History")
+        self._withdraw(which)
+        said.status, said.reason, said.updated = "archived", "by_hand", now
+
+    def unarchive(self, which, now, *, person=False):
+        """Back, as far as the gate allows."""
+        said = self.said[which]
+        if said.status != "archived":
+            raise Refused("History")
+        former = said.end
+        outcome, twins, opponents = self.judge(said, person=person)
+        if outcome == "archived":
+            said.end = former
+            raise Refused("NotPermitted")
+        said.beside, said.updated, said.reason = frozenset(), now, ""
+        if outcome == "same":
+            twin = self._one_of(twins, self.told.get(which))
+            said.status, said.successor = "superseded", twin.id
+            if twin.stands:
+                self._corroborate(twin, said.owner, now)
+        else:
+            self._enter(said, outcome, twins, opponents, now)
+            if said.status == "active" and said.doubtful:
+                said.status = "disputed"
+        self.repair(said.key, now)
+
+    def forget(self, which):
+        """Gone for good; what a person rejected stays known."""
+        self._withdraw(which)
+        del self.said[which]
+        for conflict in self.conflicts:
+            conflict.newcomer = None if conflict.newcomer == which else conflict.newcomer
+            conflict.existing = None if conflict.existing == which else conflict.existing
+        for said in self.said.values():
+            said.successor = None if said.successor == which else said.successor
+
+    def _withdraw(self, which):
+        for conflict in self.pending(newcomer=which) + self.pending(kind="dispute", existing=which):
+            conflict.resolution = "obsolete"
