@@ -95,6 +95,11 @@ def stance_of(claim: Claim) -> Stance:
     )
 
 
+def exclude_each_other(one: Claim, other: Claim) -> bool:
+    """Whether two claims of one key can't both be the answer; their fragments have to be at hand."""
+    return stance_of(one).excludes(stance_of(other))
+
+
 def free_stance(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Stance:
     """What a free text says, from now on."""
     return Stance(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))

@@ -2,7 +2,7 @@
 
 from conflicts.admission import Admission, Newcomer, admit, hold_keys, readmit, rewrite, withdraw
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
-from conflicts.claims import ClaimDraft, Statement
+from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.deciding import NotApplicable
 from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
 from conflicts.predicates import AliasCollision
@@ -58,6 +58,7 @@ __all__ = [
     "built_in_predicates",
     "change_predicate",
     "embedding",
+    "exclude_each_other",
     "forgotten_texts",
     "granted_authority",
     "hold_keys",

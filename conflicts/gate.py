@@ -57,12 +57,16 @@ class Stance:
         return self.session_id == other.session_id and self.period.overlaps(other.period)
 
     def opposes(self, other: "Stance") -> bool:
-        """Whether both can't be true. How many values a key takes is the stronger one's to say, of equals either's."""
+        """Whether both can't be true at one time in one place."""
+        return self.excludes(other) and self.meets(other)
+
+    def excludes(self, other: "Stance") -> bool:
+        """Whether one value is all there is. How many a key takes is the stronger one's to say, of equals either's."""
         if self.authority == other.authority:
             exclusive = self.exclusive or other.exclusive
         else:
             exclusive = max(self, other, key=lambda stance: stance.authority).exclusive
-        return exclusive and self.value != other.value and self.meets(other)
+        return exclusive and self.value != other.value
 
     def repeats(self, other: "Stance") -> bool:
         """Whether both say the same, in the same scope, session and time."""

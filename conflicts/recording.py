@@ -201,7 +201,7 @@ def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[
         "scope": newcomer.scope,
         "session_id": newcomer.session_id,
         "new_authority": newcomer.authority,
-        "new_trust": trust_of(newcomer.fragment, now=now),
+        "new_trust": round(trust_of(newcomer.fragment, now=now), 4),
         **_opponent(existing, now=now),
     }
 
@@ -210,7 +210,7 @@ def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
     return {
         "existing_id": existing.fragment_id,
         "existing_authority": existing.authority,
-        "existing_trust": trust_of(existing.fragment, now=now),
+        "existing_trust": round(trust_of(existing.fragment, now=now), 4),
     }
 
 
@@ -247,7 +247,7 @@ def _text_conflict(
             "negated": said.negated,
         },
         new_authority=fragment.authority,
-        new_trust=trust_of(fragment, now=docket.now),
+        new_trust=round(trust_of(fragment, now=docket.now), 4),
         created_at=docket.now,
         **_opponent(docket.claims[existing], now=docket.now),
     )

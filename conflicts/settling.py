@@ -14,13 +14,13 @@ from conflicts import deciding
 from conflicts.deciding import Effects
 from conflicts.docket import Docket
 from conflicts.locking import Place, lock_keys, lock_namespace, lock_namespaces
-from conflicts.models import PendingConflict
+from conflicts.models import PendingConflict, Vote
 from conflicts.naming import naming
 from conflicts.recording import one_value_checked_at_the_end, pair_up
 from conflicts.registry import StaleRule
 from conflicts.rekeying import ClaimsCollide
 from conflicts.snapshots import bring_back, snapshot
-from conflicts.words import Keep, Resolution
+from conflicts.words import Ballot, Keep, Kind, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Claim, Fragment
@@ -167,8 +167,8 @@ def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple
     principal.require("review")
     if not principal.covers(row.namespace.name):
         raise NotPermitted("this key only reads here")
-    if principal.kind == "key" and principal.owner_id in {side.owner_id for side in _sides(row)}:
-        raise NotPermitted("a key can't settle what its owner wrote: a person does")
+    if principal.kind == "key" and principal.owner_id in _authors(row):
+        raise NotPermitted("a key can't settle what its owner wrote or doubted: a person does")
     if alone:
         lock_namespace(row.namespace_id)
     else:
@@ -184,17 +184,28 @@ def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple
     return held, places
 
 
-def _sides(row: PendingConflict) -> list[Fragment]:
-    return [side for side in (row.newcomer, row.existing) if side is not None]
+def _authors(row: PendingConflict) -> set[uuid.UUID | None]:
+    """Who wrote what a decision concerns, the newcomer's other opponents too, and who doubts what is disputed."""
+    concerned = _involved(row)
+    fragments = Fragment.objects.within(row.project_id).filter(id__in=concerned)
+    authors = set(fragments.values_list("owner_id", flat=True))
+    if row.kind == Kind.DISPUTE:
+        doubts = Vote.objects.within(row.project_id).filter(fragment=row.existing_id, ballot=Ballot.DISPUTE)
+        authors |= set(doubts.values_list("owner_id", flat=True))
+    return authors
 
 
-def _places(row: PendingConflict) -> set[Place]:
-    """The keys of both sides and of the other conflicts of the newcomer."""
+def _involved(row: PendingConflict) -> set[uuid.UUID]:
+    """Both sides, and those of the newcomer's other conflicts."""
     mine = PendingConflict.objects.within(row.project_id).filter(id=row.id)
     if row.newcomer_id:
         mine |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
-    ids = {side for pair in mine.values_list("newcomer_id", "existing_id") for side in pair if side}
-    claims = Claim.objects.within(row.project_id).filter(fragment__in=ids)
+    return {side for pair in mine.values_list("newcomer_id", "existing_id") for side in pair if side}
+
+
+def _places(row: PendingConflict) -> set[Place]:
+    """The keys of all that a decision concerns."""
+    claims = Claim.objects.within(row.project_id).filter(fragment__in=_involved(row))
     return {(claim.namespace_id, bytes(claim.key_digest)) for claim in claims}
 
 

@@ -178,7 +178,7 @@ def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Pend
         key_digest=claim.key_digest if claim else b"",
         new_authority=voter.rank,
         existing_authority=fragment.authority,
-        existing_trust=trust_of(fragment, now=now),
+        existing_trust=round(trust_of(fragment, now=now), 4),
         created_at=now,
     )
     return made

@@ -9,8 +9,7 @@ from django.db import connection
 from django.db.models import F, FloatField, Func, QuerySet, Value
 from pgvector.django import HalfVectorField
 
-from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace
-from memories.models.words import Status
+from memories.models import Embedding, EmbeddingModel, Fragment, Namespace
 from memories.retrieval.questions import Filters, Reach
 
 # With filters, keyword hits are filtered after they were found: enough of them have to be fetched.
@@ -72,33 +71,12 @@ def keyword_hits(
                 reach.session_id,
                 reach.at,
                 query,
-                FILTERED_POOL if conditions else most + len(reach.hidden),
+                FILTERED_POOL if conditions else most,
             ],
         )
-        scores = {i: score for i, score in cursor.fetchall() if i not in reach.hidden}
+        scores = dict(cursor.fetchall())
     if not conditions:
-        return dict(islice(scores.items(), most))
+        return scores
     rows = Fragment.objects.within(namespaces[0].project_id).filter(conditions, id__in=list(scores))
     passing = set(rows.values_list("id", flat=True))
     return dict(islice(((i, score) for i, score in scores.items() if i in passing), most))
-
-
-def overridden(namespaces: Sequence[Namespace], *, reach: Reach) -> frozenset[uuid.UUID]:
-    """Claims that give way in a session: of a session's claim and a lasting one of one key, that of less authority.
-
-    At equal authority, or of one owner, the session's stays: nobody weaker hides in a session what a stronger one said.
-    """
-    if not reach.session_id or not namespaces:
-        return frozenset()
-    claims = Claim.objects.within(namespaces[0].project_id).filter(
-        reach.conditions(), status=Status.ACTIVE, exclusive=True
-    )
-    here = list(claims.filter(namespace__in=namespaces, session_id=reach.session_id).select_related("fragment"))
-    keys = {bytes(claim.key_digest): claim for claim in sorted(here, key=lambda claim: claim.authority)}
-    lasting = claims.filter(namespace__in=namespaces, session_id="", key_digest__in=list(keys))
-    hidden = set()
-    for other in lasting.select_related("fragment"):
-        mine = keys[bytes(other.key_digest)]
-        stays = mine.authority >= other.authority or mine.fragment.owner_id == other.fragment.owner_id
-        hidden.add(other.fragment_id if stays else mine.fragment_id)
-    return frozenset(hidden)

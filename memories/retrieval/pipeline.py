@@ -9,12 +9,13 @@ from typing import Any
 
 from memories import access, tallies
 from memories.access import Principal
-from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models import Claim, EmbeddingModel, Fragment, Namespace
 from memories.models.namespace import SHARED
 from memories.providers import EmbeddingFailed, active_model, embedder_of
-from memories.retrieval.candidates import cosines, keyword_hits, nearest, overridden
+from memories.retrieval.candidates import cosines, keyword_hits, nearest
 from memories.retrieval.questions import Hit, Question, Reach, Results
 from memories.retrieval.ranking import PROFILES, fuse, score, signals
+from memories.retrieval.rivals import outdone
 
 CROSS_AGENT_THRESHOLD = 0.8  # [1] P16: another agent's memory has to be fresh
 POOL = 100  # candidates of each kind, at least
@@ -40,12 +41,17 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             hits: list[Hit] = []
         else:
             with _timed(took, "candidates"):
-                reach = _reach(question, own + others, now)
+                reach = Reach(question.session_id, question.as_of or (None if question.filters.include_all else now))
                 relevance, cosine = _candidates(question, reach, [own, others], vector, model)
             with _timed(took, "rank"):
                 rows = Fragment.objects.within(principal.project_id)
                 light = rows.for_ranking().in_bulk(list(relevance))
-                ranked = _ranked(question, light, relevance, cosine, {n.id for n in others}, now)
+                foreign = {namespace.id for namespace in others}
+                for fragment_id in outdone(
+                    light, namespaces=own + others, reach=reach, shows=lambda claim: _fresh(claim, foreign, now)
+                ):
+                    light.pop(fragment_id, None)
+                ranked = _ranked(question, light, relevance, cosine, foreign, now)
             with _timed(took, "load"):
                 full = rows.for_answers().in_bulk([hit.fragment.id for hit in ranked])
                 # What was forgotten or changed its status since it was found is no answer any more.
@@ -83,12 +89,6 @@ def _stands(question: Question, row: Fragment | None) -> bool:
     return row is not None and row.status in question.filters.statuses
 
 
-def _reach(question: Question, namespaces: list[Namespace], now: datetime.datetime) -> Reach:
-    at = question.as_of or (None if question.filters.include_all else now)
-    reach = Reach(question.session_id, at)
-    return replace(reach, hidden=overridden(namespaces, reach=reach))
-
-
 def _candidates(
     question: Question, reach: Reach, pools: list[list[Namespace]], vector: Any, model: EmbeddingModel
 ) -> tuple[dict[Any, float], dict[Any, float]]:
@@ -124,6 +124,12 @@ def _ranked(
             hits.append(Hit(row, score(found, weights), found))
     hits.sort(key=lambda hit: (-hit.score, hit.fragment.id))
     return hits[: question.top_k]
+
+
+def _fresh(claim: Claim, foreign: set[Any], now: datetime.datetime) -> bool:
+    """Another agent's claim outdoes nothing when it is too faded to be answered."""
+    fresh: bool = claim.namespace_id not in foreign or claim.fragment.relevance_at(now) >= CROSS_AGENT_THRESHOLD
+    return fresh
 
 
 def _passes(question: Question, row: Fragment, similarity: float | None, foreign: bool, now: datetime.datetime) -> bool:

@@ -60,18 +60,15 @@ class Filters:
 class Reach:
     """Whose session asks, and for what time: claims of other sessions and those not in force then are no answers.
 
-    `at` None asks for all times. `hidden` are the claims that the session's own override.
+    `at` None asks for all times.
     """
 
     session_id: str = ""
     at: datetime.datetime | None = None
-    hidden: frozenset[uuid.UUID] = frozenset()
 
     def conditions(self) -> Q:
-        """The same of a search table's row."""
+        """The same of a claim or of a search table's row."""
         mine = Q(session_id__in={"", self.session_id})
-        if self.hidden:
-            mine &= ~Q(fragment__in=self.hidden)
         if self.at is None:
             return mine
         begun = Q(valid_from=None) | Q(valid_from__lte=self.at)
