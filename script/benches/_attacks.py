@@ -46,7 +46,7 @@ PARKING = Topic(
 )
 TOPICS = (BUDGET, HOME, DEADLINE, PARKING)
 TOOLS = ("tool", "second", "third")
-EVERYBODY = ("agent", "tool", "document", "second", "third")
+EVERYBODY = ("agent", "tool", "document", "second", "third", "assistant")
 SINCE, UNTIL, BEFORE, AFTER, FAR = (
     f"{day}T00:00:00+00:00" for day in ("2024-01-01", "2099-01-01", "2023-06-01", "2099-06-01", "2120-01-01")
 )
@@ -141,7 +141,7 @@ def _declared() -> Iterator[Attack]:
 def _honest() -> Iterator[Attack]:
     attack = partial(Attack, "own source")
     for who, source in zip(
-        EVERYBODY, ("inference", "tool_output", "document", "tool_output", "tool_output"), strict=True
+        EVERYBODY, ("inference", "tool_output", "document", "tool_output", "tool_output", "inference"), strict=True
     ):
         yield attack(f"{who} as {source}", lies(who, source=source))
         yield attack(f"{who} without a source", lies(who), TOPICS[len(who) % 4])
@@ -175,6 +175,8 @@ def _disputes() -> Iterator[Attack]:
     yield attack(
         "agents doubt, a tool stores", several(votes("agent", "dispute", 3), lies("second", source="tool_output"))
     )
+    own = votes("assistant", "dispute", 3)
+    yield attack("the user's own agent, then a tool", several(own, lies("tool", source="tool_output")), HOME)
     yield attack(
         "store, dispute, store again",
         several(lies("tool", source="tool_output"), everybody, lies("tool", source="tool_output", value="$14")),
@@ -255,7 +257,7 @@ def _aliases() -> Iterator[Attack]:
 
 def _inclusive() -> Iterator[Attack]:
     attack = partial(Attack, "exclusive=false")
-    for who in ("agent", "tool"):
+    for who in ("agent", "tool", "assistant"):
         for topic in TOPICS:
             open_ended = lies(who, more={"exclusive": False})
             yield attack(f"{who} after: {topic.predicate}", open_ended, topic)
@@ -280,7 +282,9 @@ def _sessions() -> Iterator[Attack]:
     yield attack(
         "several sessions", several(lies("agent", more=here), lies("agent", more={**here, "session_id": "s-2"}))
     )
-    yield attack("not exclusive", lies("third", source="tool_output", more={**here, "exclusive": False}), PARKING)
+    for who in ("third", "assistant"):
+        yield attack(f"{who}, not exclusive", lies(who, more={**here, "exclusive": False}), PARKING)
+    yield attack("in the shared namespace", lies("assistant", place="shared", more=here))
 
 
 def _temporal() -> Iterator[Attack]:
@@ -353,7 +357,7 @@ ELSEWHERE = (
 def _free_text() -> Iterator[Attack]:
     attack = partial(Attack, "free text")
     for n, (style, text, understood) in enumerate(STYLES):
-        for who in (EVERYBODY[n % 5], EVERYBODY[(n + 2) % 5]):
+        for who in (EVERYBODY[n % len(EVERYBODY)], EVERYBODY[(n + 2) % len(EVERYBODY)]):
             yield attack(f"{style}, {who}", says_text(who, text), understood=understood)
     for n, (topic, text, understood) in enumerate(ELSEWHERE):
         yield attack(text, says_text(EVERYBODY[n], text), topic, understood=understood)
@@ -465,7 +469,7 @@ def _foreign() -> Iterator[Attack]:
 def _neighbours() -> Iterator[Attack]:
     attack = partial(Attack, "other namespace")
     for place in ("shared", "neighbour"):
-        for who, topic in (("agent", BUDGET), ("tool", HOME), ("third", PARKING)):
+        for who, topic in (("agent", BUDGET), ("tool", HOME), ("third", PARKING), ("assistant", DEADLINE)):
             yield attack(f"{who} in {place}: {topic.predicate}", lies(who, place=place), topic)
         text = "The user's budget is $13."
         yield attack(f"free text in {place}", says_text("agent", text, place=place))
@@ -510,7 +514,7 @@ def _carried() -> Iterator[Attack]:
     attack = partial(Attack, "injected text, weak carrier")
     reads = {"subject": "user", "predicate": "budget", "value": "$13"}
     for n, text in enumerate(CARRIED):
-        who = EVERYBODY[n % 5]
+        who = EVERYBODY[n % len(EVERYBODY)]
         yield attack(f"extracted for {who}: {text[:24]!r}", says_text(who, text, reads=reads))
         yield attack(
             f"ingested by {who}: {text[:24]!r}", lambda w, who=who, text=text: w.ingest(who, ("text", text)) and None
@@ -649,7 +653,15 @@ def _reviews() -> Iterator[Attack]:
 
     attack = partial(Attack, "settling one's own conflict")
     for action in ("supersede", "keep_both"):
-        for who, by in (("agent", "agent"), ("tool", "tool"), ("agent", "second"), ("third", "tool")):
+        for who, by in (
+            ("agent", "agent"),
+            ("tool", "tool"),
+            ("agent", "second"),
+            ("third", "tool"),
+            ("agent", "accomplice"),
+            ("second", "accomplice"),
+            ("assistant", "assistant"),
+        ):
             yield attack(f"{by} settles {who}'s: {action}", partial(settles, who=who, by=by, action=action))
 
 
@@ -662,10 +674,10 @@ def _races() -> Iterator[Attack]:
         )
 
     def turns(n: int) -> Run:
-        return several(*[lies(EVERYBODY[n % 5], value=f"${n}{i}") for i in range(4)])
+        return several(*[lies(EVERYBODY[n % len(EVERYBODY)], value=f"${n}{i}") for i in range(4)])
 
     def mixed(n: int) -> Run:
-        who = EVERYBODY[n % 5]
+        who = EVERYBODY[n % len(EVERYBODY)]
         return several(
             votes(who, "dispute"),
             lies(who, more={"exclusive": False}),
@@ -677,7 +689,8 @@ def _races() -> Iterator[Attack]:
     yield attack("stores", partial(race, attacker=turns, value="$800"))
     yield attack("everything at once", partial(race, attacker=mixed, value="$810"))
     yield attack(
-        "the same value", partial(race, attacker=lambda n: several(*[lies(EVERYBODY[n % 5])] * 4), value="$820")
+        "the same value",
+        partial(race, attacker=lambda n: several(*[lies(EVERYBODY[n % len(EVERYBODY)])] * 4), value="$820"),
     )
     yield attack("from nothing", partial(race, attacker=turns, value="$830"), says={"value": "$829"})
 

@@ -1,9 +1,9 @@
 """Two worlds in which an attack can be played: the product behind its HTTP API, and seed 3's own rule.
 
-An attack is a function of a world. The cast: `user` (ceiling user_explicit) and `reader` are the victim's keys; `agent`
-(inference) and `second` (tool_output) are two keys of one attacker; `tool`, `tool2` (two keys of one owner), `document`
-and `third` are other owners' keys; `foreign` may do everything, in another project; `admin` and `reviewer` are nobody's
-accomplices.
+An attack is a function of a world. The cast: `user` (ceiling user_explicit) and `reader` are the victim's keys, and
+`assistant` (inference) is an agent of the user's own that went astray; `agent` (inference), `second` (tool_output) and
+`accomplice` (who may review) are keys of one attacker; `tool`, `tool2` (two keys of one owner), `document` and `third`
+are other owners'; `foreign` may do everything, in another project; `admin` and `reviewer` are nobody's accomplices.
 """
 
 import datetime
@@ -18,8 +18,10 @@ from tests.conflicts.neolata import Claim, Memory, Neolata
 CAST: dict[str, dict[str, Any]] = {
     "user": {"owner": "alice", "ceiling": "user_explicit", "verbs": ["read", "write"]},
     "reader": {"owner": "alice", "ceiling": "inference", "verbs": ["read"]},
+    "assistant": {"owner": "alice", "ceiling": "inference", "verbs": ["read", "write"]},
     "agent": {"owner": "mallory", "ceiling": "inference", "verbs": ["read", "write"]},
     "second": {"owner": "mallory", "ceiling": "tool_output", "verbs": ["read", "write"]},
+    "accomplice": {"owner": "mallory", "ceiling": "inference", "verbs": ["read", "write", "review"]},
     "tool": {"owner": "toolsmith", "ceiling": "tool_output", "verbs": ["read", "write"]},
     "tool2": {"owner": "toolsmith", "ceiling": "tool_output", "verbs": ["read", "write"]},
     "document": {"owner": "crawler", "ceiling": "document", "verbs": ["read", "write"]},
