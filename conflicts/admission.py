@@ -14,11 +14,15 @@ from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.naming import naming
 from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
-from conflicts.recording import hold, one_value_checked_at_the_end, record, supersede
+from conflicts.recording import one_value_checked_at_the_end, record, supersede
 from conflicts.words import Kind
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
 from memories.models.words import Status
+
+
+class Disputed(Exception):
+    """What is disputed can't do that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ def readmit(
     now: datetime.datetime,
     model: EmbeddingModel | None = None,
     by_a_person: bool = False,
+    returning: bool = False,
     at_best: Status = Status.ACTIVE,
 ) -> Admission:
     """Lets a fragment that is stored already pass the gate again: its text or claim changed, or it leaves the archive.
@@ -83,11 +88,13 @@ def readmit(
         refuse_forgotten([fragment])
     former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).first()
     left = {place_of(former)} if former else set()
-    docket, cases = _heard([changed], now=now, by_a_person=by_a_person, left=left)
+    docket, cases = _heard([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
         fragment.status = Status.SUPERSEDED
     elif fragment.status == Status.ACTIVE:
+        if at_best != Status.ACTIVE and case.replaces:
+            raise Disputed("a disputed memory replaces nothing: store a new one")
         fragment.status = at_best
     with one_value_checked_at_the_end():
         PendingConflict.objects.within(fragment.project_id).pending().filter(newcomer=fragment).end(now=now)
@@ -123,7 +130,10 @@ def withdraw(fragment: Fragment, *, now: datetime.datetime, erase: bool = False)
     mine.pending().filter(newcomer=fragment).end(now=now)
     mine.pending().filter(existing=fragment, kind=Kind.DISPUTE).end(now=now)
     if erase:
-        mine.filter(Q(newcomer=fragment) | Q(existing=fragment)).update(statement=None, note="")
+        told = mine.filter(Q(newcomer=fragment) | Q(existing=fragment))
+        newcomers = set(told.exclude(newcomer=None).values_list("newcomer_id", flat=True))
+        told.update(statement=None)
+        mine.filter(Q(newcomer__in=newcomers) | Q(existing=fragment)).update(note="", before=None)
 
 
 def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, draft: ClaimDraft | None = None) -> None:
@@ -145,6 +155,7 @@ def _heard(
     *,
     now: datetime.datetime,
     by_a_person: bool = False,
+    returning: bool = False,
     left: Iterable[Place] = (),
 ) -> tuple[Docket, list[Case]]:
     docket = Docket(
@@ -156,8 +167,7 @@ def _heard(
     cases = [docket.case(newcomer.fragment, newcomer.claim, newcomer.statements) for newcomer in newcomers]
     docket.open(cases, also=left)
     for case in cases:
-        docket.hear(case, by_a_person=by_a_person)
-    hold(docket, cases)
+        docket.hear(case, by_a_person=by_a_person, returning=returning)
     return docket, cases
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from django.db import connection
 from django.db.models import Q
 
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
@@ -67,7 +68,7 @@ class Docket:
         self.alone = bool(claims) and lock_namespaces(namespace_ids, claims=claims)
         self.namings: dict[uuid.UUID, Naming] = naming(project_id, set(namespace_ids))
         self.ledgers: dict[Place, Ledger] = {}
-        # The claims of all that stands or waits on the keys, their fragments at hand and locked.
+        # The claims of all that stands or waits on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}
         self.pending: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
 
@@ -89,7 +90,22 @@ class Docket:
         if not self.alone:
             lock_keys(own)
         self.read(own, hold=True)
-        self.read({place for case in cases for place, _ in self._said(case)} - own)
+        said = {place for case in cases for place, _ in self._said(case)} - own
+        self._keep_from_going(said)
+        self.read(said)
+
+    def _keep_from_going(self, places: set[Place]) -> None:
+        """What a free text may contradict is not forgotten meanwhile; it may change, for both orders are right."""
+        if places:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    """SELECT f.id FROM memories_fragment f
+                       JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
+                       WHERE c.project_id = %s AND c.namespace_id = ANY (%s) AND c.key_digest = ANY (%s)
+                           AND c.status IN ('active', 'disputed')
+                       ORDER BY f.id FOR KEY SHARE OF f""",
+                    [self.project_id, list({n for n, _ in places}), list({key for _, key in places})],
+                )
 
     def read(self, places: set[Place], *, hold: bool = False) -> None:
         """Reads the ledgers of these places as they stand now; `hold` keeps what stands there from changing."""
@@ -112,17 +128,20 @@ class Docket:
             if row.resolved_at is None:
                 if row.newcomer_id:
                     self.pending[row.newcomer_id].append(row)
-            elif ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
+            elif (ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest)))) and not row.negates:
                 ledger.rejected.append(_rejected(row))
 
-    def hear(self, case: Case, *, by_a_person: bool = False) -> Verdict:
-        """Decides on a case and enters it into the ledgers."""
+    def hear(self, case: Case, *, by_a_person: bool = False, returning: bool = False) -> Verdict:
+        """Decides on a case and enters it into the ledgers. What returns from the archive is no newer than others."""
         fragment, claim = case.fragment, case.claim
         if claim is None:
             verdict = Verdict(free_stance(fragment, b"", now=self.now), Status.ACTIVE)
         else:
             ledger = self.ledgers[place_of(claim)]
-            verdict = ledger.judge(stance_of(claim), newer_wins=case.newer_wins, by_a_person=by_a_person)
+            stance = stance_of(claim)
+            if returning:
+                stance = replace(stance, owner_id=uuid.uuid4())
+            verdict = ledger.judge(stance, newer_wins=case.newer_wins and not returning, by_a_person=by_a_person)
         if verdict.twin is None and verdict.status == Status.ACTIVE:
             case.contradictions = list(self._contradictions(case))
             if case.contradictions:
@@ -146,14 +165,15 @@ class Docket:
         return verdict
 
     def _said(self, case: Case) -> list[tuple[Place, Statement]]:
-        """Where the statements of a text belong, but for those on its claim's own key."""
+        """Where the statements of a text belong, but for what its claim says itself."""
         names = self.namings[case.fragment.namespace_id]
-        own = place_of(case.claim) if case.claim else None
-        found = [
-            ((case.fragment.namespace_id, names.key(said.subject, said.predicate).both), said)
-            for said in case.statements
-        ]
-        return [(place, said) for place, said in found if place != own]
+        own = (bytes(case.claim.key_digest), bytes(case.claim.value_digest)) if case.claim else None
+        found = []
+        for said in case.statements:
+            key = names.key(said.subject, said.predicate).both
+            if said.negated or (key, names.value(said.predicate, said.value)) != own:
+                found.append(((case.fragment.namespace_id, key), said))
+        return found
 
     def _contradictions(self, case: Case) -> Iterable[Contradiction]:
         names = self.namings[case.fragment.namespace_id]

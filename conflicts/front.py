@@ -1,6 +1,6 @@
 """The front of this room: what the others may call."""
 
-from conflicts.admission import Admission, Newcomer, admit, hold_keys, readmit, rewrite, withdraw
+from conflicts.admission import Admission, Disputed, Newcomer, admit, hold_keys, readmit, rewrite, withdraw
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.deciding import NotApplicable
@@ -25,7 +25,7 @@ from conflicts.settling import (
 from conflicts.spelling import says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import trust_of
-from conflicts.votes import Counted, vote
+from conflicts.votes import Counted, is_disputed, vote
 from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "Disputed",
     "Counted",
     "Keep",
     "Kind",
@@ -63,6 +64,7 @@ __all__ = [
     "granted_authority",
     "hold_keys",
     "index_keywords",
+    "is_disputed",
     "lowered_source",
     "place_vectors",
     "readmit",

@@ -33,6 +33,11 @@ class Period:
             other.start is None or self.end is None or other.start < self.end
         )
 
+    def contains(self, other: "Period") -> bool:
+        """Whether the other holds only while this one does."""
+        begins = self.start is None or (other.start is not None and self.start <= other.start)
+        return begins and (self.end is None or (other.end is not None and other.end <= self.end))
+
     def starts_after(self, other: "Period") -> bool:
         """Whether this one begins later; a period without a beginning began before all others."""
         return self.start is not None and (other.start is None or other.start < self.start)
@@ -101,7 +106,9 @@ def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = F
         if newcomer.authority <= twin.authority:
             return Decision(Outcome.DEDUPLICATED, twin=twin)
     opponents = [
-        other for other in standing if newcomer.opposes(other) and not any(twin.stands_beside(other) for twin in twins)
+        other
+        for other in standing
+        if newcomer.opposes(other) and not any(_stays_beside(newcomer, twin, other) for twin in twins)
     ]
     objections = {other: reason for other in opponents if (reason := objection(newcomer, other, newer_wins))}
     if objections:
@@ -111,6 +118,11 @@ def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = F
     yielding = tuple(other for other in opponents if other not in closing)
     outcome = Outcome.RESTATED if twins else Outcome.WON if opponents else Outcome.ADMITTED
     return Decision(outcome, yielding=(*yielding, *twins), closing=closing)
+
+
+def _stays_beside(newcomer: Stance, twin: Stance, other: Stance) -> bool:
+    """Whether the newcomer says no more than one that somebody kept beside the other."""
+    return twin.stands_beside(other) and twin.period.contains(newcomer.period)
 
 
 def objection(newcomer: Stance, other: Stance, newer_wins: bool) -> Reason | None:

@@ -34,14 +34,20 @@ class Ledger:
     rejected: list[Stance] = field(default_factory=list)
 
     def judge(self, newcomer: Stance, *, newer_wins: bool = False, by_a_person: bool = False) -> Verdict:
-        """Decides on a newcomer and changes nothing. A person is bound by no earlier rejection."""
+        """Decides on a newcomer and changes nothing.
+
+        No earlier rejection binds a person, or who only corrects their own claim.
+        """
         others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped(newcomer, others))
         decision = decide(newcomer, others, newer_wins=newer_wins)
         if decision.outcome == Outcome.DEDUPLICATED:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.fragment_id)
-        if not by_a_person and any(self._bars(old, newcomer) for old in self.rejected):
+        owners = {other.owner_id for other in others if newcomer.opposes(other)}
+        if not (by_a_person or owners == {newcomer.owner_id}) and any(
+            self._bars(old, newcomer) for old in self.rejected
+        ):
             return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected")
         if waiting := self._waiting_twin(newcomer):
             return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
@@ -110,8 +116,11 @@ class Ledger:
 
     @staticmethod
     def _bars(old: Stance, newcomer: Stance) -> bool:
-        same_place = (old.scope, old.session_id) == (newcomer.scope, newcomer.session_id)
-        return same_place and old.value == newcomer.value and newcomer.authority <= old.authority
+        return (
+            old.session_id == newcomer.session_id
+            and old.value == newcomer.value
+            and newcomer.authority <= old.authority
+        )
 
     def _waiting_twin(self, newcomer: Stance) -> uuid.UUID | None:
         return next(

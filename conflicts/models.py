@@ -186,17 +186,22 @@ class PendingConflict(TenantModel):
             models.Index(fields=["project", "existing"], name="conflict_by_existing"),
         ]
 
+    @property
+    def negates(self) -> bool:
+        """Whether it is about a text that says something not to be so."""
+        return bool(self.statement and self.statement.get("negated"))
+
     def end(self, *, now: datetime.datetime) -> None:
         """It leaves nothing to decide."""
         self.resolution, self.resolved_at, self.revision = Resolution.OBSOLETE, now, self.revision + 1
-        self.save()
+        self.save(update_fields=["resolution", "resolved_at", "revision"])
 
     def reopen(self) -> None:
-        """Lets it wait again, as if nobody had decided."""
+        """Lets it wait again, as if nobody had decided; who did stays in the row history."""
         self.resolution, self.keep, self.note = "", "", ""
         self.resolved_at, self.resolved_by, self.before = None, None, None
         self.revision += 1
-        self.save()
+        self.save(update_fields=["resolution", "keep", "note", "resolved_at", "resolved_by", "before", "revision"])
 
     def __str__(self) -> str:
         return f"{self.kind} conflict of {self.newcomer_id} with {self.existing_id}"

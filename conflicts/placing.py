@@ -20,24 +20,26 @@ class BlockedByErasure(Exception):
 
 def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
     """Raises BlockedByErasure for the first whose text was forgotten."""
-    if fragments and (forgotten := forgotten_texts(fragments[0].project_id, [f.content for f in fragments])):
+    texts = [(fragment.content, fragment.authority) for fragment in fragments]
+    if texts and (forgotten := forgotten_texts(fragments[0].project_id, texts)):
         raise BlockedByErasure(index=forgotten[0])
 
 
-def forgotten_texts(project_id: uuid.UUID, texts: Sequence[str]) -> list[int]:
-    """Which of these texts were forgotten, by index."""
+def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[str, int]]) -> list[int]:
+    """Which of these texts, each with the authority of who says it, were forgotten by somebody as strong; by index."""
     if not texts or not Erasure.objects.within(project_id).exists():
         return []
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH asked AS MATERIALIZED (
-                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.index
-                   FROM unnest(%s::text[]) WITH ORDINALITY AS t (content, index)
+                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.authority, t.index
+                   FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS t (content, authority, index)
                )
-               SELECT asked.index FROM asked
+               SELECT DISTINCT asked.index FROM asked
                JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = asked.fingerprint
+                   AND e.authority >= asked.authority
                ORDER BY asked.index""",
-            [project_id, list(texts), project_id],
+            [project_id, *map(list, zip(*texts, strict=True)), project_id],
         )
         return [row[0] - 1 for row in cursor]
 

@@ -5,7 +5,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from django.db import connection
@@ -21,6 +21,8 @@ from conflicts.words import Kind, Reason, Resolution
 from memories.models import Claim, Fragment, Link
 from memories.models.words import STANDING, ClaimScope, LinkKind, Status
 
+MOST_TAGS = 100
+
 
 @contextmanager
 def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
@@ -32,23 +34,6 @@ def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
         cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
         yield
         cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
-
-
-def hold(docket: Docket, cases: Sequence[Case]) -> None:
-    """Keeps what free texts contradict from being forgotten meanwhile; what is gone contradicts nothing."""
-    wanted = {o.fragment_id for case in cases for c in case.contradictions for o in c.opponents}
-    if not wanted:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM memories_fragment WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR KEY SHARE",
-            [docket.project_id, list(wanted)],
-        )
-        held = {row[0] for row in cursor}
-    for case in cases:
-        case.contradictions = [
-            replace(c, opponents=tuple(o for o in c.opponents if o.fragment_id in held)) for c in case.contradictions
-        ]
 
 
 def record(
@@ -110,7 +95,7 @@ class Succession:
         for row in pending.pending().filter(id__in=self.moved):
             row.existing_id = uuid.UUID(self.moved[str(row.id)])
             row.revision += 1
-            row.save()
+            row.save(update_fields=["existing", "revision"])
 
 
 def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime) -> Succession:
@@ -131,14 +116,19 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
     Link.objects.bulk_create(links, ignore_conflicts=True)
     done = Succession(links=[str(link.id) for link in links])
     challenges = PendingConflict.objects.within(project_id).pending().filter(existing__in=old)
-    for row in challenges.filter(kind__in=[Kind.TEXT, Kind.DISPUTE]):
-        if row.kind == Kind.TEXT:
-            done.moved[str(row.id)] = str(row.existing_id)
-            row.existing_id, row.revision = successors[row.existing_id], row.revision + 1
-            row.save()
-        else:
+    known: set[tuple[uuid.UUID | None, uuid.UUID]] = set()
+    for row in challenges.filter(kind__in=[Kind.TEXT, Kind.DISPUTE]).select_for_update().order_by("created_at", "id"):
+        successor = successors[row.existing_id]
+        pair = row.newcomer_id, successor
+        # A newcomer's conflicts with several that one replaced become one; with itself it has none.
+        if row.kind == Kind.DISPUTE or row.newcomer_id == successor or pair in known:
             done.ended.append(str(row.id))
             row.end(now=now)
+        else:
+            known.add(pair)
+            done.moved[str(row.id)] = str(row.existing_id)
+            row.existing_id, row.revision = successor, row.revision + 1
+            row.save(update_fields=["existing", "revision"])
     return done
 
 
@@ -168,10 +158,10 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
     newcomer = docket.claims[waiting.fragment_id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
-        for name, value in _sides(newcomer, docket.claims[opponent.fragment_id], now=docket.now).items():
+        changed = _opponent(docket.claims[opponent.fragment_id], now=docket.now)
+        for name, value in {**changed, "reason": reason, "revision": row.revision + 1}.items():
             setattr(row, name, value)
-        row.reason, row.revision = reason, row.revision + 1
-        row.save()
+        row.save(update_fields=[*changed, "reason", "revision"])
     if pairing.obsolete:
         PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
     made = [
@@ -257,9 +247,11 @@ def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetim
     """What stands was said once more: corroborated by an independent source, else only seen."""
     if fragment.status in STANDING:
         corroborate(fragment, Voter(newcomer.owner_id, newcomer.authority, roots_of(newcomer)), now=now)
+    if newcomer.authority < fragment.authority and newcomer.owner_id != fragment.owner_id:
+        return  # nobody weaker writes on it
     added = {
-        "tags": list(dict.fromkeys([*fragment.tags, *newcomer.tags])),
-        "source_ids": list(dict.fromkeys([*fragment.source_ids, *newcomer.source_ids])),
+        "tags": list(dict.fromkeys([*fragment.tags, *newcomer.tags]))[:MOST_TAGS],
+        "source_ids": list(dict.fromkeys([*fragment.source_ids, *newcomer.source_ids]))[:MOST_TAGS],
     }
     new = {name: value for name, value in added.items() if value != getattr(fragment, name)}
     for name, value in new.items():

@@ -17,7 +17,7 @@ from conflicts.gate import Period
 from conflicts.models import PendingConflict
 from conflicts.naming import Naming
 from memories.models import Claim
-from memories.models.words import Status
+from memories.models.words import STANDING
 
 EARLIEST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 MOST_PAIRS = 100  # told at once; whoever settles them asks again
@@ -86,7 +86,7 @@ class Move:
     @property
     def stands(self) -> bool:
         """Whether it takes a place from now on that it could have to share."""
-        return self.after.exclusive and self.claim.status == Status.ACTIVE
+        return self.after.exclusive and self.claim.status in STANDING
 
     @property
     def arrives(self) -> bool:
@@ -163,10 +163,10 @@ def _named(claim: Claim, old: Naming, new: Naming) -> Names:
 
 
 def refuse_collisions(project_id: uuid.UUID, namespace_id: uuid.UUID, moves: Sequence[Move]) -> None:
-    """Raises ClaimsCollide when these moves would set active claims against each other or against those that stay."""
+    """Raises ClaimsCollide when these moves would set standing claims against each other or against those that stay."""
     places = {move.after.key for move in moves if move.arrives}
     moved = {move.claim.fragment_id for move in moves}
-    standing = Claim.objects.within(project_id).filter(namespace=namespace_id, status=Status.ACTIVE, exclusive=True)
+    standing = Claim.objects.within(project_id).filter(namespace=namespace_id, status__in=STANDING, exclusive=True)
     there = [
         Move(claim, Names.of(claim), Names.of(claim))
         for chunk in _chunks(sorted(places))

@@ -19,7 +19,7 @@ from conflicts.naming import naming
 from conflicts.recording import one_value_checked_at_the_end, pair_up
 from conflicts.registry import StaleRule
 from conflicts.rekeying import ClaimsCollide
-from conflicts.snapshots import bring_back, snapshot
+from conflicts.snapshots import bring_back, same_belief, snapshot
 from conflicts.words import Ballot, Keep, Kind, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
@@ -99,7 +99,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         if row.resolved_at is None or row.before is None:
             raise CannotUndo("there is no decision of a person to take back")
         done: dict[str, Any] = row.before
-        if snapshot(row.project_id, map(uuid.UUID, done["after"])) != done["after"]:
+        if not same_belief(snapshot(row.project_id, map(uuid.UUID, done["after"])), done["after"]):
             raise CannotUndo("one of the memories was changed since, or forgotten")
         try:
             with transaction.atomic(), one_value_checked_at_the_end():

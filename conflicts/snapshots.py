@@ -23,6 +23,19 @@ def snapshot(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> State:
     return found
 
 
+def same_belief(one: State, other: State) -> bool:
+    """Whether both say the same of what is believed; when a row was last touched is nobody's belief."""
+    when = FRAGMENT.index("updated_at")
+
+    def belief(state: State) -> dict[str, Any]:
+        return {
+            key: {**parts, "fragment": [v for n, v in enumerate(parts["fragment"]) if n != when]}
+            for key, parts in state.items()
+        }
+
+    return belief(one) == belief(other)
+
+
 def bring_back(project_id: uuid.UUID, state: State) -> None:
     """Makes these fragments and claims what they were."""
     for fragment_id, parts in state.items():

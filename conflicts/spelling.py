@@ -42,6 +42,7 @@ MOST_MARKS = 3  # polytonic Greek needs three on one letter; above that it is de
 LONGEST_RUN = (
     30  # UAX #15, Stream-Safe Text: no writing system needs more; normalising longer runs takes quadratic time
 )
+NOBODYS = frozenset({"Cn", "Co"})
 ASCII_LETTER = re.compile("[A-Za-z]")
 
 
@@ -71,9 +72,13 @@ def digest_of(*parts: str, salt: bytes) -> bytes:
 
 
 def visible(text: str) -> str:
-    """`text` in NFKC without what nobody sees; digits of all scripts as ASCII digits. Safe for text of any length."""
+    """`text` in NFKC without what nobody sees; digits of all scripts as ASCII digits. Safe for text of any length.
+
+    Private and unassigned characters have no agreed look and are taken out too.
+    """
     if text.isascii():
         return text.translate(INVISIBLE)
+    text = "".join(character for character in text if unicodedata.category(character) not in NOBODYS)
     plain = _normalised(text.translate(INVISIBLE), "NFKC").translate(INVISIBLE)
     # Taking something out can bring together what composes.
     return _normalised(re.sub(r"\d", lambda digit: str(unicodedata.decimal(digit[0])), plain), "NFKC")

@@ -9,7 +9,7 @@ from conflicts.models import PendingConflict, Vote
 from conflicts.trust import trust_of
 from conflicts.words import Ballot, Kind, Reason, Resolution
 from memories import access
-from memories.access import NotFound, Principal
+from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
 from memories.models.words import SourceClass, Status
 
@@ -51,6 +51,8 @@ def vote(
         if fragment is None or not principal.covers_reading(fragment.namespace.name):
             raise NotFound("fragment")
         principal.require("write")
+        if not principal.covers(fragment.namespace.name):
+            raise NotPermitted("this key only reads here")
         roots = frozenset({source_id} if source_id else ())
         voter = Voter(principal.owner_id, SOURCE_RANK[SourceClass(principal.ceiling)], roots)
         if ballot == Ballot.DISPUTE:
@@ -125,6 +127,15 @@ def _cast(
     )
 
 
+def is_disputed(fragment: Fragment) -> bool:
+    """Whether votes or a person keep it disputed."""
+    return _is_low(fragment) or _disputed_by_a_person(fragment)
+
+
+def _is_low(fragment: Fragment) -> bool:
+    return fragment.disputes > 0 and trust_of(fragment, now=None) < DISPUTE_THRESHOLD
+
+
 def _settle(fragment: Fragment, *, now: datetime.datetime) -> None:
     """Counts the votes anew; below the threshold an active fragment is disputed, above it one is active again."""
     ballots = list(
@@ -135,7 +146,7 @@ def _settle(fragment: Fragment, *, now: datetime.datetime) -> None:
     fragment.reinforcements = ballots.count(Ballot.REINFORCE)
     fragment.disputes = ballots.count(Ballot.DISPUTE)
     fragment.corroboration = 1 + ballots.count(Ballot.CORROBORATE)
-    low = fragment.disputes > 0 and trust_of(fragment, now=None) < DISPUTE_THRESHOLD
+    low = _is_low(fragment)
     if fragment.status == Status.ACTIVE and low:
         fragment.status, fragment.updated_at = Status.DISPUTED, now
     elif fragment.status == Status.DISPUTED and not low and not _disputed_by_a_person(fragment):

@@ -20,6 +20,7 @@ from conflicts.front import (
     CannotUndo,
     CeilingExceeded,
     ClaimsCollide,
+    Disputed,
     NotApplicable,
     PredicateTaken,
     StaleConflict,
@@ -57,6 +58,7 @@ KNOWN: dict[type[Exception], Known] = {
     BlockedByErasure: Known(409, "blocked_by_erasure"),
     NotOpen: Known(409, "not_open"),
     History: Known(409, "not_open"),
+    Disputed: Known(409, "not_open"),
     StaleConflict: Known(409, "stale_revision"),
     AlreadyResolved: Known(409, "already_resolved"),
     CannotUndo: Known(409, "cannot_undo"),
@@ -70,7 +72,7 @@ KNOWN: dict[type[Exception], Known] = {
 }
 SAFE_DETAIL = (
     *(NotPermitted, CeilingExceeded, StaleRevision, StaleRule, BlockedByErasure, NotOpen, InFlight, KeyReused),
-    *(PredicateTaken, AliasCollision, ClaimsCollide, History),
+    *(PredicateTaken, AliasCollision, ClaimsCollide, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
 )
 CODES = {401: "unauthenticated", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed", 400: "malformed"}

@@ -15,7 +15,7 @@ from memories.ingest.quoting import foreign
 from memories.ingest.statements import Found, Sentence, statements
 from memories.ingest.values import Span
 
-MOST = 20
+MOST = 200  # more than the longest fragment can hold
 LONGEST_KEY = 100
 LONGEST_VALUE = 1000
 PEOPLE = {"user": "user", "human": "user", "me": "user", "customer": "user"}
@@ -42,7 +42,7 @@ class Extracted:
 
 
 def extract(text: str, *, speaker: str | None = None) -> list[Extracted]:
-    """The claims of a text, in its order, each once; at most 20. Nothing is refused, and most texts claim nothing.
+    """The claims of a text, in its order, each once; at most 200. Nothing is refused, and most texts claim nothing.
 
     `speaker` says who "I" is, "user" when not given; a line that begins with "Caroline:" says it for itself.
     """

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from conflicts.front import Admission, forgotten_texts
+from conflicts.front import SOURCE_RANK, Admission, forgotten_texts, lowered_source
 from memories import access
 from memories.access import Principal
 from memories.ingest.drafts import Draft
@@ -104,7 +104,8 @@ def prepare_messages(
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
         known = _known(principal, [draft for _, draft in drafts], namespace)
-        forgotten = set(forgotten_texts(principal.project_id, [draft.content for _, draft in drafts]))
+        ranked = [(draft.content, _rank(principal, draft)) for _, draft in drafts]
+        forgotten = set(forgotten_texts(principal.project_id, ranked))
     refused = [
         Skipped(index, "already_known" if n in known else "blocked_by_erasure")
         for n, (index, _) in enumerate(drafts)
@@ -123,25 +124,41 @@ def keep_messages(principal: Principal, work: PreparedMessages, *, now: datetime
     return IngestReport(keep(principal, work.prepared, now=now), work.skipped)
 
 
+def _rank(principal: Principal, draft: Draft) -> int:
+    """The authority that a draft will have."""
+    if draft.attested and principal.may_attest_user:
+        return SOURCE_RANK[SourceClass.USER_EXPLICIT]
+    return SOURCE_RANK[SourceClass(lowered_source(source=draft.default_source, ceiling=principal.ceiling))]
+
+
 def _known(principal: Principal, drafts: list[Draft], namespace: str) -> set[int]:
-    """Which drafts' sources stand in the namespace already with this text, now or formerly; by index."""
+    """Which drafts' sources stand in the namespace already with this text, now or formerly; by index.
+
+    What somebody weaker put there does not keep a stronger one from saying so.
+    """
     with_source = [draft for draft in drafts if draft.source_id]
     if not with_source:
         return set()
     rows = Fragment.objects.within(principal.project_id).filter(
         namespace__name=namespace, source_id__in={draft.source_id for draft in with_source}
     )
-    sources: dict[uuid.UUID, tuple[str, str]] = {}
-    texts: set[tuple[str, str, str]] = set()
-    for row in rows.only("id", "source_id", "conversation_id", "content"):
-        sources[row.id] = (row.source_id, row.conversation_id)
-        texts.add((row.source_id, row.conversation_id, row.content))
+    sources: dict[uuid.UUID, Fragment] = {}
+    texts: dict[tuple[str, str, str], int] = {}
+
+    def note(source_id: str, conversation_id: str, content: str, authority: int) -> None:
+        key = (source_id, conversation_id, content)
+        texts[key] = max(authority, texts.get(key, 0))
+
+    for row in rows.only("id", "source_id", "conversation_id", "content", "authority"):
+        sources[row.id] = row
+        note(row.source_id, row.conversation_id, row.content, row.authority)
     for revision in Revision.objects.within(principal.project_id).filter(fragment__in=sources):
-        texts.add((*sources[revision.fragment_id], revision.content))
+        row = sources[revision.fragment_id]
+        note(row.source_id, row.conversation_id, revision.content, row.authority)
     known_indexes = set()
     for n, draft in enumerate(drafts):
-        key = (draft.source_id, draft.conversation_id, draft.content)
-        if draft.source_id and key in texts:
+        rank = _rank(principal, draft)
+        if draft.source_id and texts.get((draft.source_id, draft.conversation_id, draft.content), 0) >= rank:
             known_indexes.add(n)
-        texts.add(key)
+        note(draft.source_id, draft.conversation_id, draft.content, rank)
     return known_indexes

@@ -86,6 +86,9 @@ def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading
     """What each text states; read only where something stands that it could contradict."""
     weakest = min((fragment.authority for fragment in fragments), default=0)
     watched = Claim.objects.watched({fragment.namespace_id for fragment in fragments}, above=weakest)
+    for draft, reading, fragment in zip(prepared.drafts, prepared.readings, fragments, strict=True):
+        if draft.claim or (reading and reading.claim):
+            watched.add(fragment.namespace_id)
     return [
         reading or (read(draft, claim=False) if fragment.namespace_id in watched else NOTHING)
         for reading, draft, fragment in zip(prepared.readings, prepared.drafts, fragments, strict=True)

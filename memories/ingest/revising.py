@@ -5,7 +5,7 @@ import uuid
 from dataclasses import asdict
 from typing import Any
 
-from conflicts.front import SOURCE_RANK, ClaimDraft, Newcomer, hold_keys, readmit, rewrite, withdraw
+from conflicts.front import SOURCE_RANK, ClaimDraft, Newcomer, hold_keys, is_disputed, readmit, rewrite, withdraw
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.ingest.drafts import Draft
@@ -175,8 +175,9 @@ def forget(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dateti
     Raises NotFound, NotPermitted.
     """
     with access.enter(principal, why="forget"):
+        hold_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
-        Erasure.objects.remember(row)
+        Erasure.objects.remember(row, authority=SOURCE_RANK[SourceClass(principal.ceiling)])
         withdraw(row, now=now, erase=True)
         mine = {"project_id": row.project_id}
         RepeatedRequest.objects.filter(**mine, fragment_ids__contains=[row.id]).delete()
@@ -192,6 +193,7 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
     Raises NotFound, NotPermitted, and History for what does not stand.
     """
     with access.enter(principal, why="archive"):
+        hold_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
@@ -202,7 +204,7 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
 
 
 def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
-    """Lets an archived fragment stand again, as far as the gate allows: what it opposes may have come meanwhile.
+    """Lets an archived fragment stand again, as far as the gate allows: it replaces nothing that is as strong.
 
     Raises NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
     """
@@ -214,7 +216,11 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         reading = read(Draft(namespace=row.namespace.name, content=row.content), claim=False)
         row.updated_at = now
         readmit(
-            Newcomer(row, None, _claim_of(row), reading.statements), now=now, by_a_person=principal.kind == "person"
+            Newcomer(row, None, _claim_of(row), reading.statements),
+            now=now,
+            by_a_person=principal.kind == "person",
+            returning=True,
+            at_best=Status.DISPUTED if is_disputed(row) else Status.ACTIVE,
         )
         if row.status == Status.ARCHIVED:
             raise NotPermitted("a person rejected this; a person may bring it back")

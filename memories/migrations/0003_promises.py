@@ -113,7 +113,8 @@ TRIGGERS = r"""
         IF TG_OP = 'INSERT' OR NEW.content IS DISTINCT FROM OLD.content THEN
             NEW.fingerprint := nova_fingerprint(NEW.project_id, NEW.content);
             IF EXISTS (SELECT FROM memories_erasure e
-                       WHERE e.project_id = NEW.project_id AND e.fingerprint = NEW.fingerprint) THEN
+                       WHERE e.project_id = NEW.project_id AND e.fingerprint = NEW.fingerprint
+                           AND e.authority >= NEW.authority) THEN
                 RAISE EXCEPTION 'this text was forgotten' USING ERRCODE = 'NV002';
             END IF;
         END IF;

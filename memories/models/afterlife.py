@@ -7,7 +7,7 @@ from django.db import connection, models
 from django.utils import timezone
 
 from memories.models.fragment import Fragment
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
+from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
 from memories.models.words import EvictionReason
 
 
@@ -66,12 +66,12 @@ class Tombstone(TenantModel):
 class ErasureQuerySet(TenantQuerySet):
     """Fingerprints of forgotten texts."""
 
-    def remember(self, fragment: Fragment) -> None:
-        """Keeps the fingerprints of a fragment's text and of its former texts."""
+    def remember(self, fragment: Fragment, *, authority: int) -> None:
+        """Keeps the fingerprints of a fragment's text and of its former texts, forgotten with this authority."""
         with connection.cursor() as cursor:
             cursor.execute(
-                """INSERT INTO memories_erasure (id, project_id, fingerprint, fragment_id, erased_at)
-                   SELECT gen_random_uuid(), %(project)s, fingerprint, %(fragment)s, now() FROM (
+                """INSERT INTO memories_erasure (id, project_id, fingerprint, fragment_id, authority, erased_at)
+                   SELECT gen_random_uuid(), %(project)s, fingerprint, %(fragment)s, %(authority)s, now() FROM (
                        SELECT nova_fingerprint(project_id, content) AS fingerprint FROM memories_fragment
                        WHERE project_id = %(project)s AND id = %(fragment)s
                        UNION
@@ -79,7 +79,7 @@ class ErasureQuerySet(TenantQuerySet):
                        WHERE project_id = %(project)s AND fragment_id = %(fragment)s
                    ) AS texts
                    ON CONFLICT (project_id, fingerprint, fragment_id) DO NOTHING""",
-                {"project": fragment.project_id, "fragment": fragment.id},
+                {"project": fragment.project_id, "fragment": fragment.id, "authority": authority},
             )
 
 
@@ -88,6 +88,8 @@ class Erasure(TenantModel):
 
     fingerprint = models.BinaryField(max_length=32)
     fragment_id = models.UUIDField()
+    # Of who forgot it: what a weaker one forgets does not gag a stronger one.
+    authority = models.SmallIntegerField()
     erased_at = models.DateTimeField(default=timezone.now)
 
     objects = ErasureQuerySet.as_manager()
@@ -99,6 +101,7 @@ class Erasure(TenantModel):
         constraints: ClassVar = [
             unique_in_project("erasure_project_id", "id"),
             unique_in_project("erasure_once", "fingerprint", "fragment_id"),
+            between("erasure_authority", "authority", 1, 6),
         ]
 
     def __str__(self) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 
 from memories import access, tallies
 from memories.access import Principal
-from memories.models import Claim, EmbeddingModel, Fragment, Namespace
+from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.namespace import SHARED
 from memories.providers import EmbeddingFailed, active_model, embedder_of
 from memories.retrieval.candidates import cosines, keyword_hits, nearest
 from memories.retrieval.questions import Hit, Question, Reach, Results
 from memories.retrieval.ranking import PROFILES, fuse, score, signals
-from memories.retrieval.rivals import outdone
+from memories.retrieval.rivals import FOREIGN, outdone
 
 CROSS_AGENT_THRESHOLD = 0.8  # [1] P16: another agent's memory has to be fresh
 POOL = 100  # candidates of each kind, at least
@@ -46,12 +46,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             with _timed(took, "rank"):
                 rows = Fragment.objects.within(principal.project_id)
                 light = rows.for_ranking().in_bulk(list(relevance))
-                foreign = {namespace.id for namespace in others}
-                for fragment_id in outdone(
-                    light, namespaces=own + others, reach=reach, shows=lambda claim: _fresh(claim, foreign, now)
-                ):
-                    light.pop(fragment_id, None)
-                ranked = _ranked(question, light, relevance, cosine, foreign, now)
+                ranked = _ranked(question, light, relevance, cosine, own, others, now)
             with _timed(took, "load"):
                 full = rows.for_answers().in_bulk([hit.fragment.id for hit in ranked])
                 # What was forgotten or changed its status since it was found is no answer any more.
@@ -111,25 +106,34 @@ def _ranked(
     rows: dict[Any, Fragment],
     relevance: dict[Any, float],
     cosine: dict[Any, float],
-    others: set[Any],
+    own: list[Namespace],
+    others: list[Namespace],
     now: datetime.datetime,
 ) -> list[Hit]:
     """The hits that pass every condition, best first, ties by id."""
     weights = question.weights or PROFILES[question.profile]
+    foreign = {namespace.id: FOREIGN + n for n, namespace in enumerate(others)}
+    passing = {
+        fragment_id: row
+        for fragment_id, row in rows.items()
+        if _passes(question, row, cosine.get(fragment_id), row.namespace_id in foreign, now)
+    }
+    if not question.filters.include_all:
+        places = foreign | {namespace.id: n for n, namespace in enumerate(_as_asked(question, own))}
+        for fragment_id in outdone(passing, project_id=(own + others)[0].project_id, places=places):
+            del passing[fragment_id]
     hits = []
-    for fragment_id, row in rows.items():
-        similarity = cosine.get(fragment_id)
-        if _passes(question, row, similarity, row.namespace_id in others, now):
-            found = signals(row, relevance=relevance[fragment_id], similarity=similarity, now=now)
-            hits.append(Hit(row, score(found, weights), found))
+    for fragment_id, row in passing.items():
+        found = signals(row, relevance=relevance[fragment_id], similarity=cosine.get(fragment_id), now=now)
+        hits.append(Hit(row, score(found, weights), found))
     hits.sort(key=lambda hit: (-hit.score, hit.fragment.id))
     return hits[: question.top_k]
 
 
-def _fresh(claim: Claim, foreign: set[Any], now: datetime.datetime) -> bool:
-    """Another agent's claim outdoes nothing when it is too faded to be answered."""
-    fresh: bool = claim.namespace_id not in foreign or claim.fragment.relevance_at(now) >= CROSS_AGENT_THRESHOLD
-    return fresh
+def _as_asked(question: Question, own: list[Namespace]) -> list[Namespace]:
+    """In the order of the question; the shared namespace last."""
+    order = {name: n for n, name in enumerate(question.namespaces)}
+    return sorted(own, key=lambda namespace: order.get(namespace.name, len(order)))
 
 
 def _passes(question: Question, row: Fragment, similarity: float | None, foreign: bool, now: datetime.datetime) -> bool:

@@ -7,42 +7,30 @@ besides: of values that exclude each other it shows one (SPEC §6).
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from conflicts.front import exclude_each_other
-from memories.models import Claim, Namespace
+from memories.models import Claim
 from memories.models.words import Status
-from memories.retrieval.questions import Reach
+
+FOREIGN = 1000  # from here on namespaces of other agents
 
 
-def outdone(
-    ids: Iterable[uuid.UUID],
-    *,
-    namespaces: Sequence[Namespace],
-    reach: Reach,
-    shows: Callable[[Claim], bool],
-) -> set[uuid.UUID]:
-    """Those among the fragments whose claim gives way to another one that stands in the namespaces.
+def outdone(ids: Iterable[uuid.UUID], *, project_id: uuid.UUID, places: Mapping[uuid.UUID, int]) -> set[uuid.UUID]:
+    """Those among the hits whose claim gives way to that of another hit. `places` ranks their namespaces, 0 first.
 
-    Of lasting claims the one of most authority is shown, of equals that of the namespace that comes first, then the
-    newer. A session's claim is shown instead when it has as much authority or the same owner: nobody weaker hides in a
-    session what a stronger one said. `shows` tells whether a rival may be part of the answer at all.
+    Of lasting claims those of the asked namespaces and the shared one go before other agents', then authority decides,
+    then the order of the namespaces, then the newer. A session's claim is shown instead when the gate would let it
+    replace the lasting one: nobody weaker hides in a session what a stronger one said.
     """
-    if not namespaces:
-        return set()
-    claims = Claim.objects.within(namespaces[0].project_id).filter(status=Status.ACTIVE)
-    keys = {bytes(key) for key in claims.filter(fragment__in=list(ids)).values_list("key_digest", flat=True)}
-    if not keys:
-        return set()
-    place = {namespace.id: n for n, namespace in enumerate(namespaces)}
     rivals = defaultdict(list)
-    rows = claims.filter(reach.conditions(), key_digest__in=keys, namespace__in=namespaces)
-    for claim in rows.select_related("fragment__access"):
-        if shows(claim):
-            rivals[bytes(claim.key_digest)].append(claim)
+    claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))
+    for claim in claims.select_related("fragment"):
+        rivals[bytes(claim.key_digest)].append(claim)
 
-    def strength(claim: Claim) -> tuple[int, int, datetime.datetime, uuid.UUID]:
-        return claim.authority, -place[claim.namespace_id], claim.fragment.updated_at, claim.fragment_id
+    def strength(claim: Claim) -> tuple[bool, int, int, datetime.datetime, uuid.UUID]:
+        place = places[claim.namespace_id]
+        return place < FOREIGN, claim.authority, -place, claim.fragment.updated_at, claim.fragment_id
 
     hidden: set[uuid.UUID] = set()
     for group in rivals.values():
@@ -71,4 +59,8 @@ def _compatible(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _overrides(own: Claim, lasting: Claim) -> bool:
-    return own.authority >= lasting.authority or own.fragment.owner_id == lasting.fragment.owner_id
+    if own.authority == lasting.authority:
+        same_owner: bool = own.fragment.owner_id == lasting.fragment.owner_id
+        return same_owner
+    stronger: bool = own.authority > lasting.authority
+    return stronger

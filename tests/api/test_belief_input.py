@@ -223,10 +223,15 @@ class TestSearch:
         say("$0", by=bob, source="tool_output", scope="session", session_id="s1")
         assert found(session_id="s1") == ["$750"]
 
-    def test_the_same_owner_may_override_in_a_session(self, say, found):
-        say("$750")
+    def test_the_same_owner_may_override_in_a_session_what_is_as_strong(self, say, found):
+        say("$750", source="tool_output")
         say("$900", source="tool_output", scope="session", session_id="s1")
         assert found(session_id="s1") == ["$900"]
+
+    def test_an_assistants_word_hides_no_users_although_one_key_carries_both(self, say, found):
+        say("$750")
+        say("$900", source="inference", scope="session", session_id="s1")
+        assert found(session_id="s1") == ["$750"]
 
     def test_what_is_not_in_force_is_left_out_unless_asked_for(self, say, found):
         say("Seattle", **HOME, valid_from=Y2019, valid_until=Y2022)
@@ -256,14 +261,27 @@ class TestSearch:
                 assert (answer.status_code, answer.json()["code"]) == (400, "validation")
                 assert answer.json()["errors"][0]["field"].startswith(field)
 
-    @pytest.mark.parametrize("other", ["acme:shared", "acme:other"])
-    @pytest.mark.parametrize("stronger", ["own", "other"])
-    def test_of_two_namespaces_the_stronger_claim_is_answered(self, say, bob, found, other, stronger):
+    @pytest.mark.parametrize("stronger", ["acme:main", "acme:shared"])
+    def test_of_the_own_and_the_shared_namespace_the_stronger_claim_is_answered(self, say, bob, found, stronger):
         """Each namespace believes one value; an answer over both believes one too."""
-        strong, weak = ("acme:main", other) if stronger == "own" else (other, "acme:main")
-        say("$750", namespace=strong)
-        say("$0", by=bob, source="tool_output", namespace=weak)
+        (weaker,) = {"acme:main", "acme:shared"} - {stronger}
+        say("$750", namespace=stronger)
+        say("$0", by=bob, source="tool_output", namespace=weaker)
         assert found() == ["$750"]
+
+    @pytest.mark.parametrize("source", ["user_explicit", "inference"])
+    def test_another_agents_namespace_hides_nothing_of_ones_own(self, say, bob, found, source):
+        """It may speak of another user by the same name."""
+        say("$750", source=source)
+        say("$0", by=bob, source="tool_output", namespace="acme:other")
+        assert found() == ["$750"]
+
+    def test_a_claim_that_is_no_answer_itself_hides_none(self, alice, say):
+        say("$700", source="inference", namespace="acme:main", content="The budget of the user is $700.")
+        say("$750", namespace="acme:shared", content="zzz qqq")
+        body = {"namespace": "acme:main", "query": "what is the budget?", "filters": {"agent": "main"}}
+        rows = alice.client.post("/api/v1/search", body, format="json").json()["results"]
+        assert [row["claim"]["value"] for row in rows] == ["$700"]
 
     def test_of_two_namespaces_asked_for_the_stronger_claim_is_answered(self, alice, say, bob):
         say("$750", namespace="acme:one")

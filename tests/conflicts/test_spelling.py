@@ -218,4 +218,4 @@ def test_long_input_takes_linear_time(unit: str) -> None:
     text = unit * (100_000 // len(unit.encode("utf-8", "surrogatepass")))
     began = time.perf_counter()
     canonical_key(text)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < 10  # quadratic time would take minutes
