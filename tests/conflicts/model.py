@@ -5,7 +5,8 @@ fragments here (`beside`). Where the texts leave something open, it follows what
 
 - an open-ended temporal claim is cut at the next claim that begins later before it is judged;
 - of two claims with different exclusivity the one of more authority says whether they oppose each other;
-- a value that was rejected is barred for every period of its scope and session;
+- a value that was rejected is barred for every scope and period of its session, but not for who corrects themselves;
+- what returns from the archive is no newer than what stands, and what is doubted replaces nothing;
 - what waits is superseded as soon as somebody with at least its authority says the same and stands.
 """
 
@@ -54,6 +55,10 @@ class Said:
         """What a decision changes and an undo brings back."""
         return (self.status, self.successor, self.reason, self.updated, self.start, self.end, self.exclusive)
 
+    def belief(self):
+        """The same without the time: when it was last touched is nobody's belief."""
+        return (self.status, self.successor, self.reason, self.start, self.end, self.exclusive)
+
     def restore(self, state):
         """Makes it what it was."""
         self.status, self.successor, self.reason, self.updated, self.start, self.end, self.exclusive = state
@@ -88,6 +93,8 @@ class Open:
     siblings: list["Open"] = field(default_factory=list)
     before: dict | None = None
     settled_with: "Open | None" = None
+    # Something that was once part of it was forgotten: it need not be taken back any more.
+    part_is_gone: bool = False
 
 
 def later(one: Moment, other: Moment):
@@ -101,6 +108,12 @@ def meets(one, other):
         other.start is None or one.end is None or other.start < one.end
     )
     return one.key == other.key and one.session == other.session and runs
+
+
+def contains(one, other):
+    """Whether the other holds only while this one does."""
+    begins = one.start is None or (other.start is not None and one.start <= other.start)
+    return begins and (one.end is None or (other.end is not None and other.end <= one.end))
 
 
 def opposes(one, other):
@@ -150,7 +163,7 @@ class Model:
 
     # Storing
 
-    def judge(self, new, *, person=False):
+    def judge(self, new, *, person=False, returning=False):
         """(outcome, the twins that it could be one with, the opponents). Cuts an open end first."""
         others = [said for said in self.on(new.key) if said.id != new.id]
         if new.scope == "temporal" and new.end is None:
@@ -159,24 +172,27 @@ class Model:
         highest = max((o.authority for o in twins), default=0)
         if new.authority <= highest:
             return "same", [o for o in twins if o.authority == highest], []
-        excused = {other for twin in twins for other in self.besides(twin)}
+        excused = {other for twin in twins if contains(twin, new) for other in self.besides(twin)}
         opponents = [o for o in others if opposes(new, o) and o.id not in excused]
-        if not person and any(self._bars(conflict, new) for conflict in self.conflicts):
+        wins = all(self._beats(new, o, returning) for o in opponents)
+        corrects = wins and not returning and {o.owner for o in others if opposes(new, o)} == {new.owner}
+        if not (person or corrects) and any(self.bars(conflict, new) for conflict in self.conflicts):
             return "archived", [], []
         waiting = [o for o in self.on(new.key, WAITING) if o.id != new.id and repeats(new, o) and o.owner == new.owner]
-        if waiting := [o for o in waiting if new.authority <= o.authority]:
+        if not returning and (waiting := [o for o in waiting if new.authority <= o.authority]):
             return "same", waiting, []
-        if not all(self._beats(new, o) for o in opponents):
+        if not wins:
             return WAITING, [], opponents
         return "active", twins, opponents
 
-    def _beats(self, new, other):
-        equal = new.authority == other.authority and (new.owner == other.owner or new.key in self.newer_wins)
-        return new.authority > other.authority or equal
+    def _beats(self, new, other, returning):
+        newer = not returning and (new.owner == other.owner or new.key in self.newer_wins)
+        return new.authority > other.authority or (new.authority == other.authority and newer)
 
-    def _bars(self, conflict, new):
+    def bars(self, conflict, new):
+        """Whether a person rejected this."""
         old = conflict.said
-        same = (old.key, old.value, old.scope, old.session) == (new.key, new.value, new.scope, new.session)
+        same = (old.key, old.value, old.session) == (new.key, new.value, new.session)
         return conflict.kind == "claim" and conflict.resolution == "reject" and same and new.authority <= old.authority
 
     def besides(self, said):
@@ -258,11 +274,15 @@ class Model:
         return True
 
     def _settle(self, said, now):
-        reviews = [c.resolution for c in self.conflicts if c.kind == "dispute" and c.existing == said.id]
         if said.status == "active" and said.doubtful:
             said.status, said.updated = "disputed", now
-        elif said.status == "disputed" and not said.doubtful and "supersede" not in reviews:
+        elif said.status == "disputed" and not self.doubted(said):
             said.status, said.updated = "active", now
+
+    def doubted(self, said):
+        """Whether votes or a person keep it disputed."""
+        reviews = [c.resolution for c in self.conflicts if c.kind == "dispute" and c.existing == said.id]
+        return said.doubtful or "supersede" in reviews
 
     def vote(self, owner, rank, which, ballot, now):
         """Whether it counts."""
@@ -299,13 +319,15 @@ class Model:
             self._decide([conflict, *siblings], action, keep, now)
         for settled in (conflict, *siblings):
             settled.resolution, settled.settled_with = action, conflict
+        known = list(self.conflicts)
         self.repair(key, now)
         changed = {i: was for i, was in before.items() if was[0] != self.said[i].state()}
         conflict.siblings = siblings
         conflict.before = {
             "said": changed,
-            "after": {i: self.said[i].state() for i in changed},
+            "after": {i: self.said[i].belief() for i in changed},
             "ended": [c for c in open_before if c.resolution == "obsolete"],
+            "made": [c for c in self.conflicts if c not in known],
         }
 
     def _review(self, conflict, action, now):
@@ -354,7 +376,13 @@ class Model:
         """Whether something that a decision touched is not any more as the decision left it."""
         after = conflict.before["after"]
         lost = conflict.kind == "dispute" and not (conflict.existing and self.said[conflict.existing].stands)
-        return lost or any(i not in self.said or self.said[i].state() != state for i, state in after.items())
+        return lost or any(i not in self.said or self.said[i].belief() != belief for i, belief in after.items())
+
+    def crowded(self, conflict):
+        """Whether what would come back meets an active exclusive claim, be it of the same value: undoing may fail."""
+        coming = [i for i, (state, _) in conflict.before["said"].items() if state[0] in STANDING and i in self.said]
+        here = [said for said in self.said.values() if said.status == "active" and said.id not in coming]
+        return any(said.exclusive and meets(self.said[i], said) for i in coming for said in here)
 
     def undo(self, conflict, now):
         """Everything as before. Raises Refused where it must be refused."""
@@ -374,6 +402,8 @@ class Model:
             raise Refused("CannotUndo")
         waiting = {said.id for said in self.said.values() if said.status == WAITING}
         ended = [c for c in done["ended"] if c.kind == "dispute" or c.newcomer in waiting]
+        for made in done["made"]:
+            made.resolution = made.resolution or "obsolete"
         for settled in (conflict, *conflict.siblings, *ended):
             settled.resolution, settled.before, settled.settled_with = "", None, None
         self.repair(conflict.said.key, now)
@@ -394,10 +424,11 @@ class Model:
         if said.status != "archived":
             raise Refused("History")
         former = said.end
-        outcome, twins, opponents = self.judge(said, person=person)
-        if outcome == "archived":
+        outcome, twins, opponents = self.judge(said, person=person, returning=True)
+        doubted = outcome == "active" and self.doubted(said)
+        if outcome == "archived" or (doubted and (twins or opponents)):
             said.end = former
-            raise Refused("NotPermitted")
+            raise Refused("NotPermitted" if outcome == "archived" else "Disputed")
         said.beside, said.updated, said.reason = frozenset(), now, ""
         if outcome == "same":
             twin = self._one_of(twins, self.told.get(which))
@@ -406,14 +437,17 @@ class Model:
                 self._corroborate(twin, said.owner, now)
         else:
             self._enter(said, outcome, twins, opponents, now)
-            if said.status == "active" and said.doubtful:
-                said.status = "disputed"
+            said.status = "disputed" if doubted else said.status
         self.repair(said.key, now)
 
     def forget(self, which):
         """Gone for good; what a person rejected stays known."""
         self._withdraw(which)
         del self.said[which]
+        touched = {c.newcomer for c in self.conflicts if which in (c.newcomer, c.existing)} - {None}
+        for conflict in self.conflicts:
+            if conflict.newcomer in touched or conflict.existing == which:
+                (conflict.settled_with or conflict).part_is_gone = True
         for conflict in self.conflicts:
             conflict.newcomer = None if conflict.newcomer == which else conflict.newcomer
             conflict.existing = None if conflict.existing == which else conflict.existing
