@@ -1,9 +1,11 @@
 """The front of this room: what the others may call."""
 
 from conflicts.admission import Admission, Disputed, Newcomer, admit, hold_keys, readmit, rewrite, withdraw
+from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.deciding import NotApplicable
+from conflicts.history import Question, believed, claims, lives, timeline
 from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
 from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
@@ -34,21 +36,27 @@ __all__ = [
     "Admission",
     "AliasCollision",
     "AlreadyResolved",
+    "Announcement",
     "BadPredicate",
     "BlockedByErasure",
+    "Bookmark",
     "CannotSplit",
     "CannotUndo",
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
-    "Disputed",
     "Counted",
+    "Disputed",
+    "Happening",
     "Keep",
     "Kind",
     "Newcomer",
+    "News",
+    "NoBookmark",
     "Normaliser",
     "NotApplicable",
     "PredicateTaken",
+    "Question",
     "Reason",
     "Resolution",
     "Settlement",
@@ -56,8 +64,10 @@ __all__ = [
     "StaleRule",
     "Statement",
     "admit",
+    "believed",
     "built_in_predicates",
     "change_predicate",
+    "claims",
     "embedding",
     "exclude_each_other",
     "forgotten_texts",
@@ -65,7 +75,10 @@ __all__ = [
     "hold_keys",
     "index_keywords",
     "is_disputed",
+    "latest",
+    "lives",
     "lowered_source",
+    "news",
     "place_vectors",
     "readmit",
     "register_predicate",
@@ -73,6 +86,7 @@ __all__ = [
     "resolve",
     "rewrite",
     "says_something",
+    "timeline",
     "trust_of",
     "undo",
     "visible_conflict",

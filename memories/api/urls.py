@@ -2,7 +2,9 @@
 
 from django.urls import path
 
+from memories.api.claims import ClaimsView, TimelineView
 from memories.api.conflicts import ConflictsView, ConflictView, ResolveView, UndoView
+from memories.api.events import EventsView
 from memories.api.fragments import BatchView, FragmentView, HistoryView, StoreView
 from memories.api.ingesting import IngestView
 from memories.api.operations import CancelView, OperationsView, OperationView
@@ -28,6 +30,9 @@ urlpatterns = [
     path("ingest", IngestView.as_view()),
     path("search", SearchView.as_view()),
     path("context", ContextView.as_view()),
+    path("claims", ClaimsView.as_view()),
+    path("claims/timeline", TimelineView.as_view()),
+    path("events", EventsView.as_view()),
     path("stats", StatsView.as_view()),
     path("namespaces", NamespacesView.as_view()),
     path("predicates", PredicatesView.as_view()),

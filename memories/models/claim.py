@@ -33,6 +33,8 @@ class ClaimQuerySet(TenantQuerySet):
     "fragment",
     "project",
     "namespace",
+    "subject_digest",
+    "predicate_digest",
     "key_digest",
     "value_digest",
     "exclusive",
@@ -42,6 +44,8 @@ class ClaimQuerySet(TenantQuerySet):
     "valid_until",
     "authority",
     "status",
+    # A subject's or a key's past, of claims that speak of something else by now too.
+    find_by=("subject_digest", "key_digest"),
 )
 class Claim(models.Model):
     """What a fragment says, structured. An EXCLUDE constraint keeps two active exclusive values impossible."""

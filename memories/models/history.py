@@ -17,21 +17,22 @@ EVENTS = Catalogue(
 )
 
 
-def tracked(*fields: str) -> Callable[[type[models.Model]], type[models.Model]]:
+def tracked(*fields: str, find_by: tuple[str, ...] = ()) -> Callable[[type[models.Model]], type[models.Model]]:
     """Keeps the history of these columns in `<Model>Event`: ids, enums, numbers, times and digests, never text.
 
     Each event says who, through which key or page and why in `pgh_context` (set by `access.enter`), and in which
-    transaction it was recorded, so that the seals miss no late commit.
+    transaction it was recorded, so that the seals miss no late commit. Events are found by the columns of `find_by`.
     """
 
     def decorate(model: type[models.Model]) -> type[models.Model]:
+        name = model.__name__.lower()
         track = pghistory.track(
             pghistory.InsertEvent(),
             pghistory.UpdateEvent(condition=pgtrigger.AnyChange(*fields)),
             pghistory.DeleteEvent(),
             fields=list(fields),
             model_name=f"{model.__name__}Event",
-            obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events"),
+            obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
             context_field=pghistory.ContextJSONField(),
             append_only=True,
             attrs={
@@ -42,9 +43,10 @@ def tracked(*fields: str) -> Callable[[type[models.Model]], type[models.Model]]:
             meta={
                 "indexes": [
                     # Sealing and reading on from a point.
-                    models.Index(
-                        fields=["project", "recorded_in", "pgh_id"], name=f"{model.__name__.lower()}_event_order"
-                    )
+                    models.Index(fields=["project", "recorded_in", "pgh_id"], name=f"{name}_event_order"),
+                    # What became of one object, and what an event found before it.
+                    models.Index(fields=["pgh_obj", "pgh_id"], name=f"{name}_event_before"),
+                    *([models.Index(fields=["project", *find_by], name=f"{name}_event_found")] if find_by else []),
                 ]
             },
         )
@@ -57,3 +59,9 @@ def tracked(*fields: str) -> Callable[[type[models.Model]], type[models.Model]]:
 def event_models() -> list[type[Any]]:
     """The event model of every tracked model, by table name."""
     return sorted(pghistory.core.event_models(), key=lambda model: model._meta.db_table)
+
+
+def events_of(model: type[models.Model]) -> Any:
+    """The event model of a tracked model."""
+    (found,) = pghistory.core.event_models(tracks_model=model)
+    return found

@@ -1,0 +1,191 @@
+"""Announcements: what happened to beliefs, read from row history in the order of its transactions (DETAILS 4).
+
+Ids and enums, never text. A transaction counts once everything older is over (`pg_snapshot_xmin`), so that whoever
+reads on from a place misses no late commit.
+"""
+
+import base64
+import binascii
+import datetime
+import json
+import uuid
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from django.db import connection
+from django.db.models import TextChoices
+
+from memories import access
+from memories.access import Principal
+
+MOST_XID, MOST_NUMBER = 2**64 - 1, 2**63 - 1
+
+
+class Happening(TextChoices):
+    """What there is to announce."""
+
+    SUPERSEDE = "supersede"
+    CONFLICT_PENDING = "conflict_pending"
+    CONFLICT_RESOLVED = "conflict_resolved"
+    DISPUTE = "dispute"
+    CORROBORATE = "corroborate"
+    CONSOLIDATE = "consolidate"
+    ERASE = "erase"
+
+
+class NoBookmark(ValueError):
+    """A text that is no bookmark of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A place in the history: the transaction; in it the table, the event and what of the event was announced last."""
+
+    recorded_in: int
+    table: int = 0
+    number: int = 0
+    kind: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """What `str` wrote. Raises NoBookmark."""
+        try:
+            recorded_in, table, number, kind = base64.urlsafe_b64decode(text.encode()).decode().split("|")
+            mark = cls(int(recorded_in), int(table), int(number), kind)
+        except (ValueError, binascii.Error) as error:
+            raise NoBookmark(text) from error
+        known = kind in ("", *Happening) and mark.table in (0, FRAGMENTS, CONFLICTS)
+        if not known or not 0 <= mark.recorded_in <= MOST_XID or not 0 <= mark.number <= MOST_NUMBER:
+            raise NoBookmark(text)
+        return mark
+
+    def __str__(self) -> str:
+        text = f"{self.recorded_in}|{self.table}|{self.number}|{self.kind}"
+        return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """One thing that happened: to which fragment or conflict, which other one it concerns, by whom and why."""
+
+    mark: Bookmark
+    kind: str
+    at: datetime.datetime
+    namespace: str
+    fragment_id: uuid.UUID | None
+    conflict_id: uuid.UUID | None
+    other_id: uuid.UUID | None
+    who: dict[str, str | None]
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Announcements, oldest first, and where to read on."""
+
+    announcements: list[Announcement]
+    next: Bookmark
+
+
+FRAGMENTS, CONFLICTS = 1, 2
+# `b` is the same object before the event; the first conditions pass over what can't be news without looking for it.
+SOURCES = {
+    FRAGMENTS: """
+        SELECT e.recorded_in, 1 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
+            e.pgh_obj_id AS fragment_id, NULL::uuid AS conflict_id,
+            CASE k.kind WHEN 'supersede' THEN e.superseded_by_id END AS other_id, e.pgh_context
+        FROM memories_fragmentevent e
+        LEFT JOIN LATERAL (
+            SELECT status, disputes, corroboration FROM memories_fragmentevent
+            WHERE pgh_obj_id = e.pgh_obj_id AND pgh_id < e.pgh_id AND project_id = e.project_id
+            ORDER BY pgh_id DESC LIMIT 1
+        ) b ON e.pgh_label = 'update'
+        CROSS JOIN LATERAL (VALUES
+            ('corroborate', e.corroboration > b.corroboration),
+            ('dispute', e.disputes > b.disputes OR (e.status = 'disputed' AND b.status <> 'disputed')),
+            ('erase', e.pgh_label = 'delete'),
+            ('supersede', e.status = 'superseded' AND b.status <> 'superseded')
+        ) k (kind, holds)
+        WHERE (e.pgh_label = 'delete' OR (e.pgh_label = 'update'
+            AND (e.status IN ('superseded', 'disputed') OR e.disputes > 0 OR e.corroboration > 1)))""",
+    CONFLICTS: """
+        SELECT e.recorded_in, 2 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
+            coalesce(e.newcomer_id, e.existing_id) AS fragment_id, e.pgh_obj_id AS conflict_id,
+            CASE WHEN e.newcomer_id IS NOT NULL THEN e.existing_id END AS other_id, e.pgh_context
+        FROM conflicts_pendingconflictevent e
+        LEFT JOIN LATERAL (
+            SELECT resolved_at FROM conflicts_pendingconflictevent
+            WHERE pgh_obj_id = e.pgh_obj_id AND pgh_id < e.pgh_id AND project_id = e.project_id
+            ORDER BY pgh_id DESC LIMIT 1
+        ) b ON e.pgh_label = 'update'
+        CROSS JOIN LATERAL (VALUES
+            ('conflict_pending', e.resolved_at IS NULL AND (e.pgh_label = 'insert' OR b.resolved_at IS NOT NULL)),
+            ('conflict_resolved', e.resolved_at IS NOT NULL AND e.pgh_label = 'update' AND b.resolved_at IS NULL)
+        ) k (kind, holds)
+        WHERE e.pgh_label <> 'delete'""",
+}
+NARROWED = """
+    ({source}
+        AND e.project_id = %(project)s AND e.namespace_id = ANY (%(namespaces)s::uuid[])
+        AND e.recorded_in >= %(recorded_in)s::text::xid8 AND e.recorded_in < %(before)s::text::xid8
+        AND k.holds AND k.kind = ANY (%(kinds)s)
+        AND (e.recorded_in, {place}, e.pgh_id, k.kind)
+            > (%(recorded_in)s::text::xid8, %(table)s, %(number)s, %(kind)s)
+    ORDER BY e.recorded_in, e.pgh_id, k.kind LIMIT %(limit)s)"""
+QUERY = (
+    " UNION ALL ".join(NARROWED.format(source=source, place=place) for place, source in SOURCES.items())
+    + " ORDER BY recorded_in, place, pgh_id, kind LIMIT %(limit)s"
+)
+
+
+def latest(principal: Principal) -> Bookmark:
+    """Behind all that is over by now."""
+    with access.enter(principal, why="events"):
+        return Bookmark(_horizon())
+
+
+def news(
+    principal: Principal, *, since: Bookmark | None, limit: int, kind: str | None = None, namespace: str | None = None
+) -> News:
+    """What happened after `since`, in the covered namespaces. Raises NotFound for a namespace that is not covered."""
+    since = since or Bookmark(0)
+    with access.enter(principal, why="events"):
+        rows = access.all_readable(principal) if namespace is None else access.readable(principal, [namespace])
+        names = {row.id: row.name for row in rows}
+        horizon = Bookmark(_horizon())
+        values = {
+            **asdict(since),
+            "recorded_in": str(since.recorded_in),
+            "before": str(horizon.recorded_in),
+            "project": principal.project_id,
+            "namespaces": list(names),
+            "kinds": [kind] if kind else Happening.values,
+            "limit": limit,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(QUERY, values)
+            found = [_announcement(row, names) for row in cursor]
+    return News(found, found[-1].mark if len(found) == limit else max(since, horizon, key=lambda at: at.recorded_in))
+
+
+def _horizon() -> int:
+    """Transactions below this id are over: none of their events can still appear."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+        return int(cursor.fetchone()[0])
+
+
+def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announcement:
+    recorded_in, table, number, kind, at, namespace_id, fragment_id, conflict_id, other_id, context = row
+    said = json.loads(context) if context else {}
+    return Announcement(
+        mark=Bookmark(int(recorded_in), table, number, kind),
+        kind=kind,
+        at=at,
+        namespace=names[namespace_id],
+        fragment_id=fragment_id,
+        conflict_id=conflict_id,
+        other_id=other_id,
+        who={part: said.get(part) for part in ("kind", "owner", "key", "user")},
+        why=said.get("why"),
+    )

@@ -1,0 +1,305 @@
+"""Belief history: what was true when (valid time) and what was believed when (record time), both axes (SPEC §4).
+
+The row history of claims is the axis of record time. It holds digests: the words come from the claim as it stands, or
+from the revision that kept them when it was changed, and go with the fragment.
+"""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby, product
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from conflicts.gate import Stance, objection
+from conflicts.naming import Naming, naming
+from conflicts.wording import Words, worded, wordings
+from memories import access
+from memories.access import Principal
+from memories.models import Claim, Fragment, Owner, Revision
+from memories.models.history import events_of
+from memories.models.words import ClaimScope, Status
+
+FIRST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+BEYOND = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which claims, in which state (None for all), at which points of both times; now, for one that is not given.
+
+    A session's own claims are among them only when it is named.
+    """
+
+    namespace: str | None = None
+    subject: str | None = None
+    predicate: str | None = None
+    session_id: str = ""
+    status: str | None = Status.ACTIVE
+    as_of: datetime.datetime | None = None
+    known_at: datetime.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """A claim as it was believed at one point of record time."""
+
+    fragment_id: uuid.UUID
+    namespace: str
+    subject: str
+    predicate: str
+    value: str
+    exclusive: bool
+    scope: str
+    session_id: str
+    valid_from: datetime.datetime | None
+    valid_until: datetime.datetime | None
+    authority: int
+    source: str
+    owner_id: uuid.UUID | None
+    owner: str
+    status: str
+    recorded_at: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What was believed of a claim from one moment of record time until another, or is still."""
+
+    since: datetime.datetime
+    until: datetime.datetime | None
+    status: str
+    value: str
+    valid_from: datetime.datetime | None
+    valid_until: datetime.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Life(Believed):
+    """A claim on a key, and all that was ever believed of it; `moved` when it says nothing of this key any more."""
+
+    superseded_by: uuid.UUID | None
+    moved: bool
+    beliefs: tuple[Interval, ...]
+
+
+def claims(principal: Principal, question: Question, *, now: datetime.datetime) -> QuerySet[Any]:
+    """The fragments whose claims were believed at `known_at` to hold at `as_of`.
+
+    To be read inside `access.enter` and shown by `believed`. Raises NotFound for a namespace that is not covered.
+    """
+    known_at = question.known_at if question.known_at and question.known_at < now else None
+    with access.enter(principal, why="claims"):
+        names = _names(principal, question.namespace)
+        rows: QuerySet[Any] = _fragments(principal, names)
+        key = _key(names, question)
+        said = _remembered(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
+        said = said.filter(_holding(question.as_of or now), namespace__in=list(names))
+        if question.status:
+            said = said.filter(status=question.status)
+        if question.session_id and question.status == Status.ACTIVE:
+            rows = rows.exclude(id__in=_overruled(principal, said, question.session_id))
+    if known_at is None:
+        rows = rows.filter(status=question.status) if question.status else rows  # so that their index is used
+        return rows.filter(Exists(said.filter(key, fragment=OuterRef("id"))))
+    belief = Subquery(said.filter(pgh_obj=OuterRef("id")).values("pgh_id")[:1])
+    rows = rows.annotate(belief=belief)
+    said = said.filter(key | _renamed(principal, key))
+    if question.subject is not None:
+        said = said.filter(pgh_obj__in=_ever_on(principal, key))
+    return rows.filter(id__in=said.values("fragment"))
+
+
+def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Naming]:
+    found = access.all_readable(principal) if namespace is None else access.readable(principal, [namespace])
+    return naming(principal.project_id, [row.id for row in found])
+
+
+def _fragments(principal: Principal, names: Mapping[uuid.UUID, Naming]) -> QuerySet[Any]:
+    """With their claims, and when these were recorded first."""
+    events = events_of(Claim).objects.filter(project=principal.project_id, pgh_obj=OuterRef("id"))
+    first = Subquery(events.order_by("pgh_id").values("pgh_created_at")[:1])
+    rows: QuerySet[Any] = Fragment.objects.within(principal.project_id).in_namespaces(list(names))
+    rows = rows.annotate(recorded_at=first)
+    return rows.select_related("namespace", "claim")
+
+
+def _key(names: Mapping[uuid.UUID, Naming], question: Question) -> Q:
+    """Claims (or their events) of the asked subject, predicate or both, as each namespace names them."""
+    subject, predicate = question.subject, question.predicate
+    alike: dict[tuple[tuple[str, bytes], ...], list[uuid.UUID]] = defaultdict(list)
+    for namespace_id, known in names.items():
+        digests = {}
+        if subject is not None:
+            digests["subject_digest"] = known.subject(subject)
+        if predicate is not None:
+            digests["predicate_digest"] = known.predicate(predicate)
+        if subject is not None and predicate is not None:
+            digests["key_digest"] = known.key(subject, predicate).both
+        alike[tuple(digests.items())].append(namespace_id)
+    found = Q(pk__in=[])
+    for same, namespace_ids in alike.items():
+        found |= Q(namespace__in=namespace_ids, **dict(same))
+    return found
+
+
+def _holding(as_of: datetime.datetime) -> Q:
+    """Half-open."""
+    begun = Q(valid_from=None) | Q(valid_from__lte=as_of)
+    return begun & (Q(valid_until=None) | Q(valid_until__gt=as_of))
+
+
+def _ever_on(principal: Principal, key: Q) -> QuerySet[Any]:
+    """The ids of fragments that claim this, or did; also under the names that today's rules give."""
+    then: QuerySet[Any] = events_of(Claim).objects.filter(key, project=principal.project_id)
+    return then.values("pgh_obj").union(Claim.objects.within(principal.project_id).filter(key).values("fragment"))
+
+
+def _said_now(principal: Principal, question: Question) -> QuerySet[Any]:
+    """The claims as they stand, those of other sessions left out."""
+    rows: QuerySet[Any] = Claim.objects.within(principal.project_id)
+    return rows.filter(session_id__in={"", question.session_id})
+
+
+def _remembered(principal: Principal, session_id: str, known_at: datetime.datetime) -> QuerySet[Any]:
+    """Each claim's last event until `known_at`, those of other sessions left out."""
+    events: QuerySet[Any] = events_of(Claim).objects.filter(project=principal.project_id, pgh_created_at__lte=known_at)
+    later = events.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__gt=OuterRef("pgh_id"))
+    mine = Claim.objects.within(principal.project_id).filter(fragment=OuterRef("pgh_obj"), session_id=session_id)
+    heard = ~Q(scope=ClaimScope.SESSION) | Exists(mine.filter(scope=ClaimScope.SESSION))
+    return events.filter(~Exists(later), heard).exclude(pgh_label="delete")
+
+
+def _renamed(principal: Principal, key: Q) -> Q:
+    """Events of claims that have the asked names by now: a rule that changed leaves the names in old events alone."""
+    mine = {"project": principal.project_id, "fragment": OuterRef("pgh_obj")}
+    changed = Revision.objects.filter(**mine, claim__isnull=False)
+    return Q(Exists(Claim.objects.filter(key, **mine))) & ~Q(Exists(changed))
+
+
+def _overruled(principal: Principal, said: QuerySet[Any], session_id: str) -> set[uuid.UUID]:
+    """Of a session's claim and a lasting one that exclude each other, the one that gives way.
+
+    The session's does, unless the gate would let it replace the other: nobody weaker hides in a session what a
+    stronger one said, nor stands beside it.
+    """
+    mine = Claim.objects.within(principal.project_id).filter(session_id=session_id)
+    said = said.select_related("fragment")
+    here = _by_key(said.filter(scope=ClaimScope.SESSION, fragment__in=mine.values("fragment")))
+    keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
+    lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION))
+    rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
+    return {(own if objection(own, one, newer_wins=False) else one).fragment_id for own, one in rivals}
+
+
+def _by_key(said: QuerySet[Any]) -> dict[tuple[uuid.UUID, bytes, bytes], list[Stance]]:
+    """What claims or events say, by namespace, subject and key."""
+    found = defaultdict(list)
+    for row in said:
+        key = row.namespace_id, bytes(row.subject_digest), bytes(row.key_digest)
+        value, owner = bytes(row.value_digest), row.fragment.owner_id
+        found[key].append(Stance(row.fragment_id, owner, row.authority, value, exclusive=row.exclusive))
+    return found
+
+
+def believed(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
+    """What the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
+    owners = _owners(principal, rows)
+    if not any(hasattr(row, "belief") for row in rows):
+        return [_believed(row, row.claim, Words.of_claim(row.claim), owners, status=row.status) for row in rows]
+    events = events_of(Claim).objects.filter(project=principal.project_id).in_bulk([row.belief for row in rows])
+    names = naming(principal.project_id, {row.namespace_id for row in rows})
+    words = wordings(principal.project_id, rows, names)
+    found = [(row, events[row.belief], worded(events[row.belief], words[row.id])) for row in rows]
+    return [_believed(row, event, said, owners, status=event.status) for row, event, said in found if said]
+
+
+def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
+    found = Owner.objects.within(principal.project_id).filter(id__in={row.owner_id for row in rows if row.owner_id})
+    return dict(found.values_list("id", "name"))
+
+
+def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str], *, status: str) -> Believed:
+    """From a fragment and the claim, or an event of the claim, that tells its state."""
+    return Believed(
+        fragment_id=row.id,
+        namespace=row.namespace.name,
+        subject=said.subject,
+        predicate=said.predicate,
+        value=said.value,
+        exclusive=state.exclusive,
+        scope=state.scope,
+        session_id=row.claim.session_id if state.scope == ClaimScope.SESSION else "",
+        valid_from=state.valid_from,
+        valid_until=state.valid_until,
+        authority=state.authority,
+        source=row.source,
+        owner_id=row.owner_id,
+        owner=owners.get(row.owner_id, ""),
+        status=status,
+        recorded_at=row.recorded_at,
+    )
+
+
+def timeline(
+    principal: Principal, *, subject: str, predicate: str, namespace: str | None = None, session_id: str = ""
+) -> QuerySet[Any]:
+    """The fragments with a claim on this key, once or now, in the order of `begins`, `recorded_at` and id.
+
+    To be read inside `access.enter` and shown by `lives`. Raises NotFound for a namespace that is not covered.
+    """
+    with access.enter(principal, why="claims"):
+        names = _names(principal, namespace)
+    key = _key(names, Question(subject=subject, predicate=predicate))
+    rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=_ever_on(principal, key))
+    rows = rows.filter(Q(claim=None) | Q(claim__session_id__in={"", session_id}))
+    rows = rows.annotate(begins=Coalesce(F("claim__valid_from"), FIRST))
+    return rows.order_by("begins", "recorded_at", "id")
+
+
+def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate: str) -> list[Life]:
+    """What was believed of the fragments of `timeline`, in their order, in a fixed number of queries."""
+    events: dict[uuid.UUID, list[Any]] = defaultdict(list)
+    kept = events_of(Claim).objects.filter(project=principal.project_id, pgh_obj__in=[row.id for row in rows])
+    for event in kept.order_by("pgh_id"):
+        events[event.pgh_obj_id].append(event)
+    names = naming(principal.project_id, {row.namespace_id for row in rows})
+    words = wordings(principal.project_id, rows, names)
+    owners = _owners(principal, rows)
+    found = []
+    for row in rows:
+        key = names[row.namespace_id].key(subject, predicate).both
+        said = [(event, _said(row, event, words[row.id], key)) for event in events[row.id]]
+        on_key = [(event, what) for event, what in said if what is not None]
+        if on_key:
+            last, what = on_key[-1]
+            claim = asdict(_believed(row, last, what, owners, status=row.status))
+            moved = said[-1][1] is None
+            life = Life(**claim, superseded_by=row.superseded_by_id, moved=moved, beliefs=tuple(_intervals(said)))
+            found.append(life)
+    return found
+
+
+def _said(row: Any, event: Any, words: Sequence[Words], key: bytes) -> Words | None:
+    """What a claim said of the key after an event; None for nothing, or nothing for other sessions' ears."""
+    found = worded(event, words)
+    whispered = event.scope == ClaimScope.SESSION and not (hasattr(row, "claim") and row.claim.session_id)
+    if found is None or event.pgh_label == "delete" or whispered or key not in (bytes(event.key_digest), found.key):
+        return None
+    return found
+
+
+def _intervals(said: Sequence[tuple[Any, Words | None]]) -> list[Interval]:
+    """The states between events; of several in one transaction the last one counts, and what is equal is one."""
+    states: dict[datetime.datetime, tuple[Any, ...] | None] = {}
+    moment = FIRST
+    for event, what in said:
+        moment = max(moment, event.pgh_created_at)  # transactions that began in one order may write in another
+        states[moment] = (event.status, what.value, event.valid_from, event.valid_until) if what else None
+    changes = [next(same) for _, same in groupby(states.items(), key=lambda item: item[1])]
+    ends = [*(at for at, _ in changes[1:]), None]
+    return [Interval(at, end, *state) for (at, state), end in zip(changes, ends, strict=True) if state]

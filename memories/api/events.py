@@ -1,0 +1,162 @@
+"""/api/v1/events: what happens to beliefs, to poll or to listen to."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError, connection
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import APIException
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from conflicts.front import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
+from memories.access import Principal
+from memories.api.authentication import KeyAuthentication, principal_of
+from memories.api.fields import Strict, Text, validated
+from memories.api.inputs import namespace_form
+
+EVERY, HEARTBEAT, LONGEST = 1.0, 15.0, 300.0  # seconds: between two looks, of silence, of a stream
+PAGE = 200
+NOW = "now"
+RETRY = 2000  # milliseconds until a listener comes back
+
+Look = Callable[[Bookmark], News]
+
+
+class EventsQuery(Strict):
+    """From where on, and which."""
+
+    since = Text(required=False, help_text="The `next` of an answer, or `now`; without it, from the beginning.")
+    kind = serializers.ChoiceField(Happening.choices, required=False)
+    namespace = Text(required=False, validators=[namespace_form])
+    limit = serializers.IntegerField(min_value=1, max_value=PAGE, default=50)
+
+
+class WhoAnswer(serializers.Serializer[Any]):
+    """Who did it: a key, a person or the service itself."""
+
+    kind = serializers.CharField(allow_null=True)
+    owner = serializers.UUIDField(allow_null=True)
+    key = serializers.UUIDField(allow_null=True)
+    user = serializers.CharField(allow_null=True)
+
+
+class AnnouncementAnswer(serializers.Serializer[Any]):
+    """One thing that happened."""
+
+    id = serializers.CharField(source="mark", help_text="A cursor: `since` this.")
+    kind = serializers.ChoiceField(Happening.choices)
+    at = serializers.DateTimeField()
+    namespace = serializers.CharField()
+    fragment_id = serializers.UUIDField(allow_null=True)
+    conflict_id = serializers.UUIDField(allow_null=True)
+    other_id = serializers.UUIDField(allow_null=True, help_text="What superseded it, or the claim that it opposes.")
+    who = WhoAnswer()
+    why = serializers.CharField(allow_null=True)
+
+
+class NewsAnswer(serializers.Serializer[Any]):
+    """What happened, oldest first, and the cursor to read on from."""
+
+    next = serializers.CharField()
+    previous = serializers.CharField(allow_null=True)
+    results = AnnouncementAnswer(many=True)
+
+
+class EventStream(BaseRenderer):
+    """Server-Sent Events; the view writes them itself."""
+
+    media_type = "text/event-stream"
+    format = "event-stream"
+    charset = None
+
+    def render(self, data: Any, media_type: str | None = None, context: Any = None) -> bytes:
+        """Nothing: errors are problems, and streams are no data."""
+        return b""
+
+
+class EventsView(APIView):
+    """Events."""
+
+    renderer_classes = [JSONRenderer, EventStream]
+
+    @extend_schema(
+        operation_id="events_list",
+        parameters=[EventsQuery, OpenApiParameter("Last-Event-ID", str, OpenApiParameter.HEADER)],
+        responses={(200, "application/json"): NewsAnswer, (200, "text/event-stream"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """What happened to beliefs in the namespaces that the key covers: ids, never text.
+
+        Ask again with `since` = `next`. With `Accept: text/event-stream` events are sent as they happen, from
+        `Last-Event-ID`, `since` or now on; a stream ends after five minutes, come back then.
+        """
+        query = validated(EventsQuery, request.query_params.dict())
+        principal = principal_of(request)
+        asked: dict[str, str] = {name: query[name] for name in ("kind", "namespace") if name in query}
+        if request.accepted_renderer.media_type == EventStream.media_type:
+            return _listened(request, asked, since=query.get("since"))
+        since = _bookmark(principal, "since", query["since"]) if "since" in query else None
+        page = news(principal, since=since, limit=query["limit"], **asked)
+        answer = {"next": page.next, "previous": None, "results": page.announcements}
+        return Response(NewsAnswer(answer).data)
+
+
+def _bookmark(principal: Principal, field: str, text: str) -> Bookmark:
+    if text == NOW:
+        return latest(principal)
+    try:
+        return Bookmark.read(text)
+    except NoBookmark as error:
+        raise serializers.ValidationError({field: ["This is no cursor of events."]}) from error
+
+
+def _listened(request: Request, asked: Mapping[str, str], *, since: str | None) -> StreamingHttpResponse:
+    principal = principal_of(request)
+
+    def look(mark: Bookmark) -> News:
+        """What is new, in a transaction of its own; no connection is kept while the stream sleeps."""
+        try:
+            KeyAuthentication().authenticate(request)  # a key that ended meanwhile hears no more
+            return news(principal, since=mark, limit=PAGE, **asked)
+        finally:
+            connection.close_if_unusable_or_obsolete()
+
+    last = request.headers.get("Last-Event-ID")
+    begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
+    content = _told(begin, look(begin), look)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(content, content_type=EventStream.media_type, headers=headers)
+
+
+async def _told(begin: Bookmark, heard: News, look: Look) -> AsyncIterator[bytes]:
+    """The stream: what was heard first, then what is new each second, and a sign of life in silence."""
+    begun = spoken = time.monotonic()
+    yield f"retry: {RETRY}\nid: {begin}\n\n".encode()
+    while time.monotonic() - begun < LONGEST:
+        for announcement in heard.announcements:
+            yield _frame(announcement)
+            spoken = time.monotonic()
+        if len(heard.announcements) < PAGE:
+            if time.monotonic() - spoken >= HEARTBEAT:
+                yield b": nothing new\n\n"
+                spoken = time.monotonic()
+            await asyncio.sleep(EVERY)
+        try:
+            heard = await sync_to_async(look)(heard.next)
+        except (APIException, DatabaseError):
+            return  # who comes back is told why
+
+
+def _frame(announcement: Announcement) -> bytes:
+    data = JSONRenderer().render(AnnouncementAnswer(announcement).data)
+    return f"id: {announcement.mark}\nevent: {announcement.kind}\ndata: ".encode() + data + b"\n\n"

@@ -1,0 +1,413 @@
+"""GET /api/v1/events: polled, and as a stream from a real ASGI server."""
+
+import contextlib
+import datetime
+import http.client
+import json
+import threading
+import time
+import uuid
+
+import pytest
+import uvicorn
+from django.core.asgi import get_asgi_application
+from django.db import connection, connections, transaction
+from django.utils import timezone
+
+from conflicts.announcements import Bookmark
+from conflicts.models import PendingConflict
+from memories import access, ingest, keys
+from memories.api import events as door
+from memories.models import Fragment
+
+URL = "/api/v1/events"
+TIMEOUT = 20
+
+
+class Deeds:
+    """What may happen in a committed project; each call is a transaction."""
+
+    def __init__(self, principal):
+        self.principal = principal
+
+    def do(self, change):
+        with access.enter(self.principal, why="test"):
+            return change()
+
+    def store(self, room="main"):
+        draft = ingest.Draft(namespace=f"{self.principal.project}:{room}", content=f"Note {uuid.uuid4()}.")
+        return ingest.keep(self.principal, ingest.prepare([draft]), now=timezone.now())[0].fragment
+
+    def change(self, row, **values):
+        self.do(lambda: Fragment.objects.filter(id=row.id).update(**values))
+
+    def supersede(self, row, by):
+        self.change(row, status="superseded", superseded_by=by)
+
+    def quarrel(self, newcomer, existing):
+        made = PendingConflict(
+            project_id=newcomer.project_id,
+            namespace_id=newcomer.namespace_id,
+            kind="claim",
+            reason="equal_authority_other_owner",
+            newcomer=newcomer,
+            existing=existing,
+        )
+        self.do(made.save)
+        return made
+
+    def settle(self, conflict, **values):
+        self.do(lambda: PendingConflict.objects.filter(id=conflict.id).update(**values))
+
+    def erase(self, row):
+        self.do(lambda: Fragment.objects.get(id=row.id).delete())
+
+
+@pytest.fixture
+def deeds(service):
+    """Deeds of the service itself."""
+    return Deeds(service)
+
+
+@pytest.fixture
+def agent(committed, agent_of):
+    """Reads everything in the committed project."""
+    return agent_of(committed, owner="ada", ceiling="system")
+
+
+@pytest.fixture
+def settle(service):
+    """Waits for older transactions, of whoever, to end: what is committed by now is news then."""
+
+    def settled():
+        with access.enter(service, why="test"), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT max(recorded_in) < pg_snapshot_xmin(pg_current_snapshot()) FROM (SELECT recorded_in FROM"
+                " memories_fragmentevent UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent) AS e"
+            )
+            return cursor.fetchone()[0] is not False
+
+    def wait():
+        end = time.monotonic() + 60
+        while not settled():
+            assert time.monotonic() < end, "an old transaction stays open"
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def poll(agent, settle):
+    """Asks for everything that is committed by now."""
+
+    def ask(**query):
+        settle()
+        answer = agent.client.get(URL, query)
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return ask
+
+
+@pytest.fixture
+def news(poll):
+    """The announcements alone."""
+    return lambda **query: poll(**query)["results"]
+
+
+def kinds(found):
+    return [each["kind"] for each in found]
+
+
+def test_every_kind_from_the_row_history(deeds, news):
+    old, new = deeds.store(), deeds.store()
+    deeds.supersede(old, new)
+    deeds.change(new, corroboration=2)
+    deeds.change(new, disputes=1)
+    deeds.change(new, status="disputed")
+    conflict = deeds.quarrel(old, new)
+    deeds.settle(conflict, resolution="reject", resolved_at=timezone.now())
+    deeds.settle(conflict, resolution="", resolved_at=None)
+    deeds.erase(new)
+    found = news()
+    assert [(each["kind"], each["fragment_id"], each["conflict_id"], each["other_id"]) for each in found] == [
+        ("supersede", str(old.id), None, str(new.id)),
+        ("corroborate", str(new.id), None, None),
+        ("dispute", str(new.id), None, None),
+        ("dispute", str(new.id), None, None),
+        ("conflict_pending", str(old.id), str(conflict.id), str(new.id)),
+        ("conflict_resolved", str(old.id), str(conflict.id), str(new.id)),
+        ("conflict_pending", str(old.id), str(conflict.id), str(new.id)),
+        ("erase", str(new.id), None, None),
+    ]
+    assert news(kind="consolidate") == []
+    for kind in ("supersede", "dispute", "corroborate", "conflict_pending", "conflict_resolved", "erase"):
+        assert news(kind=kind) == [each for each in found if each["kind"] == kind]
+
+
+def test_other_changes_are_no_news(deeds, news):
+    row = deeds.store()
+    deeds.change(row, corroboration=3, disputes=2)
+    seen = len(news())
+    deeds.change(row, importance=0.9)
+    deeds.change(row, corroboration=1, disputes=0)
+    deeds.change(row, status="archived")
+    deeds.change(row, status="active")
+    assert len(news()) == seen == 2
+
+
+def test_one_change_may_be_several_news(deeds, news):
+    row = deeds.store()
+    deeds.change(row, corroboration=2, disputes=1, status="disputed")
+    assert kinds(news()) == ["corroborate", "dispute"]
+    first, second = news(limit=1), news(limit=1, since=news(limit=1)[0]["id"])
+    assert kinds(first + second) == ["corroborate", "dispute"]
+
+
+def test_it_says_when_where_who_and_why(committed, agent, news, deeds):
+    row = Deeds(agent.principal).store()
+    Deeds(agent.principal).erase(row)
+    (found,) = news()
+    assert abs(datetime.datetime.fromisoformat(found.pop("at")) - timezone.now()) < datetime.timedelta(minutes=5)
+    assert found == {
+        "id": found["id"],
+        "kind": "erase",
+        "namespace": f"{committed.name}:main",
+        "fragment_id": str(row.id),
+        "conflict_id": None,
+        "other_id": None,
+        "who": {"kind": "key", "owner": str(agent.principal.owner_id), "key": str(agent.row.id), "user": None},
+        "why": "test",
+    }
+
+
+def test_reading_on_misses_and_repeats_nothing(deeds, poll):
+    since, seen = poll(since="now")["next"], []
+    for n in range(3):
+        rows = [deeds.store() for _ in range(n + 1)]
+        for row in rows:
+            deeds.erase(row)
+        while True:
+            answer = poll(since=since, limit=2)
+            since = answer["next"]
+            seen += [each["fragment_id"] for each in answer["results"]]
+            if not answer["results"]:
+                break
+    assert len(seen) == len(set(seen)) == 6
+    assert answer["previous"] is None
+    assert [each["fragment_id"] for each in poll()["results"]] == seen
+
+
+def test_a_late_commit_is_not_missed(deeds, agent, poll):
+    """A transaction that began first and ends last holds back what came after it."""
+    early, late = deeds.store(), deeds.store()
+    since = poll(since="now")["next"]
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as slow:
+        slow.execute("UPDATE memories_fragment SET disputes = 1 WHERE id = %s", [early.id])
+        deeds.change(late, disputes=1)
+        answer = agent.client.get(URL, {"since": since}).json()
+        assert answer["results"] == []
+    answer = poll(since=answer["next"])
+    assert [each["fragment_id"] for each in answer["results"]] == [str(early.id), str(late.id)]
+    assert poll(since=answer["next"])["results"] == []
+
+
+def test_only_covered_namespaces(committed, deeds, agent_of, settle):
+    for room in ("main", "side", "shared"):
+        deeds.erase(deeds.store(room))
+    settle()
+    narrow = agent_of(committed, namespaces=[f"{committed.name}:main"], verbs=["read"]).client
+    rooms = [each["namespace"].partition(":")[2] for each in narrow.get(URL).json()["results"]]
+    assert rooms == ["main", "shared"]
+    assert narrow.get(URL, {"namespace": f"{committed.name}:side"}).status_code == 404
+    assert len(narrow.get(URL, {"namespace": f"{committed.name}:main"}).json()["results"]) == 1
+    stranger = agent_of(keys.ensure_project("events-elsewhere"), namespaces=["events-elsewhere:*"]).client
+    assert stranger.get(URL).json()["results"] == []
+    assert stranger.get(URL, {"namespace": f"{committed.name}:main"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"kind": "x"}, "kind"),
+        ({"since": "x"}, "since"),
+        ({"since": "é"}, "since"),
+        ({"since": "MXwwfDA="}, "since"),
+        ({"since": "LTF8MHwwfA=="}, "since"),
+        ({"since": "MXw5fDB8"}, "since"),
+        ({"since": "MXwxfDB8eA=="}, "since"),
+        ({"since": "MTg0NDY3NDQwNzM3MDk1NTE2MTZ8MHwwfA=="}, "since"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 201}, "limit"),
+        ({"nonsense": 1}, "nonsense"),
+    ],
+)
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_bad_queries_are_named(accept, query, field, alice):
+    answer = alice.client.get(URL, query, headers={"Accept": accept})
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation")
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_other_media_types_are_not_served(alice):
+    assert alice.client.get(URL, headers={"Accept": "text/html"}).status_code == 406
+
+
+def test_a_poll_takes_a_fixed_number_of_queries(deeds, agent, news, django_assert_max_num_queries):
+    for _ in range(3):
+        deeds.erase(deeds.store())
+    assert len(news()) == 3
+    with django_assert_max_num_queries(8):
+        agent.client.get(URL)
+
+
+@pytest.fixture
+def served(committed):
+    """The port of a real ASGI server over the test database."""
+    server = uvicorn.Server(
+        uvicorn.Config(get_asgi_application(), port=0, lifespan="off", ws="none", log_level="error", log_config=None)
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = server.force_exit = True
+    thread.join(TIMEOUT)
+
+
+class Stream:
+    """A listener: reads frame by frame."""
+
+    def __init__(self, port, key, *, query="", **headers):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+        wanted = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream", **headers}
+        self.connection.request("GET", f"{URL}{query}", headers=wanted)
+        self.answer = self.connection.getresponse()
+
+    def frame(self):
+        """The next frame's fields; None at the end."""
+        fields = {}
+        for line in iter(lambda: self.answer.readline().decode(), ""):
+            name, _, value = line.rstrip("\r\n").partition(":")
+            if not line.strip() and fields:
+                return fields
+            if line.strip():
+                fields[name] = value.removeprefix(" ")
+        return None
+
+    def heard(self):
+        """The next event, comments passed over."""
+        while (frame := self.frame()) is not None:
+            if "data" in frame:
+                return frame
+        return None
+
+
+@pytest.fixture
+def listen(served, agent):
+    """Opens streams with the agent's key."""
+    with contextlib.ExitStack() as stack:
+
+        def to(**wish):
+            stream = Stream(served, wish.pop("key", agent.key), **wish)
+            stack.callback(stream.connection.close)
+            return stream
+
+        yield to
+
+
+def test_a_stream_tells_what_is_committed_after_it_began(listen, deeds):
+    row = deeds.store()
+    stream = listen()
+    assert stream.answer.headers["Content-Type"] == "text/event-stream"
+    assert stream.answer.headers["Cache-Control"] == "no-store"
+    first = stream.frame()
+    assert (first["retry"], "data" in first) == ("2000", False)
+    assert first["id"]
+    deeds.change(row, status="disputed")
+    heard = stream.heard()
+    told = json.loads(heard["data"])
+    assert (heard["event"], heard["id"], told["fragment_id"]) == ("dispute", told["id"], str(row.id))
+    deeds.erase(row)
+    assert stream.heard()["event"] == "erase"
+
+
+def test_a_stream_goes_on_where_the_last_one_ended(listen, deeds, settle):
+    rows = [deeds.store() for _ in range(4)]
+    for row in rows:
+        deeds.erase(row)
+    settle()
+    begin = Bookmark(0)
+    streams = [listen(query=f"?since={begin}"), listen(**{"Last-Event-ID": str(begin)}), listen(query="?kind=erase")]
+    heard = [[stream.heard() for _ in rows] for stream in streams[:2]]
+    assert heard[0] == heard[1]
+    assert [json.loads(each["data"])["fragment_id"] for each in heard[0]] == [str(row.id) for row in rows]
+    again = listen(query=f"?since={begin}", **{"Last-Event-ID": heard[0][1]["id"]})
+    assert [again.heard()["id"] for _ in range(2)] == [each["id"] for each in heard[0][2:]]
+
+
+def test_a_stream_tells_more_than_a_page_at_once(listen, deeds, settle, monkeypatch):
+    monkeypatch.setattr(door, "PAGE", 2)
+    rows = [deeds.store() for _ in range(5)]
+    for row in rows:
+        deeds.erase(row)
+    settle()
+    stream = listen(query=f"?since={Bookmark(0)}")
+    begun = time.monotonic()
+    assert [json.loads(stream.heard()["data"])["fragment_id"] for _ in rows] == [str(row.id) for row in rows]
+    assert time.monotonic() - begun < door.EVERY * 3
+
+
+def test_a_silent_stream_shows_that_it_lives_and_ends_in_time(listen, monkeypatch):
+    monkeypatch.setattr(door, "EVERY", 0.05)
+    monkeypatch.setattr(door, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(door, "LONGEST", 0.9)
+    stream = listen()
+    begun = time.monotonic()
+    frames = list(iter(stream.frame, None))
+    assert 0.5 < time.monotonic() - begun < TIMEOUT / 2
+    assert 2 <= frames[1:].count({"": "nothing new"}) == len(frames) - 1 <= 5
+
+
+def test_streams_hold_no_connections_while_they_sleep(listen, monkeypatch):
+    """There are more of them than the pool has connections."""
+    looks = threading.Semaphore(0)
+    news = door.news
+
+    def counted(*who, **asked):
+        found = news(*who, **asked)
+        looks.release()
+        return found
+
+    monkeypatch.setattr(door, "news", counted)
+    monkeypatch.setattr(door, "EVERY", 0.3)
+    streams = [listen() for _ in range(connections["default"].pool.max_size + 4)]
+    for stream in streams:
+        assert stream.frame()["retry"]
+    for _ in range(len(streams) * 3):
+        assert looks.acquire(timeout=TIMEOUT)
+
+
+def test_a_stream_ends_with_its_key(listen, committed, agent, deeds, monkeypatch):
+    monkeypatch.setattr(door, "EVERY", 0.05)
+    stream = listen()
+    assert stream.frame()["retry"]
+    keys.revoke(committed, agent.row.key_id, now=timezone.now())
+    assert stream.heard() is None
+
+
+def test_a_stream_hears_only_what_its_key_covers(listen, committed, agent_of, deeds):
+    narrow = agent_of(committed, namespaces=[f"{committed.name}:main"], verbs=["read"])
+    hidden, open_ = deeds.store("side"), deeds.store("main")
+    stream = listen(key=narrow.key)
+    assert stream.frame()["retry"]
+    deeds.erase(hidden)
+    deeds.erase(open_)
+    assert json.loads(stream.heard()["data"])["fragment_id"] == str(open_.id)
+    refused = listen(key=narrow.key, query=f"?namespace={committed.name}:side")
+    assert refused.answer.status == 404
+
+
+def test_without_a_key_there_is_no_stream(listen):
+    assert listen(key="nova_x").answer.status == 401
