@@ -7,11 +7,11 @@ are other owners'; `foreign` may do everything, in another project; `admin` and 
 """
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from tests.conflicts.neolata import Claim, Memory, Neolata
 
@@ -35,7 +35,7 @@ ROLES = {"user": "user_implicit", "assistant": "inference", "tool": "tool_output
 # Whom the extractor takes "I" for in their turns: what they say of themselves is not about the user.
 SPEAKERS = ("document", "tool", "assistant", "system")
 VICTIM = "victim"
-OK, CREATED, BAD, MISSING = 200, 201, 300, 404
+OK, CREATED, BAD = 200, 201, 300
 # What of an answer is worth a line in a report.
 TELLING = ("id", "status", "code", "detail", "errors", "deduplicated", "superseded", "pending_conflicts", "stored")
 
@@ -307,28 +307,10 @@ class Served:
         ]
 
     def believed(self, subject: str, predicate: str, **more: str) -> list[dict[str, Any]]:
-        """What is believed of a key: the answer of /claims; as long as there is none, the active fragments' claims."""
+        """What is believed of a key."""
         asked = {"namespace": self.namespace, "subject": subject, "predicate": predicate, **more}
-        status, answer = self.call("reader", "GET", f"claims?{urlencode(asked)}")
-        if status != MISSING:
-            found: list[dict[str, Any]] = answer["results"]
-            return found
-        at = datetime.datetime.fromisoformat(more.get("as_of") or datetime.datetime.now(datetime.UTC).isoformat())
-        claims = [row["claim"] for row in self._listed() if row["claim"]]
-        return [
-            claim
-            for claim in claims
-            if (claim["subject"], claim["predicate"], claim["session_id"]) == (subject, predicate, None)
-            and (_moment(claim["valid_from"]) or at) <= at
-            and (claim["valid_until"] is None or at < _moment(claim["valid_until"]))
-        ]
-
-    def _listed(self) -> Iterator[dict[str, Any]]:
-        query = urlencode({"namespace": self.namespace, "limit": 200})
-        while query:
-            page = self.done("reader", "GET", f"fragments?{query}")
-            yield from page["results"]
-            query = urlsplit(page["next"] or "").query
+        found: list[dict[str, Any]] = self.done("reader", "GET", f"claims?{urlencode(asked)}")["results"]
+        return found
 
     def _of_hits(self, hits: list[dict[str, Any]], where: str) -> list[str]:
         here = {hit["id"]: hit for hit in hits}
@@ -353,7 +335,7 @@ class Served:
         return missing + opposed
 
     def _of_claims(self, believed: list[dict[str, Any]], where: str) -> list[str]:
-        values = [claim["value"] for claim in believed if claim.get("status", "active") == "active"]
+        values = [claim["value"] for claim in believed if claim["status"] == "active"]
         wanted = [row["claim"]["value"] for row in self.protected.values()]
         missing = [f"claims{where} miss {value!r}" for value in wanted if value not in values]
         return missing + [f"claims{where} hold {v!r}" for v in values if v in self.false_values and v not in wanted]
@@ -417,7 +399,7 @@ class Settled(Served):
 
     def _values(self, subject: str, predicate: str, as_of: str) -> list[str]:
         believed = self.believed(subject, predicate, **({"as_of": as_of} if as_of else {}))
-        return [claim["value"] for claim in believed if claim.get("status", "active") == "active"]
+        return [claim["value"] for claim in believed if claim["status"] == "active"]
 
     def believes(self, value: str, subject: str = "", predicate: str = "", as_of: str = "") -> None:
         """The value is believed, now or for a time."""
@@ -455,10 +437,6 @@ def _claim(given: Mapping[str, Any]) -> Claim:
     """A claim of a request as seed 3 takes it."""
     times = {n: datetime.datetime.fromisoformat(given[n]) for n in ("valid_from", "valid_until") if given.get(n)}
     return Claim(**{**given, **times})
-
-
-def _moment(text: str | None) -> Any:
-    return text and datetime.datetime.fromisoformat(text)
 
 
 def _flat(text: str) -> str:
