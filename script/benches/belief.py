@@ -34,13 +34,6 @@ from memories.providers import active_model  # noqa: E402
 from tests.conflicts import test_races as races  # noqa: E402
 from tests.conflicts.test_machine import Belief  # noqa: E402
 
-RACES: tuple[tuple[str, Callable[..., Any]], ...] = (
-    ("16 writers on one key", races.writers_on_one_key),
-    ("8 reviewers on one conflict", races.reviewers_on_one_conflict),
-    ("writers, reviewers, undo", races.writers_and_a_reviewer),
-    ("changes, votes, removals", races.changes_and_votes),
-    ("rules and writers", races.rules_and_writers),
-)
 BATCH, BATCHES = 1000, 5
 
 
@@ -82,8 +75,29 @@ def arena(client: httpx2.Client) -> races.Arena:
     return races.Arena(send_over(client, texts), f"{project.name}:main")
 
 
+def writers_without_claims(ground: races.Arena, rounds: int) -> dict[str, int]:
+    """No race: the yardstick. As many writers at once, and nothing to decide."""
+
+    def write(who: str) -> None:
+        for _ in range(rounds):
+            ground.ask(who, "POST", "fragments", {"namespace": ground.namespace, "content": f"zq {uuid.uuid4().hex}"})
+
+    races.at_once([lambda n=n: write(races.writer(n)) for n in range(races.WRITERS)])
+    return {"active": races.WRITERS * rounds}
+
+
+RACES: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("16 writers without claims", writers_without_claims),
+    ("16 writers on one key", races.writers_on_one_key),
+    ("8 reviewers on one conflict", races.reviewers_on_one_conflict),
+    ("writers, reviewers, undo", races.writers_and_a_reviewer),
+    ("changes, votes, removals", races.changes_and_votes),
+    ("rules and writers", races.rules_and_writers),
+)
+
+
 def run_races(client: httpx2.Client, rounds: int) -> None:
-    """Every race once; the first one warms nothing up, so a small one goes before it."""
+    """Every race once, after a short one to warm up."""
     races.writers_on_one_key(arena(client), 1)
     print(f"\nraces, {rounds} rounds each; stores in milliseconds")
     print(f"{'':30}{'stores':>8}{'p50':>8}{'p99':>8}{'max':>8}  what became of them")
