@@ -45,9 +45,8 @@ class Ledger:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.fragment_id)
         owners = {other.owner_id for other in others if newcomer.opposes(other)}
-        if not (by_a_person or owners == {newcomer.owner_id}) and any(
-            self._bars(old, newcomer) for old in self.rejected
-        ):
+        own_edit = owners == {newcomer.owner_id} and decision.outcome != Outcome.LOST
+        if not (by_a_person or own_edit) and any(self._bars(old, newcomer) for old in self.rejected):
             return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected")
         if waiting := self._waiting_twin(newcomer):
             return Verdict(newcomer, Status.QUARANTINED, twin=waiting)

@@ -1,7 +1,7 @@
 """What belief keeps beside the claims: rules of predicates, votes, and the conflicts that wait for a person."""
 
 import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -83,6 +83,10 @@ class Vote(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.ballot} of {self.fragment_id}"
+
+
+# What a conflict says of the newcomer's opponent.
+FACED = ("existing_id", "existing_authority", "existing_trust", "reason")
 
 
 class PendingConflictQuerySet(TenantQuerySet):
@@ -195,6 +199,16 @@ class PendingConflict(TenantModel):
         """It leaves nothing to decide."""
         self.resolution, self.resolved_at, self.revision = Resolution.OBSOLETE, now, self.revision + 1
         self.save(update_fields=["resolution", "resolved_at", "revision"])
+
+    def opponent(self) -> dict[str, Any]:
+        """Whom the newcomer faces, in JSON's terms."""
+        return {**{name: getattr(self, name) for name in FACED}, "existing_id": str(self.existing_id)}
+
+    def face(self, opponent: dict[str, Any]) -> None:
+        """Sets the newcomer against another one."""
+        for name, value in {**opponent, "revision": self.revision + 1}.items():
+            setattr(self, name, value)
+        self.save(update_fields=[*FACED, "revision"])
 
     def reopen(self) -> None:
         """Lets it wait again, as if nobody had decided; who did stays in the row history."""

@@ -158,10 +158,7 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
     newcomer = docket.claims[waiting.fragment_id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
-        changed = _opponent(docket.claims[opponent.fragment_id], now=docket.now)
-        for name, value in {**changed, "reason": reason, "revision": row.revision + 1}.items():
-            setattr(row, name, value)
-        row.save(update_fields=[*changed, "reason", "revision"])
+        row.face({**_opponent(docket.claims[opponent.fragment_id], now=docket.now), "reason": reason})
     if pairing.obsolete:
         PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
     made = [

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from conflicts import deciding
-from conflicts.deciding import Effects
+from conflicts.deciding import Effects, NotApplicable
 from conflicts.docket import Docket
 from conflicts.locking import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
@@ -24,7 +24,7 @@ from conflicts.words import Ballot, Keep, Kind, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Claim, Fragment
-from memories.models.words import OPEN
+from memories.models.words import OPEN, STANDING
 
 
 class AlreadyResolved(Exception):
@@ -71,19 +71,25 @@ def resolve(
         docket = _docket(row, places, now=now)
         touched = deciding.concerned(docket, row, siblings)
         before = snapshot(row.project_id, touched)
-        with one_value_checked_at_the_end():
-            effects = deciding.carry_out(docket, row, siblings, settlement.action, settlement.keep)
+        pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows if c.existing_id}
+        try:
+            with one_value_checked_at_the_end():
+                effects = deciding.carry_out(docket, row, siblings, settlement.action, settlement.keep)
+        except IntegrityError as error:
+            raise NotApplicable("another claim holds at that time: settle it first") from error
+        _note(row, siblings, settlement, effects, principal, now=now)
+        row.save()
+        pair_up(_docket(row, places, now=now), places)
         after = snapshot(row.project_id, touched)
         changed = {key: state for key, state in before.items() if state != after[key]}
-        _note(row, siblings, settlement, effects, principal, now=now)
         row.before = {
             "fragments": changed,
             "after": {key: after[key] for key in changed},
             "siblings": [str(sibling.id) for sibling in siblings],
+            "pairs": pairs,
             **effects.as_json(),
         }
         row.save()
-        pair_up(_docket(row, places, now=now), places)
         return row
 
 
@@ -98,6 +104,8 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             row, places = _held(principal, uuid.UUID(row.before["settled_with"]), alone=True)
         if row.resolved_at is None or row.before is None:
             raise CannotUndo("there is no decision of a person to take back")
+        if row.kind == Kind.DISPUTE and (row.existing is None or row.existing.status not in STANDING):
+            raise CannotUndo("what was disputed does not stand any more")
         done: dict[str, Any] = row.before
         if not same_belief(snapshot(row.project_id, map(uuid.UUID, done["after"])), done["after"]):
             raise CannotUndo("one of the memories was changed since, or forgotten")
@@ -107,12 +115,35 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
                 Effects.from_json(done).take_back(row.project_id, now=now)
         except (IntegrityError, StaleRule, ClaimsCollide) as error:
             raise CannotUndo("another value took the place meanwhile") from error
+        _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]})
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=[row.id, *done["siblings"]])
         for conflict in settled:
             conflict.reopen()
+        _pair_as_before(row, done["pairs"])
         pair_up(_docket(row, places, now=now), places)
         row.refresh_from_db()
         return row
+
+
+def _refuse_rivals(docket: Docket, restored: set[uuid.UUID]) -> None:
+    """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
+    for ledger in docket.ledgers.values():
+        for fragment_id in restored & set(ledger.standing):
+            stance = ledger.standing[fragment_id]
+            if any(o.fragment_id not in restored and o.slot == stance.slot for o in ledger.opponents(stance)):
+                raise CannotUndo("another value came to stand meanwhile")
+
+
+def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> None:
+    """Gives other newcomers' conflicts the opponents back that they had."""
+    former = {pair["existing_id"] for pair in pairs.values()}
+    here = {
+        str(key) for key in Fragment.objects.within(row.project_id).filter(id__in=former).values_list("id", flat=True)
+    }
+    for conflict in PendingConflict.objects.within(row.project_id).pending().filter(id__in=pairs):
+        pair = pairs[str(conflict.id)]
+        if pair["existing_id"] in here and conflict.opponent() != pair:
+            conflict.face(pair)
 
 
 def visible_conflicts(principal: Principal) -> Any:

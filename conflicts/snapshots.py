@@ -5,7 +5,8 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from memories.models import Claim, Fragment
+from memories.models import Claim, Fragment, Link
+from memories.models.words import LinkKind
 
 FRAGMENT = ("status", "superseded_by_id", "archived_reason", "updated_at")
 CLAIM = ("slot", "valid_from", "valid_until", "exclusive")
@@ -37,7 +38,9 @@ def same_belief(one: State, other: State) -> bool:
 
 
 def bring_back(project_id: uuid.UUID, state: State) -> None:
-    """Makes these fragments and claims what they were."""
+    """Makes these fragments and claims what they were; what no longer replaces them is not linked to them either."""
+    standing = [key for key, parts in state.items() if parts["fragment"][FRAGMENT.index("superseded_by_id")] is None]
+    Link.objects.within(project_id).filter(other__in=standing, kind=LinkKind.SUPERSEDES).delete()
     for fragment_id, parts in state.items():
         mine = Fragment.objects.within(project_id).filter(id=fragment_id)
         mine.update(**dict(zip(FRAGMENT, parts["fragment"], strict=True)))

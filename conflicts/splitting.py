@@ -28,11 +28,13 @@ def split(
         elif other.period.starts_after(period):
             period = Period(period.start, other.period.start)
         else:
-            later = replace(period, start=at)
+            # What ends before it would be cut is not prolonged: the newcomer begins where it ends.
+            cut = at if other.period.end is None else min(at, other.period.end)
+            later = replace(period, start=cut)
             if not (later.starts_after(other.period) and _runs_forward(later)):
                 raise CannotSplit("both begin at the same instant: keep them as a pair, or decide for one")
             period = later
-            periods[other.fragment_id] = Period(other.period.start, at)
+            periods[other.fragment_id] = Period(other.period.start, cut)
     return period, periods
 
 
