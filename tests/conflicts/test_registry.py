@@ -369,7 +369,7 @@ class TestReKeying:
         assert row(principal, first).value_digest == row(principal, second).value_digest
         assert_named_as_now(principal)
 
-    @pytest.mark.parametrize("status", ["superseded", "quarantined", "archived", "disputed"])
+    @pytest.mark.parametrize("status", ["superseded", "quarantined", "archived"])
     def test_claims_that_do_not_stand_follow_too(self, status, principal, register, claim):
         home, stay = claim("lives_in", "Oslo"), claim("stays_at", "Rome", status=status)
         register("lives_in", "stays_at")
@@ -474,12 +474,17 @@ class TestCollisions:
         home, stay = claim("lives_in", "Oslo", slot=1), claim("stays_at", "Rome")
         assert self.refused(lambda: register("lives_in", "stays_at"), picture) == [("aliases", {home, stay})]
 
-    @pytest.mark.parametrize("status", ["superseded", "quarantined", "archived", "disputed"])
-    def test_only_active_claims_collide(self, status, principal, register, claim):
+    @pytest.mark.parametrize("status", ["superseded", "quarantined", "archived"])
+    def test_only_standing_claims_collide(self, status, principal, register, claim):
         claim("lives_in", "Oslo")
         claim("stays_at", "Rome", status=status)
         register("lives_in", "stays_at")
         assert_named_as_now(principal)
+
+    def test_disputed_ones_stand(self, register, claim, picture):
+        """A vote may make them active again."""
+        home, stay = claim("lives_in", "Oslo"), claim("stays_at", "Rome", status="disputed")
+        assert self.refused(lambda: register("lives_in", "stays_at"), picture) == [("aliases", {home, stay})]
 
     def test_those_of_other_sessions_and_times_do_not(self, principal, register, claim, now):
         session = {"scope": ClaimScope.SESSION, "session_id": "s1"}
