@@ -71,6 +71,8 @@ class Docket:
         # The claims of all that stands or waits on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}
         self.pending: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
+        # Conflicts that got another opponent and are not saved yet.
+        self.faced: list[PendingConflict] = []
 
     def case(self, fragment: Fragment, draft: ClaimDraft | None, statements: Sequence[Statement]) -> Case:
         """A newcomer, named."""

@@ -86,7 +86,7 @@ class Vote(TenantModel):
 
 
 # What a conflict says of the newcomer's opponent.
-FACED = ("existing_id", "existing_authority", "existing_trust", "reason")
+FACED = ("existing", "existing_authority", "existing_trust", "reason")
 
 
 class PendingConflictQuerySet(TenantQuerySet):
@@ -202,13 +202,15 @@ class PendingConflict(TenantModel):
 
     def opponent(self) -> dict[str, Any]:
         """Whom the newcomer faces, in JSON's terms."""
-        return {**{name: getattr(self, name) for name in FACED}, "existing_id": str(self.existing_id)}
+        told = {"existing_authority": self.existing_authority, "existing_trust": self.existing_trust}
+        return {**told, "reason": self.reason, "existing_id": str(self.existing_id)}
 
-    def face(self, opponent: dict[str, Any]) -> None:
+    def face(self, opponent: dict[str, Any], *, save: bool = True) -> None:
         """Sets the newcomer against another one."""
         for name, value in {**opponent, "revision": self.revision + 1}.items():
             setattr(self, name, value)
-        self.save(update_fields=[*FACED, "revision"])
+        if save:
+            self.save(update_fields=[*FACED, "revision"])
 
     def reopen(self) -> None:
         """Lets it wait again, as if nobody had decided; who did stays in the row history."""

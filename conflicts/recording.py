@@ -14,7 +14,7 @@ from conflicts.docket import Case, Contradiction, Docket, place_of
 from conflicts.gate import Stance
 from conflicts.ledger import Ledger, paired
 from conflicts.locking import Place
-from conflicts.models import PendingConflict
+from conflicts.models import FACED, PendingConflict
 from conflicts.trust import trust_of
 from conflicts.votes import Voter, corroborate, roots_of
 from conflicts.words import Kind, Reason, Resolution
@@ -149,6 +149,9 @@ def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[Pen
                 mine.filter(newcomer=waiting.fragment_id).end(now=docket.now)
             else:
                 found[waiting.fragment_id] += _paired(docket, ledger, waiting)
+    # One statement, however many wait: nobody slows a key's writers down by waiting there in numbers.
+    PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
+    docket.faced.clear()
     return found
 
 
@@ -158,7 +161,8 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
     newcomer = docket.claims[waiting.fragment_id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
-        row.face({**_opponent(docket.claims[opponent.fragment_id], now=docket.now), "reason": reason})
+        row.face({**_opponent(docket.claims[opponent.fragment_id], now=docket.now), "reason": reason}, save=False)
+        docket.faced.append(row)
     if pairing.obsolete:
         PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
     made = [

@@ -189,3 +189,11 @@ def test_a_touch_of_the_newcomer_does_not_block_undo(say, oslo, project, agent_o
     assert bob.client.patch(f"{FRAGMENTS}/{paris['id']}", {"importance": 0.9}, format="json").status_code == 200
     assert carol.client.post(f"{path}/undo", {}, format="json").status_code == 200
     assert [status(alice, row) for row in (oslo, paris)] == ["active", "quarantined"]
+
+
+def test_many_who_wait_slow_nobody_down(say, oslo, project, agent_of, django_assert_max_num_queries):
+    for n in range(12):
+        crowd = agent_of(project, owner=f"crowd{n}", ceiling="inference")
+        say(f"Town {n}.", by=crowd, claim=["user", "lives_in", f"Town {n}"])
+    with django_assert_max_num_queries(45):
+        assert say("I moved to Rome.", claim=["user", "lives_in", "Rome"], source="user_explicit")["status"] == "active"
