@@ -115,7 +115,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
                 Effects.from_json(done).take_back(row.project_id, now=now)
         except (IntegrityError, StaleRule, ClaimsCollide) as error:
             raise CannotUndo("another value took the place meanwhile") from error
-        _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]})
+        _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at)
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=[row.id, *done["siblings"]])
         for conflict in settled:
             conflict.reopen()
@@ -125,12 +125,13 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         return row
 
 
-def _refuse_rivals(docket: Docket, restored: set[uuid.UUID]) -> None:
+def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.datetime) -> None:
     """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
     for ledger in docket.ledgers.values():
         for fragment_id in restored & set(ledger.standing):
             stance = ledger.standing[fragment_id]
-            if any(o.fragment_id not in restored and o.slot == stance.slot for o in ledger.opponents(stance)):
+            rivals = [o for o in ledger.opponents(stance) if o.fragment_id not in restored]
+            if any(o.slot == stance.slot or docket.claims[o.fragment_id].fragment.created_at >= since for o in rivals):
                 raise CannotUndo("another value came to stand meanwhile")
 
 
