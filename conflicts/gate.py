@@ -77,10 +77,6 @@ class Stance:
         """Whether both say the same, in the same scope, session and time."""
         return self.value == other.value and self.scope == other.scope and self.meets(other)
 
-    def stands_beside(self, other: "Stance") -> bool:
-        """Whether somebody decided that both hold: they have slots of their own."""
-        return self.slot != other.slot and self.meets(other)
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -121,8 +117,8 @@ def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = F
 
 
 def _stays_beside(newcomer: Stance, twin: Stance, other: Stance) -> bool:
-    """Whether the newcomer says no more than one that somebody kept beside the other."""
-    return twin.stands_beside(other) and twin.period.contains(newcomer.period)
+    """Whether the newcomer says no more than one that somebody kept beside the other: both stand, though opposed."""
+    return twin.opposes(other) and twin.period.contains(newcomer.period)
 
 
 def objection(newcomer: Stance, other: Stance, newer_wins: bool) -> Reason | None:

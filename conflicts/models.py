@@ -203,7 +203,7 @@ class PendingConflict(TenantModel):
     def opponent(self) -> dict[str, Any]:
         """Whom the newcomer faces, in JSON's terms."""
         told = {"existing_authority": self.existing_authority, "existing_trust": self.existing_trust}
-        return {**told, "reason": self.reason, "existing_id": str(self.existing_id)}
+        return {**told, "reason": self.reason, "existing_id": self.existing_id and str(self.existing_id)}
 
     def face(self, opponent: dict[str, Any], *, save: bool = True) -> None:
         """Sets the newcomer against another one."""

@@ -71,7 +71,7 @@ def resolve(
         docket = _docket(row, places, now=now)
         touched = deciding.concerned(docket, row, siblings)
         before = snapshot(row.project_id, touched)
-        pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows if c.existing_id}
+        pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
                 effects = deciding.carry_out(docket, row, siblings, settlement.action, settlement.keep)
@@ -136,15 +136,21 @@ def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.dat
 
 
 def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> None:
-    """Gives other newcomers' conflicts the opponents back that they had."""
-    former = {pair["existing_id"] for pair in pairs.values()}
-    here = {
-        str(key) for key in Fragment.objects.within(row.project_id).filter(id__in=former).values_list("id", flat=True)
-    }
-    for conflict in PendingConflict.objects.within(row.project_id).pending().filter(id__in=pairs):
+    """Gives other newcomers' conflicts the opponents back that they had, and lets those wait again that it ended."""
+    former = {pair["existing_id"] for pair in pairs.values()} - {None}
+    known = Fragment.objects.within(row.project_id).filter(id__in=former)
+    here = {None, *map(str, known.values_list("id", flat=True))}
+    conflicts = PendingConflict.objects.within(row.project_id)
+    theirs = conflicts.filter(id__in=pairs)
+    for conflict in theirs.filter(Q(resolved_at=None) | Q(resolution=Resolution.OBSOLETE, resolved_at=row.resolved_at)):
         pair = pairs[str(conflict.id)]
-        if pair["existing_id"] in here and conflict.opponent() != pair:
+        same = conflicts.pending().filter(newcomer=conflict.newcomer_id, existing=pair["existing_id"])
+        if pair["existing_id"] not in here or (pair["existing_id"] and same.exclude(id=conflict.id).exists()):
+            continue
+        if conflict.opponent() != pair:
             conflict.face(pair)
+        if conflict.resolved_at:
+            conflict.reopen()
 
 
 def visible_conflicts(principal: Principal) -> Any:

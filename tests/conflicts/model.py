@@ -81,7 +81,7 @@ class Said:
         return bool(self.disputed) and self.trust < THRESHOLD
 
 
-@dataclass
+@dataclass(eq=False)
 class Open:
     """A conflict: what waits against what stands, or a review of what stands alone."""
 
@@ -363,11 +363,12 @@ class Model:
                 ends[other.id] = start
             elif later(other.start, start):
                 end = other.start
-            elif later(new.at, other.start) and (end is None or new.at < end):
-                start = new.at
-                ends[other.id] = new.at if other.end is None else min(other.end, new.at)
             else:
-                raise Refused("CannotSplit")
+                # Two that begin alike: the newcomer begins when it was said, or where the other ended before that.
+                cut = new.at if other.end is None else min(other.end, new.at)
+                if not later(cut, other.start) or (end is not None and cut >= end):
+                    raise Refused("CannotSplit")
+                start = ends[other.id] = cut
         new.start, new.end = start, end
         for i, until in ends.items():
             self.said[i].end = until

@@ -16,24 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from conflicts.front import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
 from memories import access, ingest, keys
 from memories.access import Principal
-from tests.conflicts.model import STANDING, Model, Open, Refused, Said, meets, opposes, repeats
+from tests.conflicts.model import STANDING, Model, Open, Refused, Said, meets
 
 # `script/bench belief` asks for more.
 EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "200"))
 STEPS = int(os.environ.get("BELIEF_STEPS", "30"))
-
-# What the rooms and the model are known to disagree about: the machine walks around these.
-LEFT_OUT = frozenset(
-    {
-        "undo leaves who repeated the newcomer superseded",
-        "undo leaves conflicts of others with the newcomer",
-        "undo beside a disputed rival",
-        "undo reopens a dismissed review of what left",
-        "keep period prolongs what had ended",
-        "the weaker self is not barred from what was rejected",
-        "slots excuse a rival that nobody kept",
-    }
-)
 
 DAY = datetime.timedelta(days=1)
 BEGINNING = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -210,8 +197,6 @@ class Belief(RuleBasedStateMachine):
     def store(self, several):
         """Stores in one go, for one owner."""
         drafts, news = self.drafts(several)
-        if any(self._excused_by_slots(new) or self._barred_self(new) for new in news):
-            return
         principal = self.owners[several[0]["owner"]]
 
         def act():
@@ -225,26 +210,6 @@ class Belief(RuleBasedStateMachine):
             assert self.model.store(news, self.now, answered=answered) == answered
 
         self.do(act, follow)
-
-    def _excused_by_slots(self, new):
-        """Left out: a slot that a claim has for another reason looks like a person's decision."""
-        if "slots excuse a rival that nobody kept" not in LEFT_OUT:
-            return False
-        standing = self.model.on(new.key)
-        slot = {said.id: self.rows[said.id][11] for said in standing}
-        return any(
-            opposes(new, o) and repeats(new, t) and slot[t.id] != slot[o.id] and o.id not in t.beside
-            for t in standing
-            for o in standing
-        )
-
-    def _barred_self(self, new):
-        """Left out: somebody's own stronger claim stands, and they say weakly what a person rejected."""
-        against = [said for said in self.model.on(new.key) if opposes(new, said)]
-        own = bool(against) and all(said.owner == new.owner for said in against)
-        weaker = any(new.authority < said.authority for said in against)
-        rejected = any(self.model.bars(conflict, new) for conflict in self.model.conflicts)
-        return own and weaker and rejected and "the weaker self is not barred from what was rejected" in LEFT_OUT
 
     @rule(wish=wishes)
     def say(self, wish):
@@ -305,12 +270,6 @@ class Belief(RuleBasedStateMachine):
         self.do(lambda: resolve(self.person, row_id, settlement, now=self.now), follow)
         return conflict
 
-    def _prolongs(self, row):
-        """Left out: the newcomer begins when it was said, and what had ended by then would go on until that moment."""
-        return "keep period prolongs what had ended" in LEFT_OUT and any(
-            other.end is not None for other in self.model.on(self.model.said[row[2]].key)
-        )
-
     @precondition(lambda self: self.waiting)
     @rule(
         pick=picks,
@@ -320,8 +279,6 @@ class Belief(RuleBasedStateMachine):
     def resolve(self, pick, action, keep):
         """A person decides."""
         row = self.waiting[pick % len(self.waiting)]
-        if row[1] == "claim" and action == "keep_both" and keep == "period" and self._prolongs(row):
-            keep = "pair"
         self.settle(row, action, keep)
 
     @precondition(lambda self: self.bound)
@@ -341,8 +298,7 @@ class Belief(RuleBasedStateMachine):
     @rule(pick=picks)
     def undo(self, pick):
         """A person takes a decision back."""
-        row_id = list(self.bound)[pick % len(self.bound)]
-        self.take_back(row_id)
+        self.take_back(list(self.bound)[pick % len(self.bound)])
 
     @precondition(lambda self: self.waiting)
     @rule(
@@ -353,13 +309,14 @@ class Belief(RuleBasedStateMachine):
     def resolve_and_undo(self, pick, action, keep):
         """A decision that is taken back at once leaves nothing behind."""
         row = self.waiting[pick % len(self.waiting)]
-        if row[1] == "claim" and action == "keep_both" and keep == "period" and self._prolongs(row):
-            return
         before = self.everything()
         # A conflict with what left meanwhile moves on whenever its key is looked at, so it may not come back.
         idle = [c for c in self.model.pending(kind="claim") if not c.existing or not self.model.said[c.existing].stands]
         conflict = self.settle(row, action, keep)
-        if conflict.resolution and self.take_back(row[0]) and not idle:
+        if not conflict.resolution:
+            return
+        self.take_back(row[0])
+        if not idle:
             after = self.everything()
             assert after == before, [
                 (who, field, row[field], after[who][field])
@@ -369,11 +326,9 @@ class Belief(RuleBasedStateMachine):
             ]
 
     def take_back(self, row_id):
-        """Whether the machine tried."""
+        """Both undo, or both refuse."""
         conflict = self.bound[row_id]
         main = conflict.settled_with or conflict
-        if main.before is not None and self._left_out(main):
-            return False
 
         def follow(told):
             if told is None and main.before and (main.part_is_gone or self.model.crowded(main)):
@@ -381,21 +336,6 @@ class Belief(RuleBasedStateMachine):
             self.model.undo(conflict, self.now)
 
         self.do(lambda: undo(self.person, row_id, now=self.now), follow)
-        return True
-
-    def _left_out(self, conflict):
-        changed = conflict.before["after"]
-        repeated = any(state[0] == "superseded" and conflict.before["said"][i][0][0] == "quarantined"
-                       for i, state in changed.items())  # fmt: skip
-        lost = conflict.kind == "dispute" and self.model.changed_since(conflict)
-        disputed = any(said.status == "disputed" for said in self.model.on(conflict.said.key))
-        moved = any(made.existing == conflict.newcomer for made in conflict.before["made"])
-        return (
-            (repeated and "undo leaves who repeated the newcomer superseded" in LEFT_OUT)
-            or (lost and "undo reopens a dismissed review of what left" in LEFT_OUT)
-            or (disputed and "undo beside a disputed rival" in LEFT_OUT)
-            or (moved and "undo leaves conflicts of others with the newcomer" in LEFT_OUT)
-        )
 
     def everything(self):
         """Every row of belief, but for the counters of revisions."""
@@ -421,8 +361,6 @@ class Belief(RuleBasedStateMachine):
     def unarchive(self, pick, person):
         """Back, as far as the gate allows."""
         said = self.one(pick, "archived")
-        if self._excused_by_slots(said):
-            return
         principal = self.person if person else self._above(said)
         act = lambda: ingest.unarchive(principal, said.id, now=self.now)  # noqa: E731
         self.do(act, lambda _: self.model.unarchive(said.id, self.now, person=person))
