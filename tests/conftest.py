@@ -23,7 +23,8 @@ from memories.providers import active_model
 from novamem import broker, database
 from novamem.celery import app as celery
 
-TEST_DATABASE = os.environ.get("TEST_DATABASE", "novamem_test")
+# Each process of a parallel run has a database of its own.
+TEST_DATABASE = os.environ.get("TEST_DATABASE", "novamem_test") + os.environ.get("PYTEST_XDIST_WORKER", "")
 
 
 hypothesis.settings.register_profile("novamem", deadline=None)  # machines are noisy

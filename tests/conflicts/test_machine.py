@@ -21,6 +21,7 @@ from tests.conflicts.model import STANDING, Model, Open, Refused, Said, meets
 # `script/bench belief` asks for more.
 EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "200"))
 STEPS = int(os.environ.get("BELIEF_STEPS", "30"))
+PARTS = 4  # so that several processes share the work
 
 DAY = datetime.timedelta(days=1)
 BEGINNING = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -389,9 +390,10 @@ def database(django_db_setup, django_db_blocker):
         connection.close()
 
 
-def test_the_rooms_believe_what_the_model_believes(database):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_rooms_believe_what_the_model_believes(part, database):
     steps = settings(
-        max_examples=EXAMPLES,
+        max_examples=EXAMPLES // PARTS,
         stateful_step_count=STEPS,
         suppress_health_check=list(HealthCheck),
         deadline=None,
