@@ -5,10 +5,9 @@ import datetime
 from conflicts.front import embedding
 from memories import access
 from memories.access import Principal
-from memories.ingest.pipeline import embed
 from memories.models import Fragment, PendingEmbedding
 from memories.models.bulk import insert
-from memories.providers import active_model
+from memories.providers import active_model, embed
 
 BATCH = 64
 CLAIM = datetime.timedelta(minutes=2)  # how long a worker may take before others try

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import structlog
-
 from conflicts.front import Admission, Newcomer, admit, granted_authority, lowered_source
 from memories import access
 from memories.access import NotFound, Principal
@@ -17,9 +15,7 @@ from memories.ingest.routing import Routing, route
 from memories.ingest.weighing import initial_importance
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
 from memories.models.words import FragmentType, SourceClass, SourceType
-from memories.providers import EmbeddingFailed, active_model, embedder_of
-
-log = structlog.get_logger(__name__)
+from memories.providers import active_model, embed
 
 
 class EmptyAfterTrimming(Exception):
@@ -47,15 +43,6 @@ def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
         readings=[read(draft) if draft.extract_claim else None for draft in drafts],
         model=model,
     )
-
-
-def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
-    """A unit vector per text, or None for each when the embedder fails."""
-    try:
-        return list(embedder_of(model).embed(texts))
-    except EmbeddingFailed as error:
-        log.warning("embedding_failed", model=model.name, texts=len(texts), error=type(error).__name__)
-        return [None] * len(texts)
 
 
 def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:

@@ -9,7 +9,6 @@ from conflicts.front import SOURCE_RANK, ClaimDraft, Newcomer, hold_keys, is_dis
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.ingest.drafts import Draft
-from memories.ingest.pipeline import embed
 from memories.ingest.reading import read
 from memories.ingest.routing import route
 from memories.models import (
@@ -24,7 +23,7 @@ from memories.models import (
     Tombstone,
 )
 from memories.models.words import SourceClass, Status
-from memories.providers import active_model
+from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
 

@@ -86,6 +86,20 @@ def embedder_of(model: EmbeddingModel) -> Embedder:
     return EMBEDDERS[model.provider]
 
 
+def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
+    """A unit vector per text, or None for each when the embedder fails.
+
+    A slow embedder keeps no connection of the pool meanwhile.
+    """
+    if not connection.in_atomic_block:
+        connection.close()
+    try:
+        return list(embedder_of(model).embed(texts))
+    except EmbeddingFailed as error:
+        log.warning("embedding_failed", model=model.name, texts=len(texts), error=type(error).__name__)
+        return [None] * len(texts)
+
+
 def active_model() -> EmbeddingModel:
     """The model that new fragments and queries use; in a new database the one that EMBEDDER names."""
     return EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first() or _first_model()

@@ -11,7 +11,7 @@ from memories import access, tallies
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.namespace import SHARED
-from memories.providers import EmbeddingFailed, active_model, embedder_of
+from memories.providers import active_model, embed
 from memories.retrieval.candidates import cosines, keyword_hits, nearest
 from memories.retrieval.questions import Hit, Question, Reach, Results
 from memories.retrieval.ranking import PROFILES, fuse, score, signals
@@ -34,7 +34,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     took: dict[str, float] = {}
     with _timed(took, "embed"):
         model = active_model()
-        vector = _vector(question.query, model)
+        (vector,) = embed([question.query], model=model)
     with access.enter(principal, why="search"):
         own, others = _namespaces(principal, question)
         if not own + others or question.top_k == 0:
@@ -61,13 +61,6 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     took[stage] = round((time.perf_counter() - start) * 1000, 3)
-
-
-def _vector(query: str, model: EmbeddingModel) -> Any:
-    try:
-        return embedder_of(model).embed([query])[0]
-    except EmbeddingFailed:
-        return None
 
 
 def _namespaces(principal: Principal, question: Question) -> tuple[list[Namespace], list[Namespace]]:

@@ -5,17 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from conflicts.front import embedding, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
 from memories.models.bulk import insert
 from memories.operations import Progress
-from memories.providers import EmbeddingFailed, active_model, embedder_of
-
-log = structlog.get_logger(__name__)
+from memories.providers import active_model, embed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +61,7 @@ def _write_keywords(batch: Sequence[Fragment], _: None) -> None:
 
 def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, list[Any]]:
     model = active_model()
-    try:
-        return model, list(embedder_of(model).embed([fragment.content for fragment in batch]))
-    except EmbeddingFailed as error:
-        log.warning("embedding_failed", model=model.name, texts=len(batch), error=type(error).__name__)
-        return model, [None] * len(batch)
+    return model, embed([fragment.content for fragment in batch], model=model)
 
 
 def _write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, list[Any]]) -> None:

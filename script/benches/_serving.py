@@ -59,7 +59,8 @@ def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
         if server.poll() is not None:
             raise SystemExit(f"the web server ended with {server.returncode}")
         try:
-            if httpx2.get(f"{url}/readyz", trust_env=False).status_code == httpx2.codes.OK:
+            answer = httpx2.get(f"{url}/readyz", trust_env=False)
+            if answer.status_code == httpx2.codes.OK and answer.json()["parts"]["embedder"]["state"] == "ok":
                 return
         except httpx2.TransportError:
             time.sleep(0.1)

@@ -4,6 +4,7 @@ import datetime
 import threading
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memories import access, ingest, tasks
@@ -112,3 +113,17 @@ def test_a_fragment_forgotten_meanwhile_gets_no_vector(principal, fill, count, n
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
     assert ingest.embed_pending(principal, now=later(now)) == (2, 0)
     assert (count(PendingEmbedding), embedded(principal)) == (0, 2)
+
+
+def test_a_slow_embedder_keeps_no_connection(service, fill, monkeypatch, now):
+    held = []
+
+    class Slow(FakeEmbedder):
+        def embed(self, texts):
+            held.append(connection.connection)
+            return super().embed(texts)
+
+    fill(service, 1, embed_now=False)
+    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
+    assert ingest.embed_pending(service, now=later(now)) == (1, 0)
+    assert held == [None]
