@@ -4,13 +4,14 @@ from django.urls import path
 
 from memories.api.claims import ClaimsView, TimelineView
 from memories.api.conflicts import ConflictsView, ConflictView, ResolveView, UndoView
+from memories.api.contexts import ContextView
 from memories.api.events import EventsView
 from memories.api.fragments import BatchView, FragmentView, HistoryView, StoreView
 from memories.api.ingesting import IngestView
 from memories.api.operations import CancelView, OperationsView, OperationView
 from memories.api.overview import NamespacesView, StatsView
 from memories.api.predicates import PredicatesView, PredicateView
-from memories.api.searching import ContextView, SearchView
+from memories.api.searching import SearchView
 from memories.api.voting import ArchiveView, CorroborateView, DisputeView, ReinforceView, UnarchiveView
 
 urlpatterns = [
