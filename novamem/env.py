@@ -25,6 +25,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "CSRF_TRUSTED_ORIGINS": (list, []),
     "DATABASE_POOL_SIZE": (int, 16),
     "EMBEDDER": (str, "minilm"),
+    "EMBEDDINGS_TIMEOUT": (float, 30.0),
     "OPERATION_LEASE_SECONDS": (int, 60),
     "LOG_FORMAT": (str, "json"),
     "LOG_LEVEL": (str, "INFO"),

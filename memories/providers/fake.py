@@ -30,6 +30,10 @@ class FakeEmbedder:
             vector[0], length = 1.0, 1.0
         return vector / np.float32(length)
 
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `embed`."""
+        return self.embed(texts)
+
     def readiness(self) -> Literal["loading", "ready", "failed"]:
         """Always at once."""
         return "ready"

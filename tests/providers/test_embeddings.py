@@ -5,8 +5,8 @@ import pytest
 
 from memories.models import EmbeddingModel
 from memories.providers import EmbeddingFailed, active_model
-from memories.providers.embeddings import MiniLM
 from memories.providers.fake import FakeEmbedder
+from memories.providers.minilm import MiniLM
 
 TEXTS = [
     "The heron nests behind the old mill.",

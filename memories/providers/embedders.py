@@ -1,0 +1,60 @@
+"""What every embedding model offers, and how it says that it can't."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+Readiness = Literal["loading", "ready", "failed"]
+SHORTEST = 1e-9  # below this a vector has no direction
+
+
+class EmbeddingFailed(Exception):
+    """The provider could not embed; store now and embed later."""
+
+
+class Embedder(Protocol):
+    """One embedding model. Called by many threads at once."""
+
+    name: str
+    dim: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Of texts to be found: (n, dim) float32, each row of length 1. Raises EmbeddingFailed."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Of questions, for models that treat them in another way; else as `embed`. Raises EmbeddingFailed."""
+        ...
+
+    def readiness(self) -> Readiness:
+        """Whether an answer would come at once."""
+        ...
+
+
+class Encoder(Protocol):
+    """A loaded model."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(n, dim) float32, each row of length 1."""
+        ...
+
+
+def proper(vectors: Any, *, count: int, dim: int) -> Vectors:
+    """The vectors brought to length 1. Raises EmbeddingFailed unless they are `count` finite rows of `dim`, none zero."""
+    try:
+        rows = np.asarray(vectors, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise EmbeddingFailed("the vectors are not numbers, or not of one length") from error
+    if count == 0:
+        return np.empty((0, dim), np.float32)
+    if rows.shape != (count, dim):
+        raise EmbeddingFailed(f"{count} vectors of {dim} numbers were due, but {rows.shape} came")
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    if not (np.isfinite(lengths) & (lengths > SHORTEST)).all():
+        raise EmbeddingFailed("a vector is zero or not finite")
+    unit: Vectors = (rows / lengths).astype(np.float32)
+    return unit

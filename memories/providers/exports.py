@@ -1,0 +1,132 @@
+"""Exported models in the data directory: made once, by one process at a time, and checked against torch."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import structlog
+
+from memories.providers.embedders import Encoder
+
+log = structlog.get_logger(__name__)
+EXPORT = 1  # raised when the exporter changes
+MEANT_BY = ("torch", "onnx", "onnxruntime", "sentence-transformers", "transformers", "tokenizers")
+ALIKE = 0.9999  # least cosine between the graph's vector and torch's
+PATIENCE = 600  # seconds for one export
+EXPORTER = Path(__file__).with_name("exporting.py")
+SAMPLES = (
+    "The heron nests behind the old mill.",
+    "What did Ana say about the budget of $7,500 on 2026-03-14?",
+    "",
+    "  spaces \t and\nlines  ",
+    "MIXED Case, Ünïcödé, naïve café",
+    "在东京的会议改到了星期五。",
+    "😀 👩‍👩‍👧 zero​width",
+    "def f(x): return {k: v for k, v in x.items() if v >= 1e-9}  # https://example.org/a?b=c",
+    "a " * 400,
+    "Memory server, " * 60 + "then something else at the very end that is cut off.",
+)
+QUICK = 3  # of the samples, at each start: a damaged file shows
+
+Load = Callable[[Path], Encoder]
+
+
+class ExportFailed(Exception):
+    """There is no exported model that does what torch does."""
+
+
+def exported(source: Path, *, root: Path, load: Load) -> Encoder:
+    """The encoder of the model in `source`, exported under `root` when it was not before. Raises ExportFailed."""
+    try:
+        folder = root / f"{source.parent.name}-{_digest(source)[:16]}"
+        if encoder := _kept(folder, load):
+            return encoder
+        root.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.with_suffix(".lock")):
+            return _kept(folder, load) or _made(source, folder, load)
+    except OSError as error:
+        raise ExportFailed(f"{type(error).__name__}: {error}") from error
+
+
+def _digest(source: Path) -> str:
+    """What the graph depends on: the model's files, the versions of what makes and runs it."""
+    total = hashlib.sha256(json.dumps([EXPORT, *(version(name) for name in MEANT_BY)]).encode())
+    for path in sorted(source.rglob("*")):
+        if path.suffix in (".json", ".safetensors", ".bin"):
+            total.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _kept(folder: Path, load: Load) -> Encoder | None:
+    """The export that is there, None when it is missing or damaged."""
+    if not (folder / "model.onnx").exists():
+        return None
+    try:
+        return _checked(folder, load, SAMPLES[:QUICK])
+    except (ExportFailed, OSError, ValueError) as error:
+        log.warning("exported_model_damaged", error=str(error))
+        return None
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Holds a lock between processes; the system frees it when its holder dies."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _made(source: Path, folder: Path, load: Load) -> Encoder:
+    """Exports beside the folder, checks, and only then puts it in its place."""
+    for left in folder.parent.glob(f"{folder.name}.*.tmp"):
+        shutil.rmtree(left, ignore_errors=True)
+    draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".tmp", dir=folder.parent))
+    try:
+        _export(source, draft)
+        _checked(draft, load, SAMPLES)
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
+        return _checked(folder, load, SAMPLES[:QUICK])
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _export(source: Path, folder: Path) -> None:
+    log.info("exporting_model", source=source.parent.name)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", str(EXPORTER), str(source), str(folder)],
+            input=json.dumps(SAMPLES),
+            env={**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ExportFailed(f"no end after {PATIENCE} s") from error
+    if done.returncode:
+        raise ExportFailed((done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1])
+
+
+def _checked(folder: Path, load: Load, texts: Sequence[str]) -> Encoder:
+    """The encoder, when its vectors are torch's. Raises ExportFailed."""
+    reference = np.load(folder / "reference.npy")
+    try:
+        encoder = load(folder / "model.onnx")
+        cosines = (encoder.encode(texts) * reference[: len(texts)]).sum(axis=1)
+    except Exception as error:  # onnxruntime raises classes of its own that have no common base
+        raise ExportFailed(f"{type(error).__name__}: {error}") from error
+    if not (cosines >= ALIKE).all():
+        raise ExportFailed(f"cosine {cosines.min():.6f} to torch's vectors")
+    return encoder

@@ -1,0 +1,54 @@
+"""Exported models: a graph served by onnxruntime, faster than torch and loaded in a fraction of a second."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+from memories.providers.embedders import Vectors
+
+TOKENS_AT_ONCE = 512  # small runs stay in the processor's cache: 57 texts/s against 30 in runs of 64 texts
+
+
+class GraphEncoder:
+    """A graph of (ids, mask) → unit vectors. Threads may share it: each runs on its own."""
+
+    def __init__(self, graph: Path, *, tokenizer: Path, longest: int, dim: int) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()  # the file pads every text to 128 tokens
+        self._tokenizer.enable_truncation(longest)
+        self._dim = dim
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(n, dim) unit vectors in the order of the texts; texts of like length run together."""
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        vectors = np.empty((len(tokens), self._dim), np.float32)
+        for batch in batches([len(ids) for ids in tokens], limit=TOKENS_AT_ONCE):
+            vectors[batch] = self._run([tokens[n] for n in batch])
+        return vectors
+
+    def _run(self, tokens: list[list[int]]) -> Vectors:
+        ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, found in enumerate(tokens):
+            ids[row, : len(found)] = found
+            mask[row, : len(found)] = 1
+        vectors: Vectors = self._session.run(None, {"ids": ids, "mask": mask})[0]
+        return vectors
+
+
+def batches(lengths: Sequence[int], *, limit: int) -> Iterator[list[int]]:
+    """Indexes by growing length, in groups that stay within `limit` once padded; at least one to a group."""
+    group: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if group and (len(group) + 1) * lengths[index] > limit:
+            yield group
+            group = []
+        group.append(index)
+    if group:
+        yield group
