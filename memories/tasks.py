@@ -9,7 +9,7 @@ from celery.signals import worker_ready
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memories import audit, ingest, jobs, operations
+from memories import audit, ingest, jobs, operations, retrieval
 from memories.access import Principal, enter, system_principal
 from memories.models import Heartbeat, Project, RepeatedRequest
 
@@ -73,6 +73,16 @@ def expire_requests() -> None:
     def expire(principal: Principal) -> None:
         with enter(principal, why="retention"):
             RepeatedRequest.objects.within(principal.project_id).expired(now=timezone.now()).delete()
+
+    _in_each_project(expire)
+
+
+@shared_task
+def expire_receipts() -> None:
+    """Deletes receipts of context answers that are older than the setting."""
+
+    def expire(principal: Principal) -> None:
+        retrieval.expire_receipts(principal, now=timezone.now())
 
     _in_each_project(expire)
 

@@ -27,6 +27,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "EMBEDDER": (str, "minilm"),
     "EMBEDDINGS_TIMEOUT": (float, 30.0),
     "OPERATION_LEASE_SECONDS": (int, 60),
+    "RECEIPT_DAYS": (int, 90),
     "LOG_FORMAT": (str, "json"),
     "LOG_LEVEL": (str, "INFO"),
 }

@@ -10,32 +10,47 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories.api.authentication import principal_of
-from memories.api.fields import Number, Whole, validated
-from memories.api.searching import QuestionInput, question_of
+from memories.api.fields import Flag, Number, Text, Whole, validated, words
+from memories.api.searching import QUERY_LIMIT, QuestionInput, question_of
 from memories.models.words import FragmentType
-from memories.retrieval import Context, context
+from memories.retrieval import Context, context, query_from
 from memories.retrieval import Request as ContextRequest
 
 
 class ContextInput(QuestionInput):
-    """A context block for a prompt."""
+    """A context block for a prompt. Without a `query`, `events`, `goals` and `emotion` make one."""
 
+    query = Text(max_length=QUERY_LIMIT, required=False)
+    events = words(longest=500, most=100, required=False)
+    goals = words(longest=500, most=8, required=False)
+    emotion = Text(max_length=100, required=False)
     max_tokens = Whole(min_value=0, max_value=1_000_000, default=1200, allow_null=True)
     max_memories = Whole(min_value=1, max_value=100, required=False)
+    packing = serializers.ChoiceField(["density", "priority"], default="density")
     ratios = serializers.DictField(child=Number(min_value=0, max_value=1), required=False)
     format = serializers.ChoiceField(["markdown", "xml"], default="markdown")
+    include_tombstones = Flag(default=True)
 
     def validate_ratios(self, value: dict[str, float]) -> dict[str, float]:
         """Shares of the three types that do not exceed the whole."""
         if set(value) - set(FragmentType.values):
             raise serializers.ValidationError(f"Use the types {', '.join(FragmentType.values)}.")
-        if sum(value.values()) > 1 + 1e-9:
-            raise serializers.ValidationError("The shares exceed 1.")
+        if not 0 < sum(value.values()) <= 1 + 1e-9:
+            raise serializers.ValidationError("Give shares whose sum is above 0 and at most 1.")
         return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A query, given or made of the cues."""
+        attrs = super().validate(attrs)
+        cues = {name: attrs[name] for name in ("events", "goals", "emotion") if name in attrs}
+        attrs.setdefault("query", query_from(**cues))
+        if not attrs["query"]:
+            raise serializers.ValidationError({"query": ["Give a query, or events, goals or an emotion."]})
+        return attrs
 
 
 class ExcludedAnswer(serializers.Serializer[Any]):
-    """A memory that was left out, and why."""
+    """A memory that was left out, and why: `budget`, `max_memories`, or `rival` of a stronger claim."""
 
     id = serializers.UUIDField()
     reason = serializers.CharField()
@@ -69,7 +84,9 @@ class ContextView(APIView):
             question=question_of(values, top_k=0),
             max_tokens=values["max_tokens"],
             max_memories=values.get("max_memories"),
+            packing=values["packing"],
             form=values["format"],
+            include_tombstones=values["include_tombstones"],
             **ratios,
         )
         return Response(_answer(context(principal_of(request), wanted, now=timezone.now())))

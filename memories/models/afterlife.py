@@ -10,6 +10,14 @@ from memories.models.fragment import Fragment
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
 from memories.models.words import EvictionReason
 
+# Why it was evicted, as the sentence of a tombstone says it.
+REASONS = {
+    EvictionReason.STORAGE_PRESSURE: "storage pressure",
+    EvictionReason.LOW_WEIGHT: "low weight",
+    EvictionReason.SUPERSEDED: "a newer memory that superseded it",
+    EvictionReason.MANUAL_DELETION: "manual deletion",
+}
+
 
 class Archive(TenantModel):
     """A compressed copy of a fragment as it was, kept so that upkeep can be undone."""
@@ -61,6 +69,19 @@ class Tombstone(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.original_id} evicted {self.evicted_at:%Y-%m-%d}"
+
+    def sentence(self) -> str:
+        """What to say of the gap ([4])."""
+        topics = _listed(self.topics) or "various topics"
+        people = _listed(self.participants) or "unknown participants"
+        date = f"{self.approximate_date:%B %Y}" if self.approximate_date else "an unknown date"
+        known = f"I previously knew about {topics} with {people} around {date}"
+        return f"{known}, but this memory was evicted due to {REASONS[EvictionReason(self.reason)]}."
+
+
+def _listed(names: list[str]) -> str:
+    """ "A, B and C"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 class ErasureQuerySet(TenantQuerySet):

@@ -71,6 +71,11 @@ class ReceiptQuerySet(TenantQuerySet):
             )
         )
 
+    def delete_older(self, before: datetime.datetime, *, most: int) -> int:
+        """Deletes up to `most` of those written before a time, the oldest first; how many those were."""
+        ids = list(self.filter(created_at__lt=before).order_by("created_at").values_list("id", flat=True)[:most])
+        return self.filter(id__in=ids).delete()[0] if ids else 0
+
 
 class Receipt(TenantModel):
     """What one context answer handed out: ids and numbers, no text."""

@@ -1,6 +1,6 @@
 """From a question to the memories that answer it, and to the block of text that an agent reads."""
 
-from memories.retrieval.context import Context, Request, context
+from memories.retrieval.context import Context, Request, context, expire_receipts, query_from
 from memories.retrieval.pipeline import find, search
 from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.ranking import BALANCED, PROFILES
@@ -15,6 +15,8 @@ __all__ = [
     "Request",
     "Results",
     "context",
+    "expire_receipts",
     "find",
+    "query_from",
     "search",
 ]

@@ -1,19 +1,28 @@
-"""Assembling the context: search, pack, lay out, leave a receipt."""
+"""Assembling the context: search, follow links, pack, lay out, leave a receipt."""
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memories import access, tallies
 from memories.access import Principal
-from memories.models import Fragment, Project, Receipt
-from memories.retrieval.context.block import lay_out
-from memories.retrieval.context.lines import estimate_tokens, markdown_line, xml_line
-from memories.retrieval.context.packing import RATIOS, Item, by_density
+from memories.models import Fragment, Project
+from memories.retrieval.context import counting
+from memories.retrieval.context.block import Entry, entry, frame_size, gone_entry, heading_sizes, lay_out
+from memories.retrieval.context.gone import gone
+from memories.retrieval.context.lines import estimate_tokens
+from memories.retrieval.context.linked import linked_to
+from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Space, by_density, by_score
+from memories.retrieval.context.receipts import leave_receipt
 from memories.retrieval.pipeline import find
-from memories.retrieval.questions import Question
+from memories.retrieval.places import Places, places_of
+from memories.retrieval.questions import Hit, Question
+from memories.retrieval.rivals import outdone
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
+MOST_STONES = 3
+RIVAL = "rival"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +32,21 @@ class Request:
     question: Question
     max_tokens: int | None = 1200
     max_memories: int | None = None
+    packing: str = "density"
     ratios: dict[str, float] = field(default_factory=lambda: dict(RATIOS))
     form: str = "markdown"
+    include_tombstones: bool = True
 
     @property
     def most(self) -> int:
         """How many memories at the most."""
         return self.max_memories or (MEMORIES_WITHOUT_BUDGET if self.max_tokens is None else MEMORIES)
+
+    @property
+    def space(self) -> Space:
+        """The room inside the block's frame."""
+        left = None if self.max_tokens is None else 4 * self.max_tokens - frame_size(self.form)
+        return Space(self.most, left, heading_sizes(self.form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,46 +63,82 @@ class Context:
     @property
     def truncated(self) -> bool:
         """Whether the budget kept something out."""
-        return any(reason == "budget" for _, reason, _ in self.excluded)
+        return any(reason == BUDGET for _, reason, _ in self.excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A candidate with its finished line."""
+
+    fragment: Fragment
+    entry: Entry
 
 
 def context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """The context block for a question. Raises what search raises."""
     results = find(principal, replace(request.question, top_k=min(200, 2 * request.most)), now=now)
-    salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
-    line = xml_line if request.form == "xml" else markdown_line
-    items = [Item(hit.fragment, hit.fragment.type, hit.score, len(line(hit.fragment)) + 1) for hit in results.hits]
-
-    def fits(selection: list[Item[Fragment]]) -> bool:
-        if request.max_tokens is None:
-            return True
-        block = lay_out([item.thing for item in selection], form=request.form, salt=salt)
-        return estimate_tokens(block) <= request.max_tokens
-
-    budget = None if request.max_tokens is None else request.max_tokens * 4
-    packed = by_density(items, ratios=request.ratios, most=request.most, budget=budget, fits=fits)
-    chosen = [item.thing for item in sorted(packed.included, key=lambda item: (-item.value, item.thing.id))]
-    block = lay_out(chosen, form=request.form, salt=salt)
-    tokens = estimate_tokens(block)
-    tallies.note_reads(principal.project_id, [fragment.id for fragment in chosen], at=now)
+    with access.enter(principal, why="context"):
+        salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
+        places = places_of(principal, request.question)
+        items, rivals = _candidates(principal, request, places, results.hits, now)
+        space = request.space
+        packed = _packed(items, request, space)
+        packed.excluded += [(item, RIVAL) for item in rivals]
+        stones = _stones(principal, request, places, packed, space)
+        chosen = sorted(packed.included, key=lambda item: (-item.value, item.thing.fragment.id))
+        block = lay_out([*(item.thing.entry for item in chosen), *stones], form=request.form, salt=salt)
+        included = [item.thing.fragment for item in chosen]
+        tokens = estimate_tokens(block)
+        receipt_id = leave_receipt(principal, included, places, tokens=tokens, now=now)
+    counting.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
+    tallies.note_reads(principal.project_id, [fragment.id for fragment in included], at=now)
     return Context(
         prompt_prefix=block,
         tokens_used=tokens,
-        included=chosen,
-        excluded=[(item.thing.id, reason, item.value) for item, reason in packed.excluded],
-        receipt_id=_receipt(principal, chosen, tokens) if chosen else None,
+        included=included,
+        excluded=[(item.thing.fragment.id, reason, item.value) for item, reason in packed.excluded],
+        receipt_id=receipt_id,
         degraded=results.degraded,
     )
 
 
-def _receipt(principal: Principal, chosen: list[Fragment], tokens: int) -> uuid.UUID:
-    """What was handed out, by ids."""
-    with access.enter(principal, why="context"):
-        receipt = Receipt.objects.create(
-            project_id=principal.project_id,
-            namespace_id=chosen[0].namespace_id,
-            fragment_ids=[fragment.id for fragment in chosen],
-            tokens=tokens,
-            key_id=principal.key_id,
-        )
-    return receipt.id
+def _candidates(
+    principal: Principal, request: Request, places: Places, hits: Sequence[Hit], now: datetime.datetime
+) -> tuple[list[Item[Memory]], list[Item[Memory]]]:
+    """Hits and what they link to; apart those whose claim gives way to another's once linked ones come in."""
+
+    def item(fragment: Fragment, value: float, *, linked: bool) -> Item[Memory]:
+        made = entry(fragment, form=request.form, linked=linked)
+        return Item(Memory(fragment, made), made.kind, value, made.size)
+
+    linked = linked_to(hits, request.question, places, principal, most=request.most, now=now)
+    items = [item(hit.fragment, hit.score, linked=False) for hit in hits]
+    items += [item(fragment, value, linked=True) for fragment, value in linked]
+    if not linked or request.question.filters.include_all:
+        return items, []
+    ids = [one.thing.fragment.id for one in items]
+    losers = outdone(ids, project_id=principal.project_id, places=places.ranks)
+    return (
+        [one for one in items if one.thing.fragment.id not in losers],
+        [one for one in items if one.thing.fragment.id in losers],
+    )
+
+
+def _packed(items: Sequence[Item[Memory]], request: Request, space: Space) -> Packed[Memory]:
+    if request.packing == "priority":
+        return by_score(items, space=space)
+    return by_density(items, ratios=request.ratios, space=space)
+
+
+def _stones(
+    principal: Principal, request: Request, places: Places, packed: Packed[Memory], space: Space
+) -> list[Entry]:
+    """Tombstones in the room that memories left; none where memories were found and not one of them had room."""
+    if not request.include_tombstones or (packed.excluded and not packed.included):
+        return []
+    fitting: Packed[Entry] = Packed()
+    space.most = MOST_STONES
+    for stone in gone(request.question.query, places, project_id=principal.project_id, most=MOST_STONES):
+        made = gone_entry(stone, form=request.form)
+        fitting.offer(Item(made, made.kind, 0.0, made.size), space)
+    return [item.thing for item in fitting.included]

@@ -1,35 +1,75 @@
 """The block itself. Its fence carries a keyed digest of what it holds, so that no memory text can close it."""
 
+import datetime
 import hashlib
 import hmac
+import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from memories.models import Fragment
+from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType
-from memories.retrieval.context.lines import HEADINGS, markdown_line, xml_line
+from memories.retrieval.context.lines import GONE, HEADINGS, gone_line, line
 
 TITLE = "## Relevant Memory Context"
 DIGEST_LENGTH = 16
+Order = tuple[datetime.datetime, int, uuid.UUID]
 
 
-def lay_out(fragments: Sequence[Fragment], *, form: str, salt: bytes) -> str:
-    """The finished block: the same bytes for the same memories. Empty when there are none."""
-    if not fragments:
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finished line: of which section, and where in it. The order never depends on a question or a score."""
+
+    kind: str
+    order: Order
+    text: str
+
+    @property
+    def size(self) -> int:
+        """Its characters, with its line break."""
+        return len(self.text) + 1
+
+
+def entry(fragment: Fragment, *, form: str, linked: bool = False) -> Entry:
+    """A memory's entry, by when it happened."""
+    order = (fragment.event_at or fragment.created_at, fragment.sequence or 0, fragment.id)
+    return Entry(fragment.type, order, line(fragment, form=form, linked=linked))
+
+
+def gone_entry(stone: Tombstone, *, form: str) -> Entry:
+    """A tombstone's entry."""
+    return Entry(GONE, (stone.evicted_at, 0, stone.id), gone_line(stone, form=form))
+
+
+def lay_out(entries: Sequence[Entry], *, form: str, salt: bytes) -> str:
+    """The finished block: the same bytes for the same memories, in whatever order they come. Empty without any."""
+    if not entries:
         return ""
-    body = "\n".join(_xml(fragments) if form == "xml" else _markdown(fragments))
+    body = "\n".join(_lines(entries, form))
     digest = hmac.new(salt, body.encode(), hashlib.sha256).hexdigest()[:DIGEST_LENGTH]
+    return _fenced(body, digest, form)
+
+
+def frame_size(form: str) -> int:
+    """The characters of a block around its sections."""
+    return len(_fenced(TITLE if form == "markdown" else "", "0" * DIGEST_LENGTH, form)) - (form == "xml")
+
+
+def heading_sizes(form: str) -> dict[str, int]:
+    """The characters that a section's heading costs, with its line break."""
+    return {kind: len(heading) + 1 if form == "markdown" else 0 for kind, heading in HEADINGS.items()}
+
+
+def _fenced(body: str, digest: str, form: str) -> str:
     if form == "xml":
         return f'<nova-memories digest="{digest}">\n{body}\n</nova-memories>'
     return f"<memory-context {digest}>\n{body}\n</memory-context {digest}>"
 
 
-def _markdown(fragments: Sequence[Fragment]) -> list[str]:
-    lines = [TITLE]
-    for kind in FragmentType:
-        of_kind = [markdown_line(fragment) for fragment in fragments if fragment.type == kind]
-        lines += [HEADINGS[kind], *of_kind] if of_kind else []
+def _lines(entries: Sequence[Entry], form: str) -> list[str]:
+    lines = [TITLE] if form == "markdown" else []
+    for kind in (*FragmentType.values, GONE):
+        section = sorted((one for one in entries if one.kind == kind), key=lambda one: one.order)
+        lines += [HEADINGS[kind]] if section and form == "markdown" else []
+        lines += [one.text for one in section]
     return lines
-
-
-def _xml(fragments: Sequence[Fragment]) -> list[str]:
-    return [xml_line(fragment) for kind in FragmentType for fragment in fragments if fragment.type == kind]

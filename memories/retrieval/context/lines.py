@@ -1,37 +1,25 @@
 """One memory as one line, by type, in Markdown or XML ([1] P20). Memory text is data: it can't leave its line."""
 
 import datetime
-import re
 from xml.sax.saxutils import escape, quoteattr
 
 from conflicts.front import trust_of
-from memories.models import Fragment
+from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType
+from memories.retrieval.context.cleaning import fact, one_line, unfenced
 
+GONE = "tombstone"
 HEADINGS = {
-    FragmentType.EPISODIC: "### Episodic",
-    FragmentType.SEMANTIC: "### Semantic",
-    FragmentType.PROCEDURAL: "### Procedural",
+    FragmentType.EPISODIC.value: "### Episodic",
+    FragmentType.SEMANTIC.value: "### Semantic",
+    FragmentType.PROCEDURAL.value: "### Procedural",
+    GONE: "### No longer remembered",
 }
-SPACE = re.compile(r"\s+")
-# What XML 1.0 can't hold, and what would end a line's own brackets.
-UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
-BRACKETS = str.maketrans("[]()", "⟦⟧⟮⟯")
 
 
 def estimate_tokens(text: str) -> int:
     """ceil(characters / 4): "hello world" is 3 ([3], [4])."""
     return -(-len(text) // 4)
-
-
-def one_line(text: object) -> str:
-    """White space, line breaks included, folded to single spaces."""
-    return SPACE.sub(" ", UNFIT.sub("", str(text))).strip()
-
-
-def fact(text: object) -> str:
-    """A caller's words among a line's facts: one line, and no brackets that could look like ours."""
-    return one_line(text).translate(BRACKETS)
 
 
 def facts(fragment: Fragment) -> list[str]:
@@ -47,10 +35,10 @@ def facts(fragment: Fragment) -> list[str]:
         given = fragment.extra.get("steps")
         steps = [fact(step) for step in given] if isinstance(given, list) else []
         return [
-            f"trigger: {fact(fragment.extra.get('trigger') or 'unknown')}",
-            f"steps: {' → '.join(steps) or 'unknown'}",
+            f"trigger: {fact(fragment.extra.get('trigger') or '') or 'unknown'}",
+            f"steps: {' → '.join(filter(None, steps)) or 'unknown'}",
         ]
-    return [f"confidence {trust_of(fragment, now=None):.2f}", f"evidence {fragment.corroboration}"]
+    return [f"confidence {_trust(fragment)}", f"evidence {fragment.corroboration}"]
 
 
 def day(fragment: Fragment) -> str:
@@ -59,20 +47,43 @@ def day(fragment: Fragment) -> str:
     return at.date().isoformat()
 
 
-def markdown_line(fragment: Fragment) -> str:
+def _trust(fragment: Fragment) -> str:
+    """Trust without its age part, so that a line stays the same from day to day."""
+    return f"{trust_of(fragment, now=None):.2f}"
+
+
+def line(fragment: Fragment, *, form: str, linked: bool = False) -> str:
+    """A memory's line; `linked` marks one that came along with another."""
+    return _xml(fragment, linked) if form == "xml" else _markdown(fragment, linked)
+
+
+def _markdown(fragment: Fragment, linked: bool) -> str:
     """`- [facts] (source class, trust) text`."""
-    label = f"{fragment.source}, trust {trust_of(fragment, now=None):.2f}"
-    return f"- [{' · '.join(facts(fragment))}] ({label}) {one_line(fragment.content)}"
+    label = f"{fragment.source}, trust {_trust(fragment)}" + (", linked" if linked else "")
+    return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content)}"
 
 
-def xml_line(fragment: Fragment) -> str:
+def _xml(fragment: Fragment, linked: bool) -> str:
     """[4]'s `<memory>` element, with the same facts."""
     attributes = {
         "timestamp": day(fragment),
         "type": fragment.type,
         "source": fragment.source,
-        "trust": f"{trust_of(fragment, now=None):.2f}",
+        "trust": _trust(fragment),
         "about": "; ".join(facts(fragment)),
+        **({"linked": "true"} if linked else {}),
     }
-    written = " ".join(f"{name}={quoteattr(one_line(value))}" for name, value in attributes.items())
-    return f"<memory {written}>{escape(one_line(fragment.content))}</memory>"
+    return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content))}</memory>"
+
+
+def gone_line(stone: Tombstone, *, form: str) -> str:
+    """A tombstone's line: what was known, by topics, and why it no longer is ([4])."""
+    at = stone.evicted_at.date().isoformat()
+    if form == "xml":
+        attributes = {"timestamp": at, "topics": ", ".join(stone.topics), "source": "system"}
+        return f"<nova-tombstone {_attributes(attributes)}>{escape(one_line(stone.sentence()))}</nova-tombstone>"
+    return f"- [{at}] (system) {fact(stone.sentence())}"
+
+
+def _attributes(values: dict[str, str]) -> str:
+    return " ".join(f"{name}={quoteattr(one_line(value))}" for name, value in values.items())

@@ -1,11 +1,15 @@
-"""Choosing what fits a budget: greedy by score per token within a share for each type ([3], [1] P19). Pure."""
+"""Choosing what fits a budget: by score per token within a share for each type ([3]), or strictly by score ([1] P19).
 
-from collections.abc import Callable, Mapping, Sequence
+Pure. Sizes and budgets are in characters: ceil(characters / 4) <= tokens exactly when characters <= 4 · tokens.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 RATIOS = {"episodic": 0.5, "semantic": 0.3, "procedural": 0.2}
+BUDGET, TOO_MANY = "budget", "max_memories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,46 +23,73 @@ class Item(Generic[T]):
 
 
 @dataclass(slots=True)
+class Space:
+    """The room that is left: how many items, how many characters (None: no limit), and what each heading costs."""
+
+    most: int
+    left: int | None
+    headings: Mapping[str, int] = field(default_factory=dict)
+    opened: set[str] = field(default_factory=set)
+
+    def cost(self, item: Item[T]) -> int:
+        """What the item takes, with its section's heading when it would be the first there."""
+        return item.size + (0 if item.kind in self.opened else self.headings.get(item.kind, 0))
+
+    def refusal(self, item: Item[T]) -> str:
+        """Why it has no room; empty when it has."""
+        if self.most < 1:
+            return TOO_MANY
+        return BUDGET if self.left is not None and self.cost(item) > self.left else ""
+
+    def take(self, item: Item[T]) -> None:
+        """Gives the item its room."""
+        self.most -= 1
+        self.left = None if self.left is None else self.left - self.cost(item)
+        self.opened.add(item.kind)
+
+
+@dataclass(slots=True)
 class Packed(Generic[T]):
     """What was packed, and what was left out with the reason."""
 
     included: list[Item[T]] = field(default_factory=list)
     excluded: list[tuple[Item[T], str]] = field(default_factory=list)
 
+    def offer(self, item: Item[T], space: Space) -> str:
+        """Takes the item when there is room; else the reason."""
+        refusal = space.refusal(item)
+        if refusal:
+            self.excluded.append((item, refusal))
+        else:
+            space.take(item)
+            self.included.append(item)
+        return refusal
 
-def by_density(
-    items: Sequence[Item[T]],
-    *,
-    ratios: Mapping[str, float],
-    most: int,
-    budget: int | None,
-    fits: Callable[[list[Item[T]]], bool],
-) -> Packed[T]:
-    """Greedy by value per character: first inside each kind's share of the budget, then the rest where room is left.
 
-    `budget` is in characters (None: no limit); `fits` says whether a selection, laid out, stays within it.
-    """
-    order = sorted(items, key=lambda item: -item.value / max(1, item.size))
+def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: Space) -> Packed[T]:
+    """Greedy by value per character: first inside each kind's share of the budget, then the rest where room is left."""
     packed: Packed[T] = Packed()
+    budget = space.left
     spent = dict.fromkeys(ratios, 0)
     waiting = []
-    for item in order:
+    for item in sorted(items, key=lambda item: -item.value / max(1, item.size)):
         share = None if budget is None else budget * ratios.get(item.kind, 0.0)
         if share is not None and spent.get(item.kind, 0) + item.size > share:
             waiting.append(item)
-        elif _take(packed, item, most, fits):
+        elif not packed.offer(item, space):
             spent[item.kind] = spent.get(item.kind, 0) + item.size
     for item in waiting:  # a share that one kind leaves unused goes to the others
-        _take(packed, item, most, fits)
+        packed.offer(item, space)
     return packed
 
 
-def _take(packed: Packed[T], item: Item[T], most: int, fits: Callable[[list[Item[T]]], bool]) -> bool:
-    if len(packed.included) >= most:
-        packed.excluded.append((item, "max_memories"))
-        return False
-    if not fits([*packed.included, item]):
-        packed.excluded.append((item, "budget"))
-        return False
-    packed.included.append(item)
-    return True
+def by_score(items: Sequence[Item[T]], *, space: Space) -> Packed[T]:
+    """The best first, up to the first that does not fit: nothing packed is worth less than anything left out."""
+    packed: Packed[T] = Packed()
+    stopped = ""
+    for item in sorted(items, key=lambda item: -item.value):
+        if stopped:
+            packed.excluded.append((item, stopped))
+        else:
+            stopped = packed.offer(item, space)
+    return packed

@@ -1,0 +1,63 @@
+"""Memories one link away from a hit: they ride along in a context, under every condition that hits are under."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+
+from memories.access import Principal
+from memories.models import Claim, Fragment, Link
+from memories.retrieval.pipeline import CROSS_AGENT_THRESHOLD
+from memories.retrieval.places import Places
+from memories.retrieval.questions import Hit, Question, Reach
+
+# A memory that was not found itself is worth at most half of the hit that leads to it.
+SHARE = 0.5
+
+
+def linked_to(
+    hits: Sequence[Hit], question: Question, places: Places, principal: Principal, *, most: int, now: datetime.datetime
+) -> list[tuple[Fragment, float]]:
+    """Up to `most` memories with their values: half the best hit's score times the link's similarity.
+
+    None under a floor on similarity to the question, which they were never measured against.
+    """
+    if question.min_similarity > 0 or not hits:
+        return []
+    values = _values(hits, principal.project_id)
+    rows = (
+        Fragment.objects.within(principal.project_id)
+        .in_namespaces([*places.own, *places.others])
+        .filter(question.filters.conditions(), id__in=values, status__in=question.filters.statuses)
+    )
+    found = {row.id: row for row in rows.for_answers() if _fresh(row, question, places, now)}
+    for fragment_id in _out_of_reach(list(found), question, principal.project_id, now):
+        del found[fragment_id]
+    best = sorted(found, key=lambda fragment_id: (-values[fragment_id], fragment_id))[:most]
+    return [(found[fragment_id], values[fragment_id]) for fragment_id in best]
+
+
+def _values(hits: Sequence[Hit], project_id: uuid.UUID) -> dict[uuid.UUID, float]:
+    """By the id of each fragment that a hit links to and that is no hit itself."""
+    scores = {hit.fragment.id: hit.score for hit in hits}
+    links = Link.objects.within(project_id).filter(fragment__in=list(scores)).exclude(other__in=list(scores))
+    values: dict[uuid.UUID, float] = {}
+    for start, end, similarity in links.values_list("fragment_id", "other_id", "similarity"):
+        value = round(SHARE * scores[start] * max(0.0, similarity), 6)
+        values[end] = max(value, values.get(end, 0.0))
+    return values
+
+
+def _fresh(row: Fragment, question: Question, places: Places, now: datetime.datetime) -> bool:
+    foreign = places.is_foreign(row.namespace_id)
+    floor = max(question.filters.min_relevance, CROSS_AGENT_THRESHOLD if foreign else 0.0)
+    return not floor or row.relevance_at(now) >= floor
+
+
+def _out_of_reach(
+    ids: list[uuid.UUID], question: Question, project_id: uuid.UUID, now: datetime.datetime
+) -> list[uuid.UUID]:
+    """Those whose claim belongs to another session or is not in force at the time that is asked for."""
+    reach = Reach(question.session_id, question.as_of or (None if question.filters.include_all else now))
+    claims = Claim.objects.within(project_id).filter(fragment__in=ids)
+    within = claims.filter(reach.conditions()).values("fragment_id")
+    return list(claims.exclude(fragment__in=within).values_list("fragment_id", flat=True))
