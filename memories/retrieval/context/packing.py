@@ -4,8 +4,8 @@ Pure. Sizes and budgets are in characters: ceil(characters / 4) <= tokens exactl
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
 RATIOS = {"episodic": 0.5, "semantic": 0.3, "procedural": 0.2}
@@ -30,6 +30,10 @@ class Space:
     left: int | None
     headings: Mapping[str, int] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
+
+    def copy(self) -> Self:
+        """The same room, to try something in."""
+        return replace(self, opened=set(self.opened))
 
     def cost(self, item: Item[T]) -> int:
         """What the item takes, with its section's heading when it would be the first there."""
@@ -67,7 +71,12 @@ class Packed(Generic[T]):
 
 
 def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: Space) -> Packed[T]:
-    """Greedy by value per character: first inside each kind's share of the budget, then the rest where room is left."""
+    """Greedy by value per character: first inside each kind's share of the budget, then the rest where room is left.
+
+    While the budget has room for the best ones together there is nothing to trade: they are taken by score.
+    """
+    if not any(reason == BUDGET for _, reason in by_score(items, space=space.copy()).excluded):
+        return by_score(items, space=space)
     packed: Packed[T] = Packed()
     budget = space.left
     spent = dict.fromkeys(ratios, 0)

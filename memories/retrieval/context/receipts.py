@@ -33,7 +33,10 @@ def leave_receipt(
 
 
 def expire_receipts(principal: Principal, *, now: datetime.datetime) -> int:
-    """Deletes the project's receipts older than RECEIPT_DAYS days, in transactions of up to 5000; 0 days keep them all."""
+    """Deletes the project's receipts that are older than RECEIPT_DAYS; 0 keeps them all. Answers how many.
+
+    In batches, each a transaction of its own.
+    """
     if not settings.RECEIPT_DAYS:
         return 0
     before = now - datetime.timedelta(days=settings.RECEIPT_DAYS)
