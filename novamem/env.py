@@ -26,6 +26,9 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "DATABASE_POOL_SIZE": (int, 16),
     "EMBEDDER": (str, "minilm"),
     "EMBEDDINGS_TIMEOUT": (float, 30.0),
+    "EMBEDDINGS_CACHE_SIZE": (int, 1024),
+    "EMBEDDINGS_URL": (str, ""),
+    "EMBEDDINGS_API_KEY": (str, ""),
     "OPERATION_LEASE_SECONDS": (int, 60),
     "RECEIPT_DAYS": (int, 90),
     "LOG_FORMAT": (str, "json"),
@@ -33,6 +36,9 @@ SCHEME: dict[str, tuple[type, Any]] = {
 }
 
 CHOICES = {"EMBEDDER": ("minilm", "fake"), "LOG_FORMAT": ("json", "console")}
+
+URLS = ("EMBEDDINGS_URL",)
+POSITIVE = ("EMBEDDINGS_TIMEOUT", "EMBEDDINGS_CACHE_SIZE")
 
 
 def load() -> dict[str, Any]:
@@ -50,6 +56,10 @@ def load() -> dict[str, Any]:
             raise ImproperlyConfigured(f"{name} must be of type {kind.__name__}: {error}") from error
         if name in CHOICES and values[name] not in CHOICES[name]:
             raise ImproperlyConfigured(f"{name}={values[name]!r} is not known. Use one of: {', '.join(CHOICES[name])}.")
+        if name in URLS and values[name] and not values[name].startswith(("http://", "https://")):
+            raise ImproperlyConfigured(f"{name} must be a URL such as http://127.0.0.1:11434/v1.")
+        if name in POSITIVE and not values[name] > 0:
+            raise ImproperlyConfigured(f"{name} must be above 0.")
     values["NOVAMEM_DATA_DIR"] = str((ROOT / Path(values["NOVAMEM_DATA_DIR"]).expanduser()).resolve())
     return values
 

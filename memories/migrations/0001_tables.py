@@ -364,6 +364,10 @@ class Migration(migrations.Migration):
                         condition=models.Q(("state__in", ["building", "ready", "active", "retired"])),
                         name="embedding_model_state",
                     ),
+                    models.CheckConstraint(
+                        condition=models.Q(("dim__gte", 1), ("dim__lte", 4000)), name="embedding_model_dim"
+                    ),
+                    models.UniqueConstraint(fields=("id", "dim"), name="embedding_model_dim_fixed"),
                     models.UniqueConstraint(
                         condition=models.Q(("state", "active")), fields=("state",), name="embedding_model_one_active"
                     ),

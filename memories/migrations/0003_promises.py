@@ -34,7 +34,6 @@ REFERENCES: References = {
     },
     "memories_embedding": {
         "fragment_id": ("memories_fragment", "CASCADE"),
-        "model_id": ("memories_embeddingmodel", "RESTRICT"),
     },
     "memories_keywords": {"fragment_id": ("memories_fragment", "CASCADE")},
     "memories_pendingembedding": {
@@ -59,6 +58,14 @@ CASCADES = """
 UNDO_CASCADES = """
     DROP INDEX memories_embedding_fragment_id_idx, memories_keywords_fragment_id_idx, memories_link_other;
 """
+
+DIMENSIONS = """
+    -- A vector of another number of dimensions than its model's is impossible; nor can a model with vectors change its own.
+    ALTER TABLE memories_embedding ADD COLUMN dim integer NOT NULL GENERATED ALWAYS AS (vector_dims(vector)) STORED,
+        ADD CONSTRAINT memories_embedding_model_id_fk FOREIGN KEY (model_id, dim)
+            REFERENCES memories_embeddingmodel (id, dim) ON DELETE RESTRICT;
+"""
+UNDO_DIMENSIONS = "ALTER TABLE memories_embedding DROP COLUMN dim;"
 
 # Seals are added and read, never taken back, but for the cascade of a project's end.
 SEALS = "REVOKE UPDATE, DELETE, TRUNCATE ON memories_seal FROM nova_app;"
@@ -220,6 +227,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(tenant_tables(REFERENCES), undo_tenant_tables(REFERENCES)),
+        migrations.RunSQL(DIMENSIONS, UNDO_DIMENSIONS),
         migrations.RunSQL(CASCADES, UNDO_CASCADES),
         migrations.RunSQL(event_tables(EVENTS, app="memories"), undo_event_tables(EVENTS, app="memories")),
         migrations.RunSQL(SEALS, UNDO_SEALS),

@@ -4,17 +4,26 @@ Both are hash-partitioned by namespace and written in raw SQL by the migration (
 """
 
 import uuid
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.search import SearchVectorField
 from django.db import connection, models
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
+from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
 from memories.models.words import ModelState, Status
 
 PARTITIONS = 16
+LARGEST_DIM = 4000  # what an index over half precision takes
+
+
+class EmbeddingModelQuerySet(models.QuerySet[Any]):
+    """Embedding models."""
+
+    def live(self) -> Self:
+        """Those that every fragment shall have a vector of."""
+        return self.filter(state__in=(ModelState.BUILDING, ModelState.READY, ModelState.ACTIVE))
 
 
 class EmbeddingModel(models.Model):
@@ -27,9 +36,14 @@ class EmbeddingModel(models.Model):
     state = models.CharField(max_length=16, choices=ModelState, default=ModelState.BUILDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    objects = EmbeddingModelQuerySet.as_manager()
+
     class Meta:
         constraints: ClassVar = [
             one_of("embedding_model_state", "state", ModelState),
+            between("embedding_model_dim", "dim", 1, LARGEST_DIM),
+            # Vectors refer to both, so that none has another number of dimensions than its model.
+            models.UniqueConstraint(fields=["id", "dim"], name="embedding_model_dim_fixed"),
             models.UniqueConstraint(
                 fields=["state"], condition=models.Q(state=ModelState.ACTIVE), name="embedding_model_one_active"
             ),

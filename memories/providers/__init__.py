@@ -1,6 +1,21 @@
 """What lies outside: embedding models, behind one interface each, with fakes that ship."""
 
+from memories.providers.choosing import NoSuchModel, active_model, live_models, model_named
 from memories.providers.embedders import Embedder, EmbeddingFailed
-from memories.providers.embeddings import active_model, embed, embedder_of, warm
+from memories.providers.embeddings import EMBEDDERS, FAMILIES, embed, embed_query, embedder_of, warm
 
-__all__ = ["Embedder", "EmbeddingFailed", "active_model", "embed", "embedder_of", "warm"]
+PROVIDERS = (*EMBEDDERS, *FAMILIES)
+
+__all__ = [
+    "PROVIDERS",
+    "Embedder",
+    "EmbeddingFailed",
+    "NoSuchModel",
+    "active_model",
+    "embed",
+    "embed_query",
+    "embedder_of",
+    "live_models",
+    "model_named",
+    "warm",
+]

@@ -15,6 +15,10 @@ class EmbeddingFailed(Exception):
     """The provider could not embed; store now and embed later."""
 
 
+class TextsRefused(EmbeddingFailed):
+    """The provider works, but does not take one of these texts."""
+
+
 class Embedder(Protocol):
     """One embedding model. Called by many threads at once."""
 
@@ -35,25 +39,30 @@ class Embedder(Protocol):
 
 
 class Encoder(Protocol):
-    """A loaded model."""
+    """A loaded model. What it raises is its own."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """(n, dim) float32, each row of length 1."""
+        """Of texts to be found: (n, dim) float32."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Of questions: (n, dim) float32."""
         ...
 
 
 def proper(vectors: Any, *, count: int, dim: int) -> Vectors:
-    """The vectors brought to length 1. Raises EmbeddingFailed unless they are `count` finite rows of `dim`, none zero."""
-    try:
-        rows = np.asarray(vectors, dtype=np.float32)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise EmbeddingFailed("the vectors are not numbers, or not of one length") from error
+    """The vectors brought to length 1. Raises EmbeddingFailed unless they are `count` finite rows of `dim`, none 0."""
     if count == 0:
         return np.empty((0, dim), np.float32)
+    try:
+        rows = np.asarray(vectors)
+    except ValueError as error:
+        raise EmbeddingFailed("the vectors are not of one length") from error
+    if rows.dtype.kind not in "fiu":
+        raise EmbeddingFailed("the vectors are not numbers")
     if rows.shape != (count, dim):
-        raise EmbeddingFailed(f"{count} vectors of {dim} numbers were due, but {rows.shape} came")
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+        raise EmbeddingFailed(f"{count} vectors of {dim} numbers were due, not {rows.shape}")
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     if not (np.isfinite(lengths) & (lengths > SHORTEST)).all():
         raise EmbeddingFailed("a vector is zero or not finite")
     unit: Vectors = (rows / lengths).astype(np.float32)

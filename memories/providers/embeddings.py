@@ -1,53 +1,116 @@
-"""Embedders: text in, unit vectors out. Failure is an exception, never a zero vector or a wrong dimension."""
+"""Texts to unit vectors, by whichever model. A failure gives None: never a zero vector, never a wrong dimension."""
 
+import hashlib
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
+from prometheus_client import Counter, Histogram
 
 from memories.models import EmbeddingModel
-from memories.models.words import ModelState
-from memories.providers.embedders import Embedder, EmbeddingFailed
+from memories.providers.cache import Recent
+from memories.providers.choosing import active_model
+from memories.providers.embedders import Embedder, EmbeddingFailed, TextsRefused, Vectors
+from memories.providers.endpoint import Endpoint
 from memories.providers.fake import FakeEmbedder
 from memories.providers.minilm import MiniLM
+from memories.providers.sentences import SentenceTransformer
 
 log = structlog.get_logger(__name__)
+AT_ONCE = 64  # texts of one call, so that a failure loses few and a long batch gives other threads their turn
 
+EMBEDDED = Counter("novamem_embeddings", "Texts by whether they were embedded", ["model", "outcome"])
+SECONDS = Histogram("novamem_embedding_seconds", "Time of one call of an embedding model", ["model"])
+CACHED = Counter("novamem_query_embeddings_cached", "Questions whose vector was known", ["model"])
+
+# The models that are only one, by provider; and the providers that offer many, by their names.
 EMBEDDERS: dict[str, Embedder] = {"minilm": MiniLM(), "fake": FakeEmbedder()}
+FAMILIES: dict[str, Callable[[str, int], Embedder]] = {"sentence-transformers": SentenceTransformer, "openai": Endpoint}
+
+_made: dict[tuple[str, str, int], Embedder] = {}
+_making = threading.Lock()
+_queries: Recent[Any] = Recent()
 
 
 def embedder_of(model: EmbeddingModel) -> Embedder:
-    """The embedder that serves a model row."""
-    return EMBEDDERS[model.provider]
+    """The embedder that serves a model row. Raises EmbeddingFailed for a provider that is gone."""
+    if model.provider in EMBEDDERS:
+        return EMBEDDERS[model.provider]
+    if model.provider not in FAMILIES:
+        raise EmbeddingFailed(f"there is no provider {model.provider}")
+    key = (model.provider, model.name, model.dim)
+    with _making:
+        if key not in _made:
+            _made[key] = FAMILIES[model.provider](model.name, model.dim)
+        return _made[key]
 
 
 def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
-    """A unit vector per text, or None for each when the embedder fails.
+    """A unit vector per text to be stored, or None for those that the embedder fails on.
 
     A slow embedder keeps no connection of the pool meanwhile.
     """
+    _give_back()
+    vectors: list[Any] = []
+    try:
+        for start in range(0, len(texts), AT_ONCE):
+            vectors.extend(_sifted(list(texts[start : start + AT_ONCE]), model))
+    except EmbeddingFailed as error:  # what is down for some texts is down for the rest
+        _report(error, model, texts=len(texts) - len(vectors))
+    return vectors + [None] * (len(texts) - len(vectors))
+
+
+def embed_query(text: str, *, model: EmbeddingModel) -> Any:
+    """The unit vector of a question, or None when the embedder fails. Questions asked lately are known."""
+    key = (model.id, hashlib.sha256(text.encode(errors="surrogatepass")).digest())
+    if (known := _queries.get(key)) is not None:
+        CACHED.labels(model.name).inc()
+        return known
+    _give_back()
+    try:
+        (vector,) = _called(lambda embedder: embedder.embed_queries([text]), model, texts=1)
+    except EmbeddingFailed as error:
+        _report(error, model, texts=1)
+        return None
+    vector.setflags(write=False)
+    _queries.put(key, vector, size=settings.EMBEDDINGS_CACHE_SIZE)
+    return vector
+
+
+def _give_back() -> None:
     if not connection.in_atomic_block:
         connection.close()
+
+
+def _sifted(texts: list[str], model: EmbeddingModel) -> list[Any]:
+    """A vector per text; None for a text that the provider refuses. Raises EmbeddingFailed when it works for none."""
     try:
-        return list(embedder_of(model).embed(texts))
-    except EmbeddingFailed as error:
-        log.warning("embedding_failed", model=model.name, texts=len(texts), error=type(error).__name__)
-        return [None] * len(texts)
+        return list(_called(lambda embedder: embedder.embed(texts), model, texts=len(texts)))
+    except TextsRefused as error:
+        if len(texts) == 1:
+            _report(error, model, texts=1)
+            return [None]
+        half = len(texts) // 2
+        return _sifted(texts[:half], model) + _sifted(texts[half:], model)
 
 
-def active_model() -> EmbeddingModel:
-    """The model that new fragments and queries use; in a new database the one that EMBEDDER names."""
-    return EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first() or _first_model()
+def _called(call: Callable[[Embedder], Vectors], model: EmbeddingModel, *, texts: int) -> Vectors:
+    start, outcome = time.perf_counter(), "failed"
+    try:
+        vectors = call(embedder_of(model))
+        outcome = "embedded"
+        return vectors
+    finally:
+        EMBEDDED.labels(model.name, outcome).inc(texts)
+        SECONDS.labels(model.name).observe(time.perf_counter() - start)
 
 
-def _first_model() -> EmbeddingModel:
-    embedder = EMBEDDERS[settings.EMBEDDER]
-    return EmbeddingModel.objects.update_or_create(
-        name=embedder.name, defaults={"provider": embedder.name, "dim": embedder.dim, "state": ModelState.ACTIVE}
-    )[0]
+def _report(error: EmbeddingFailed, model: EmbeddingModel, *, texts: int) -> None:
+    log.warning("embedding_failed", model=model.name, texts=texts, error=type(error).__name__, why=str(error)[:200])
 
 
 def warm() -> None:

@@ -12,12 +12,15 @@ WORD = re.compile(r"\w+")
 
 
 class FakeEmbedder:
-    """For tests and for trying the server without a model. 384 dimensions; each word adds one signed unit."""
+    """For tests and for trying the server without a model. Each word adds one signed unit."""
 
     name, dim = "fake", 384
 
+    def __init__(self, dim: int = 384) -> None:
+        self.dim = dim
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, 384) unit vectors; equal texts give equal vectors."""
+        """(n, dim) unit vectors; equal texts give equal vectors."""
         return np.stack([self._one(text) for text in texts]) if texts else np.empty((0, self.dim), np.float32)
 
     def _one(self, text: str) -> NDArray[np.float32]:

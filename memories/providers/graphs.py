@@ -32,6 +32,8 @@ class GraphEncoder:
             vectors[batch] = self._run([tokens[n] for n in batch])
         return vectors
 
+    encode_queries = encode
+
     def _run(self, tokens: list[list[int]]) -> Vectors:
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
         mask = np.zeros_like(ids)

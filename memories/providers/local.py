@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 from django.conf import settings
 
@@ -14,8 +15,6 @@ PAUSE = 10.0  # seconds after a failed load in which nobody tries again
 class LocalEmbedder:
     """An embedder around an encoder that `_load` brings."""
 
-    query_prefix = passage_prefix = ""
-
     def __init__(self, name: str, dim: int) -> None:
         self.name, self.dim = name, dim
         self._lock = threading.Lock()
@@ -25,11 +24,11 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See Embedder."""
-        return self._embed([self.passage_prefix + text for text in texts])
+        return self._embed(texts, "encode")
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """See Embedder."""
-        return self._embed([self.query_prefix + text for text in texts])
+        return self._embed(texts, "encode_queries")
 
     def readiness(self) -> Readiness:
         """See Embedder."""
@@ -37,10 +36,10 @@ class LocalEmbedder:
             return "failed"
         return "ready" if self._encoder else "loading"
 
-    def _embed(self, texts: list[str]) -> Vectors:
+    def _embed(self, texts: Sequence[str], how: Literal["encode", "encode_queries"]) -> Vectors:
         try:
-            encoder = self._encoder or self._loaded()
-            vectors = proper(encoder.encode(texts) if texts else [], count=len(texts), dim=self.dim)
+            encode = getattr(self._encoder or self._loaded(), how)
+            vectors = proper(encode(texts) if texts else [], count=len(texts), dim=self.dim)
         except EmbeddingFailed as error:
             self._error = error
             raise

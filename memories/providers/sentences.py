@@ -1,4 +1,4 @@
-"""sentence-transformers models, run by torch."""
+"""sentence-transformers models, run by torch: from the local cache or a folder, never fetched."""
 
 import threading
 from collections.abc import Sequence
@@ -6,15 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from memories.providers.embedders import Vectors
+from memories.providers.embedders import Encoder, Vectors
+from memories.providers.local import LocalEmbedder
 
 _import = threading.Lock()
 
+# Names of our own: where the model is found, and what it wants before a question and before a text.
+NAMED = {
+    "multilingual-e5-small": ("intfloat/multilingual-e5-small", {"query": "query: ", "document": "passage: "}),
+}
+
 
 class SentenceEncoder:
-    """A sentence-transformers model in this process."""
+    """A sentence-transformers model in this process. `prompts` replaces what the model's own settings say."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, prompts: dict[str, str] | None = None) -> None:
         with _import:  # torch comes late: it takes seconds to import
             import torch
             from sentence_transformers import SentenceTransformer
@@ -22,9 +28,26 @@ class SentenceEncoder:
 
             disable_progress_bar()  # type: ignore[no-untyped-call]
             torch.set_num_threads(1)  # two threads collapse under contention
-            self._model: Any = SentenceTransformer(source, device="cpu", local_files_only=True)
+            self._model: Any = SentenceTransformer(source, device="cpu", local_files_only=True, prompts=prompts)
+        self._one_by_one = threading.Lock()  # its tokenizer can't be used by two threads at once
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(n, dim) unit vectors."""
-        vectors = self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        return self._encode(self._model.encode_document, texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """(n, dim) unit vectors."""
+        return self._encode(self._model.encode_query, texts)
+
+    def _encode(self, encode: Any, texts: Sequence[str]) -> Vectors:
+        with self._one_by_one:
+            vectors = encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(vectors, dtype=np.float32)
+
+
+class SentenceTransformer(LocalEmbedder):
+    """A model by its name in the local cache, by a name of ours, or by the folder it lies in."""
+
+    def _load(self) -> Encoder:
+        source, prompts = NAMED.get(self.name, (self.name, None))
+        return SentenceEncoder(source, prompts=prompts)

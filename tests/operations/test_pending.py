@@ -87,17 +87,23 @@ def test_many_are_embedded_in_batches(principal, fill, count, monkeypatch):
 
 
 def test_two_workers_at_once_embed_each_text_once(service, fill, at_once, monkeypatch, now):
-    both = threading.Barrier(2)
+    begun, passed = threading.Event(), threading.Event()
 
-    class Meeting(FakeEmbedder):
+    class Slow(FakeEmbedder):
         def embed(self, texts):
-            both.wait(timeout=10)  # both have read what is due before either writes
+            begun.set()
+            assert passed.wait(timeout=10)
             return super().embed(texts)
 
+    def meanwhile():
+        assert begun.wait(timeout=10)
+        found = ingest.embed_pending(service, now=later(now))
+        passed.set()
+        return found
+
     fill(service, 10, embed_now=False)
-    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Meeting())
-    results = at_once(*[lambda: ingest.embed_pending(service, now=later(now))] * 2)
-    assert sorted(results) == [(0, 0), (10, 0)]
+    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
+    assert at_once(lambda: ingest.embed_pending(service, now=later(now)), meanwhile) == [(10, 0), (0, 0)]
     assert embedded(service) == 10
     assert waiting(service) == []
 
