@@ -3,8 +3,11 @@
 import math
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memories.models import Receipt
+from memories.retrieval import query_from
 
 URL = "/api/v1/context"
 
@@ -29,6 +32,11 @@ def ask(agent, **more):
     answer = agent.client.post(URL, body, format="json")
     assert answer.status_code == 200, answer.content
     return answer.json()
+
+
+def search(agent, **more):
+    body = {"namespace": "acme:main", "query": "what about the mill?", "top_k": 200, **more}
+    return agent.client.post("/api/v1/search", body, format="json").json()["results"]
 
 
 def test_works(alice, shelf, count):
@@ -111,19 +119,138 @@ def test_nothing_to_say_is_empty(alice):
     assert (body["prompt_prefix"], body["tokens_used"], body["truncated"]) == ("", 0, False)
 
 
+@pytest.mark.parametrize("budget", [0, 30, 60, 100, 150, 200, 400, 1200, None])
+def test_priority_leaves_out_nothing_better_than_what_it_took(budget, alice, shelf):
+    body = ask(alice, packing="priority", max_tokens=budget)
+    scores = {row["id"]: row["score"] for row in search(alice)}
+    taken = [scores[i] for i in body["included"]]
+    assert taken == sorted(taken, reverse=True)
+    assert all(item["value"] <= min(taken, default=2) for item in body["excluded"])
+    assert body["truncated"] is any(item["reason"] == "budget" for item in body["excluded"])
+
+
+def test_priority_ignores_ratios(alice, shelf):
+    plain = ask(alice, packing="priority", max_tokens=300)
+    assert ask(alice, packing="priority", max_tokens=300, ratios={"procedural": 1})["included"] == plain["included"]
+
+
+def test_what_is_left_out_has_an_id_a_reason_and_a_value(alice, shelf):
+    body = ask(alice, max_tokens=300, max_memories=10)
+    scores = {row["id"]: row["score"] for row in search(alice)}
+    assert {item["id"]: item["value"] for item in body["excluded"]}.items() <= scores.items()
+    assert {item["reason"] for item in body["excluded"]} == {"budget"}
+    assert not {item["id"] for item in body["excluded"]} & set(body["included"])
+
+
+def test_it_takes_what_search_takes(alice, bob, store, shelf):
+    """Filters, ranking, reach over agents and sessions: the context draws from what the same search finds."""
+    session = {"subject": "mill", "predicate": "owner", "value": "Bo", "scope": "session", "session_id": "s1"}
+    for place, more in (("acme:main", {"claim": session}), ("acme:other", {"tags": ["wheel"]})):
+        told = {"namespace": place, "content": f"The mill of {place} is Bo's.", **more}
+        assert alice.client.post("/api/v1/fragments", told, format="json").status_code == 201
+    for more in (
+        {"filters": {"type": ["episodic"]}},
+        {"filters": {"tags": "wheel"}},
+        {"project_wide": False},
+        {"profile": "relevance"},
+        {"rerank": False},
+        {"rerank": {"relevance": 0, "recency": 1, "importance": 0, "confidence": 0}},
+        {"session_id": "s1"},
+        {"as_of": "2020-01-01T00:00:00Z"},
+        {"min_similarity": 0.3},
+    ):
+        found = [row["id"] for row in search(alice, **more)]
+        assert ask(alice, max_tokens=None, max_memories=100, **more)["included"] == found[:100]
+
+
+def test_without_a_query_the_cues_ask(alice, store):
+    heron = store("acme:main", "The heron nests behind the mill.")
+    store("acme:main", "Otters sleep until noon.")
+    for cues in ({"events": ["we saw the heron", "it rained"]}, {"goals": ["find a heron"]}, {"emotion": "heron"}):
+        body = alice.client.post(URL, {"namespace": "acme:main", **cues}, format="json").json()
+        assert body["included"][0] == str(heron.id)
+    both = ask(alice, query="otters", goals=["find a heron"])
+    assert both["included"] == ask(alice, query="otters")["included"]
+
+
+def test_the_latest_events_count_and_goals_come_first():
+    events = [f"event {n}" for n in range(12)]
+    asked = query_from(events=events, goals=["rest"], emotion="tired").splitlines()
+    assert asked == ["rest", *[f"event {n}" for n in range(11, 1, -1)], "tired"]
+    assert query_from() == ""
+
+
 @pytest.mark.parametrize(
-    "bad",
+    ("bad", "field"),
     [
-        {"max_tokens": -1},
-        {"format": "html"},
-        {"ratios": {"x": 1}},
-        {"ratios": {"semantic": 1, "episodic": 1}},
-        {"query": ""},
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"max_tokens": 1.5}, "max_tokens"),
+        ({"max_memories": 0}, "max_memories"),
+        ({"max_memories": 101}, "max_memories"),
+        ({"max_memories": None}, "max_memories"),
+        ({"format": "html"}, "format"),
+        ({"packing": "random"}, "packing"),
+        ({"ratios": {"x": 1}}, "ratios"),
+        ({"ratios": {"semantic": 1, "episodic": 1}}, "ratios"),
+        ({"ratios": {"semantic": -0.1}}, "ratios"),
+        ({"ratios": {"semantic": 0, "episodic": 0, "procedural": 0}}, "ratios"),
+        ({"ratios": {}}, "ratios"),
+        ({"ratios": {"semantic": "half"}}, "ratios"),
+        ({"ratios": [1, 0, 0]}, "ratios"),
+        ({"include_tombstones": "yes"}, "include_tombstones"),
+        ({"include_tasks": 3}, "include_tasks"),
+        ({"top_k": 3}, "top_k"),
+        ({"query": ""}, "query"),
+        ({"query": None}, "query"),
+        ({"query": "x" * 100_000}, "query"),
+        ({"events": "we met"}, "events"),
+        ({"events": ["x" * 501]}, "events"),
+        ({"goals": [""]}, "goals"),
+        ({"emotion": 3}, "emotion"),
+        ({"profile": "best"}, "profile"),
+        ({"rerank": {"relevance": -1}}, "rerank"),
+        ({"rerank": {"relevance": 0, "confidence": 0, "recency": 0, "importance": 0}}, "rerank"),
+        ({"filters": {"since": "2026-02-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}}, "filters"),
+        ({"as_of": "2026-02-01T00:00:00"}, "as_of"),
     ],
 )
-def test_bad_requests_are_named(bad, alice):
+def test_bad_requests_are_named(bad, field, alice, count):
     answer = alice.client.post(URL, {"namespace": "acme:main", "query": "mill", **bad}, format="json")
     assert (answer.status_code, answer.json()["code"]) == (400, "validation")
+    assert {error["field"].split(".")[0].split("[")[0] for error in answer.json()["errors"]} == {field}
+    assert count(Receipt) == 0
+
+
+@pytest.mark.parametrize("cues", [{}, {"events": [], "goals": []}])
+def test_something_has_to_be_asked(cues, alice):
+    answer = alice.client.post(URL, {"namespace": "acme:main", **cues}, format="json")
+    assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, ["query"])
+
+
+def test_metrics_count_candidates_kept_and_exclusions(alice, shelf, client):
+    def counts():
+        samples = [line.rsplit(" ", 1) for line in client.get("/metrics").content.decode().splitlines()]
+        return {name: float(value) for name, value in samples if name.startswith("nova_context_")}
+
+    before = counts()
+    body = ask(alice, max_tokens=300)
+    after = counts()
+    grown = {name: after[name] - before.get(name, 0) for name in after}
+    out = len(body["excluded"])
+    assert grown["nova_context_candidates_total"] == body["memories_used"] + out
+    assert grown["nova_context_kept_total"] == body["memories_used"]
+    assert grown['nova_context_excluded_total{reason="budget"}'] == out > 0
+
+
+def test_the_number_of_queries_does_not_grow(alice, store):
+    counts = []
+    for known in (2, 60):
+        for n in range(known):
+            store("acme:main", f"The mill turned {known + n} times.")
+        with CaptureQueriesContext(connection) as queries:
+            assert ask(alice, max_tokens=None, max_memories=50)["memories_used"] >= min(known, 50)
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 28
 
 
 def test_foreign_namespaces_look_missing(charlie, shelf):
