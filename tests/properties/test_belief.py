@@ -1,56 +1,19 @@
-"""Seed 1's properties of storing, reinforcing, reaching and isolating: 1, 15, 16, 17.
-
-Each example is undone by a savepoint, so that all of a test share one transaction and none meets another's rows.
-"""
+"""Seed 1's properties of storing, reinforcing, reaching and isolating: 1, 15, 16, 17."""
 
 import datetime
 import math
-from contextlib import contextmanager
 
 import pytest
-from django.db import transaction
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memories import access, keys
+from memories import access
 from memories.models import Fragment
+from tests.properties.ground import agents, contents, examples, kinds, names, post, undone
 
 URL = "/api/v1/fragments"
-examples = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
-contents = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=200).filter(str.strip)
-agents = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", fullmatch=True).filter(lambda name: name.lower() != "shared")
-names = agents.map(str.lower)
-kinds = st.sampled_from(["episodic", "semantic", "procedural"])
 # What is at the threshold falls below it within the moments that an example takes.
 relevances = st.floats(0, 1).filter(lambda base: abs(base - 0.8) > 1e-3)
-
-
-@contextmanager
-def undone():
-    """Everything inside leaves no trace."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
-def alice(project, agent_of):
-    """Alice in a hurry: her key has no limit."""
-    return agent_of(project, owner="alice", ceiling="user_explicit", requests_per_minute=0)
-
-
-@pytest.fixture
-def charlie(agent_of):
-    """As Alice, in another project."""
-    return agent_of(keys.ensure_project("elsewhere"), owner="charlie", requests_per_minute=0)
-
-
-def post(agent, path, body, status):
-    answer = agent.client.post(f"/api/v1/{path}", body, format="json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
 
 
 def search(agent, query, namespace, **more):
