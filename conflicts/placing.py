@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
 from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
 from memories.models.bulk import insert
+from memories.models.search import LIVE
 
 
 class BlockedByErasure(Exception):
@@ -51,15 +53,29 @@ def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
 
 
 def place_vectors(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: EmbeddingModel) -> None:
-    """Stores the unit vectors that are there and marks the other fragments as waiting."""
+    """Stores the unit vectors that are there; the fragments wait for those of all other live models.
+
+    Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
+    """
     insert([embedding(row, vector, claim, model=model) for row, vector, claim in rows if vector is not None])
-    insert(
-        [
-            PendingEmbedding(project_id=row.project_id, fragment_id=row.id, model_id=model.id)
-            for row, vector, _ in rows
-            if vector is None
-        ]
-    )
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
+               SELECT gen_random_uuid(), %s, placed.id, m.id, 0, %s
+               FROM unnest(%s::uuid[], %s::bool[]) AS placed (id, has_vector)
+               JOIN memories_embeddingmodel m ON m.state = ANY (%s) AND NOT (placed.has_vector AND m.id = %s)
+               ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING""",
+            [
+                rows[0][0].project_id,
+                timezone.now(),
+                [row.id for row, _, _ in rows],
+                [vector is not None for _, vector, _ in rows],
+                list(LIVE),
+                model.id,
+            ],
+        )
 
 
 def place_anew(fragment: Fragment, vector: Any, claim: Claim | None, *, model: EmbeddingModel) -> None:

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from memories import audit, ingest, jobs, operations, retrieval
 from memories.access import Principal, enter, system_principal
-from memories.models import Heartbeat, Project, RepeatedRequest
+from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
+from memories.providers import live_models
 
 log = structlog.get_logger(__name__)
 WORKER = "worker"
@@ -47,13 +48,14 @@ def sweep_operations() -> None:
 
 @shared_task
 def embed_pending() -> None:
-    """Embeds what waits, project by project, until nothing is due."""
+    """Embeds what waits, model by model, project by project, until nothing is due; for the active model first."""
+    for model in live_models():
 
-    def embed(principal: Principal) -> None:
-        while ingest.embed_pending(principal, now=timezone.now())[0]:
-            pass
+        def embed(principal: Principal, model: EmbeddingModel = model) -> None:
+            while ingest.embed_pending(principal, now=timezone.now(), model=model)[0]:
+                pass
 
-    _in_each_project(embed)
+        _in_each_project(embed)
 
 
 @shared_task

@@ -141,7 +141,10 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PARSER_WHITELIST": ["memories.api.parsers.StrictJSONParser"],
-    "ENUM_NAME_OVERRIDES": {"StatusEnum": "memories.models.words.Status"},
+    "ENUM_NAME_OVERRIDES": {
+        "StatusEnum": "memories.models.words.Status",
+        "ModelStateEnum": "memories.models.words.ModelState",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "memories.api.openapi.add_problems",

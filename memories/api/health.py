@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from memories.models import EmbeddingModel, Heartbeat
 from memories.models.words import ModelState
-from memories.providers import embedder_of
+from memories.providers import readiness_of
 
 SILENT = datetime.timedelta(seconds=45)
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
@@ -73,8 +73,8 @@ def _embedder() -> dict[str, str]:
     model = EmbeddingModel.objects.filter(state=ModelState.ACTIVE).first()
     if model is None:
         return _part(DEGRADED, "no embedding model is active")
-    readiness = embedder_of(model).readiness()
-    return _part(OK if readiness == "ready" else DEGRADED, "" if readiness == "ready" else readiness)
+    readiness = readiness_of(model)
+    return _part(OK if readiness == "ready" else DEGRADED, f"{model.name} is {readiness}")
 
 
 def _broker() -> dict[str, str]:

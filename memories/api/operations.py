@@ -81,7 +81,7 @@ def _visible(principal: Principal, rows: Any) -> Any:
 def _place(principal: Principal, name: str | None) -> Namespace | None:
     """The namespace to work on, None for the whole project. Raises NotFound, NotPermitted."""
     if name is None:
-        _require_all(principal)
+        require_all(principal)
         return None
     found: Namespace | None = Namespace.objects.within(principal.project_id).filter(name=name).first()
     if found is None or not principal.covers(name):
@@ -89,7 +89,7 @@ def _place(principal: Principal, name: str | None) -> Namespace | None:
     return found
 
 
-def _require_all(principal: Principal) -> None:
+def require_all(principal: Principal) -> None:
     """Whoever touches the whole project has to cover it, not only some of its namespaces."""
     if f"{principal.project}:*" not in principal.namespaces:
         raise NotPermitted("this key covers only a part of the project: name a namespace")

@@ -20,6 +20,7 @@ from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.words import FragmentType, Status, Tier
+from memories.providers import active_model
 
 
 class StatsQuery(Strict):
@@ -54,7 +55,7 @@ class StatsView(APIView):
             else:
                 namespaces = access.all_readable(principal)
             rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
-            pending = PendingEmbedding.objects.within(principal.project_id)
+            pending = PendingEmbedding.objects.within(principal.project_id).filter(model=active_model())
             data = {
                 "total": rows.count(),
                 "by_status": _counts(rows, "status", Status.values),

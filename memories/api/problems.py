@@ -30,6 +30,8 @@ from memories.access import NotFound, NotPermitted
 from memories.api.once import InFlight, KeyReused
 from memories.ingest import History, StaleRevision
 from memories.operations import NotOpen
+from memories.providers import EmbeddingFailed
+from memories.upkeep import ModelTaken, UnfitState, VectorsMissing
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -64,6 +66,10 @@ KNOWN: dict[type[Exception], Known] = {
     CannotUndo: Known(409, "cannot_undo"),
     CannotSplit: Known(409, "cannot_split"),
     NotApplicable: Known(409, "not_applicable"),
+    ModelTaken: Known(409, "model_taken"),
+    UnfitState: Known(409, "model_state"),
+    VectorsMissing: Known(409, "vectors_missing"),
+    EmbeddingFailed: Known(503, "embedder_unavailable", retry_after=10),
     InFlight: Known(409, "in_flight", retry_after=1),
     KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
@@ -74,6 +80,7 @@ SAFE_DETAIL = (
     *(NotPermitted, CeilingExceeded, StaleRevision, StaleRule, BlockedByErasure, NotOpen, InFlight, KeyReused),
     *(PredicateTaken, AliasCollision, ClaimsCollide, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
+    *(ModelTaken, UnfitState, VectorsMissing),
 )
 CODES = {401: "unauthenticated", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed", 400: "malformed"}
 CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "rate_limited"}

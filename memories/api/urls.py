@@ -8,6 +8,7 @@ from memories.api.contexts import ContextView
 from memories.api.events import EventsView
 from memories.api.fragments import BatchView, FragmentView, HistoryView, StoreView
 from memories.api.ingesting import IngestView
+from memories.api.models import ActivateView, BackfillView, CompareView, ModelsView, ModelView, RetireView
 from memories.api.operations import CancelView, OperationsView, OperationView
 from memories.api.overview import NamespacesView, StatsView
 from memories.api.predicates import PredicatesView, PredicateView
@@ -38,6 +39,12 @@ urlpatterns = [
     path("namespaces", NamespacesView.as_view()),
     path("predicates", PredicatesView.as_view()),
     path("predicates/<uuid:predicate_id>", PredicateView.as_view()),
+    path("models", ModelsView.as_view()),
+    path("models/<uuid:model_id>", ModelView.as_view()),
+    path("models/<uuid:model_id>/backfill", BackfillView.as_view()),
+    path("models/<uuid:model_id>/compare", CompareView.as_view()),
+    path("models/<uuid:model_id>/activate", ActivateView.as_view()),
+    path("models/<uuid:model_id>/retire", RetireView.as_view()),
     path("operations", OperationsView.as_view()),
     path("operations/<uuid:operation_id>", OperationView.as_view()),
     path("operations/<uuid:operation_id>/cancel", CancelView.as_view()),

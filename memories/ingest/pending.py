@@ -5,7 +5,7 @@ import datetime
 from conflicts.front import embedding
 from memories import access
 from memories.access import Principal
-from memories.models import Fragment, PendingEmbedding
+from memories.models import Embedding, EmbeddingModel, Fragment, PendingEmbedding
 from memories.models.bulk import insert
 from memories.providers import active_model, embed
 
@@ -14,9 +14,14 @@ CLAIM = datetime.timedelta(minutes=2)  # how long a worker may take before other
 FIRST_PAUSE, LONGEST_PAUSE = datetime.timedelta(seconds=10), datetime.timedelta(hours=1)
 
 
-def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = BATCH) -> tuple[int, int]:
-    """Embeds up to `limit` waiting fragments of the project; (embedded, failed)."""
-    model = active_model()
+def embed_pending(
+    principal: Principal, *, now: datetime.datetime, limit: int = BATCH, model: EmbeddingModel | None = None
+) -> tuple[int, int]:
+    """Embeds up to `limit` fragments of the project that wait for the model, by default the active; (embedded, failed).
+
+    What failed before comes in ever smaller groups, so that one text that can't be embedded holds up no others.
+    """
+    model = model or active_model()
     with access.enter(principal, why="embed"):
         due = list(
             PendingEmbedding.objects.within(principal.project_id)
@@ -24,6 +29,7 @@ def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = 
             .filter(model=model, not_before__lte=now)
             .order_by("not_before", "id")[:limit]
         )
+        due = due[: max(1, limit >> due[0].attempts)] if due else []
         PendingEmbedding.objects.filter(id__in=[row.id for row in due]).update(not_before=now + CLAIM)
         texts = dict(Fragment.objects.filter(id__in=[row.fragment_id for row in due]).values_list("id", "content"))
     vectors = embed([texts[row.fragment_id] for row in due], model=model)
@@ -37,13 +43,15 @@ def embed_pending(principal: Principal, *, now: datetime.datetime, limit: int = 
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
-        insert(
-            [
-                embedding(fragment, done[pending_id], getattr(fragment, "claim", None), model=model)
-                for pending_id in claimed
-                if (fragment := current.get(rows[pending_id].fragment_id))
-            ]
-        )
+        fresh = [
+            embedding(fragment, done[pending_id], getattr(fragment, "claim", None), model=model)
+            for pending_id in claimed
+            if (fragment := current.get(rows[pending_id].fragment_id))
+        ]
+        Embedding.objects.filter(
+            project_id=principal.project_id, model=model, fragment_id__in=[row.fragment_id for row in fresh]
+        ).delete()
+        insert(fresh)
         failed = [row for row in due if row.id not in done]
         for row in failed:
             row.attempts += 1

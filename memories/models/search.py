@@ -16,14 +16,15 @@ from memories.models.words import ModelState, Status
 
 PARTITIONS = 16
 LARGEST_DIM = 4000  # what an index over half precision takes
+LIVE = (ModelState.BUILDING, ModelState.READY, ModelState.ACTIVE)  # every fragment has or awaits a vector of these
 
 
 class EmbeddingModelQuerySet(models.QuerySet[Any]):
     """Embedding models."""
 
     def live(self) -> Self:
-        """Those that every fragment shall have a vector of."""
-        return self.filter(state__in=(ModelState.BUILDING, ModelState.READY, ModelState.ACTIVE))
+        """Those that every fragment has or awaits a vector of."""
+        return self.filter(state__in=LIVE)
 
 
 class EmbeddingModel(models.Model):
@@ -80,6 +81,11 @@ class EmbeddingQuerySet(TenantQuerySet):
         """A fragment's vector under a model, or None."""
         found = self.filter(fragment_id=fragment_id, model=model).values_list("vector", flat=True).first()
         return None if found is None else [float(x) for x in found]
+
+    def of(self, fragment: str, model: EmbeddingModel) -> Self:
+        """For a subquery: the vector of a fragment of the outer query, found by the whole key."""
+        keys = {name: models.OuterRef(name) for name in ("project_id", "namespace_id")}
+        return self.filter(**keys, fragment_id=models.OuterRef(fragment), model=model)
 
 
 class Embedding(SearchRow):
@@ -142,6 +148,11 @@ class PendingEmbeddingQuerySet(TenantQuerySet):
                 [project_id, ids],
             )
             return [row[0] for row in cursor]
+
+    def of(self, fragment: str, model: EmbeddingModel) -> Self:
+        """For a subquery: what a fragment of the outer query waits for."""
+        outer = {"project_id": models.OuterRef("project_id"), "fragment_id": models.OuterRef(fragment)}
+        return self.filter(**outer, model=model)
 
 
 class PendingEmbedding(TenantModel):

@@ -14,7 +14,7 @@ from prometheus_client import Counter, Histogram
 from memories.models import EmbeddingModel
 from memories.providers.cache import Recent
 from memories.providers.choosing import active_model
-from memories.providers.embedders import Embedder, EmbeddingFailed, TextsRefused, Vectors
+from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, TextsRefused, Vectors
 from memories.providers.endpoint import Endpoint
 from memories.providers.fake import FakeEmbedder
 from memories.providers.minilm import MiniLM
@@ -47,6 +47,14 @@ def embedder_of(model: EmbeddingModel) -> Embedder:
         if key not in _made:
             _made[key] = FAMILIES[model.provider](model.name, model.dim)
         return _made[key]
+
+
+def readiness_of(model: EmbeddingModel) -> Readiness:
+    """Whether the model's embedder would answer at once, in this process."""
+    try:
+        return embedder_of(model).readiness()
+    except EmbeddingFailed:
+        return "failed"
 
 
 def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:

@@ -64,7 +64,7 @@ def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, list[Any]]:
     return model, embed([fragment.content for fragment in batch], model=model)
 
 
-def _write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, list[Any]]) -> None:
+def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, list[Any]]) -> None:
     """Replaces the vectors of texts that are still the same. Without an embedder old ones stay, missing ones wait."""
     model, vectors = embedded
     vector_of = {fragment.id: vector for fragment, vector in zip(batch, vectors, strict=True)}
@@ -86,5 +86,5 @@ def _write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel,
 
 TARGETS = {
     "keywords": Target(500, _nothing, _write_keywords),
-    "embeddings": Target(64, _embed, _write_embeddings),
+    "embeddings": Target(64, _embed, write_embeddings),
 }

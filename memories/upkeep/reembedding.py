@@ -1,0 +1,124 @@
+"""Vectors of a further model for all memories of a project, and taking a retired model's vectors away."""
+
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Exists
+
+from memories import access
+from memories.access import Principal
+from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding, Project
+from memories.models.words import ModelState
+from memories.operations import Progress
+from memories.providers import embed
+from memories.upkeep.rebuilding import write_embeddings
+
+BATCH, DROP_BATCH = 64, 1000
+PATIENCE = 60.0  # seconds for transactions that were open when the model was added
+TRIES = 3  # batches in a row without a single vector
+
+
+class EmbedderAway(Exception):
+    """The model's embedder answers nothing; what is done stays, a later backfill goes on."""
+
+    code = "embedder_unavailable"
+
+
+def backfill(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Embeds every fragment that has no vector under the model; goes on after the saved cursor.
+
+    A text that can't be embedded now waits as others do. Raises EmbedderAway.
+    """
+    model = EmbeddingModel.objects.get(name=operation.options["model"])
+    done, total, after = operation.done, operation.total, operation.cursor
+    if total is None:
+        _await_writers(principal)
+        total = missing(principal, model)
+    failures = 0
+    while batch := _batch(principal, model, after):
+        vectors = embed([fragment.content for fragment in batch], model=model)
+        failures = 0 if any(vector is not None for vector in vectors) else failures + 1
+        if failures == TRIES:
+            raise EmbedderAway(model.name)
+        done, after = done + len(batch), str(batch[-1].id)
+        with access.enter(principal, why="backfill"):
+            write_embeddings(batch, (model, vectors))
+            progress.save(stage="embeddings", done=done, total=total, cursor=after)
+        progress.check()
+    note_ready(model)
+    return {"model": model.name, "embedded": done, "missing": missing(principal, model)}
+
+
+def note_ready(model: EmbeddingModel) -> None:
+    """A building model is ready once each fragment of each project has its vector or waits for it."""
+    if not any(_unmarked(access.system_principal(project), model) for project in Project.objects.all()):
+        EmbeddingModel.objects.filter(id=model.id, state=ModelState.BUILDING).update(state=ModelState.READY)
+
+
+def missing(principal: Principal, model: EmbeddingModel) -> int:
+    """How many fragments of the project have no vector under the model."""
+    with access.enter(principal, why="count"):
+        found: int = _without_vector(principal, model).count()
+        return found
+
+
+def drop(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Deletes a retired model's vectors in batches, and stops when the model is taken up again."""
+    model = EmbeddingModel.objects.get(name=operation.options["model"])
+    done, after = operation.done, operation.cursor
+    with access.enter(principal, why="retire"):
+        total = Fragment.objects.within(principal.project_id).count()
+    while ids := _ids(principal, after):
+        done, after = done + len(ids), str(ids[-1])
+        with access.enter(principal, why="retire"):
+            if not EmbeddingModel.objects.filter(id=model.id, state=ModelState.RETIRED).exists():
+                break
+            for table in (PendingEmbedding, Embedding):
+                table.objects.filter(project_id=principal.project_id, model=model, fragment_id__in=ids).delete()
+            progress.save(stage="vectors", done=done, total=total, cursor=after)
+        progress.check()
+    return {"model": model.name, "fragments": done}
+
+
+def _await_writers(principal: Principal) -> None:
+    """Until the transactions that may not know of the model yet have ended; too long ones are left to a later count."""
+    if connection.in_atomic_block:
+        return  # nobody to wait for but oneself
+    upto, end = _asked(principal, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"), time.monotonic() + PATIENCE
+    while not _asked(principal, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::xid8", upto):
+        if time.monotonic() > end:
+            return
+        time.sleep(0.05)
+
+
+def _asked(principal: Principal, question: str, *values: Any) -> Any:
+    with access.enter(principal, why="backfill"), connection.cursor() as cursor:
+        cursor.execute(question, values)
+        return cursor.fetchone()[0]
+
+
+def _without_vector(principal: Principal, model: EmbeddingModel) -> Any:
+    return Fragment.objects.within(principal.project_id).filter(~Exists(Embedding.objects.of("id", model)))
+
+
+def _unmarked(principal: Principal, model: EmbeddingModel) -> bool:
+    """Whether some fragment neither has a vector nor waits for it."""
+    waiting = PendingEmbedding.objects.of("id", model)
+    with access.enter(principal, why="count"):
+        found: bool = _without_vector(principal, model).filter(~Exists(waiting)).exists()
+        return found
+
+
+def _batch(principal: Principal, model: EmbeddingModel, after: str | None) -> Sequence[Fragment]:
+    with access.enter(principal, why="backfill"):
+        rows = _without_vector(principal, model).order_by("id")
+        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:BATCH])
+
+
+def _ids(principal: Principal, after: str | None) -> list[uuid.UUID]:
+    with access.enter(principal, why="retire"):
+        rows = Fragment.objects.within(principal.project_id).order_by("id").values_list("id", flat=True)
+        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:DROP_BATCH])
