@@ -14,7 +14,7 @@ from conflicts.front import ClaimDraft, Settlement, register_predicate, resolve
 from conflicts.models import PendingConflict, Predicate
 from memories import access
 from memories.ingest import archive
-from memories.models import Fragment, Namespace, Operation
+from memories.models import EmbeddingModel, Fragment, Namespace, Operation
 from memories.operations import start
 
 HERON = {"content": "The heron nests behind the old mill."}
@@ -55,6 +55,20 @@ TABLE = [
     ("operations/{operation}/cancel", "post", {}, "admin"),
     ("fragments/{fragment}", "delete", {}, "write"),
 ]
+# Of the installation, not of a project.
+SHARED = [
+    ("models", "get", {}, "read"),
+    ("models", "post", {"name": "some/model", "provider": "sentence-transformers", "dim": 384}, "admin"),
+    ("models/{model}", "get", {}, "read"),
+    ("models/{model}/backfill", "post", {}, "admin"),
+    ("models/{model}/compare", "post", {}, "admin"),
+    ("models/{model}/activate", "post", {"force": True}, "admin"),
+    ("models/{model}/retire", "post", {}, "admin"),
+]
+OF_A_PROJECT = pytest.mark.parametrize(
+    ("path", "method", "body", "verb"), TABLE, ids=[f"{m} {p}" for p, m, _, _ in TABLE]
+)
+TABLE = [*TABLE, *SHARED]
 ROWS = pytest.mark.parametrize(("path", "method", "body", "verb"), TABLE, ids=[f"{m} {p}" for p, m, _, _ in TABLE])
 
 
@@ -87,7 +101,8 @@ def ground(store, principal, now):
     conflict, settled = (_conflict(store, principal, subject) for subject in ("Ada", "Bea"))
     resolve(principal, settled, Settlement("reject", 1), now=now)
     names = {"namespace": "acme:main", "fragment": row.id, "archived": archived.id, "operation": operation.id}
-    return {**names, "predicate": predicate.id, "conflict": conflict, "settled": settled}
+    model = EmbeddingModel.objects.create(name="second", provider="fake", dim=384)
+    return {**names, "predicate": predicate.id, "conflict": conflict, "settled": settled, "model": model.id}
 
 
 def _conflict(store, principal, subject):
@@ -109,6 +124,7 @@ def picture(count, principal):
             conflicts = list(PendingConflict.objects.order_by("id").values_list("id", "revision", "resolution"))
             predicates = list(Predicate.objects.order_by("id").values_list("id", "revision", "newer_wins"))
             return (
+                list(EmbeddingModel.objects.order_by("id").values_list("id", "state")),
                 fragments,
                 operations,
                 conflicts,
@@ -141,7 +157,7 @@ def test_without_the_verb(path, method, body, verb, agent_of, project, ground, p
     assert picture() == before
 
 
-@ROWS
+@OF_A_PROJECT
 def test_another_project_and_another_namespace_look_missing(
     path, method, body, verb, charlie, agent_of, project, ground, picture
 ):
@@ -162,9 +178,20 @@ def test_another_project_and_another_namespace_look_missing(
     assert picture() == before
 
 
+def test_models_are_everybodys_but_tell_nothing_of_other_projects(charlie, ground, picture):
+    before = picture()
+    told = charlie.client.get(f"/api/v1/models/{ground['model']}").json()
+    assert (told["fragments"], told["missing"]) == (0, 0)
+    compared = charlie.client.post(f"/api/v1/models/{ground['model']}/compare", {}, format="json").json()
+    assert (compared["queries"], compared["missing"]) == ([], 0)
+    refused = charlie.client.post(f"/api/v1/models/{ground['model']}/activate", {"force": True}, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (409, "vectors_missing")
+    assert picture() == before
+
+
 @ROWS
 def test_missing_ids_of_the_own_project(path, method, body, verb, alice, ground, picture):
-    missing = dict.fromkeys(("fragment", "operation", "predicate"), uuid.uuid4())
+    missing = dict.fromkeys(("fragment", "operation", "predicate", "model"), uuid.uuid4())
     if not any(f"{{{kind}}}" in path for kind in missing):
         return
     before = picture()
@@ -191,7 +218,7 @@ def paths(patterns, prefix=""):
 
 
 def test_every_path_stands_in_the_table():
-    ids = "{(fragment|operation|predicate|conflict)}"
+    ids = "{(fragment|operation|predicate|conflict|model)}"
     alias = {"{archived}": "{fragment}", "{settled}": "{conflict}"}
     table = [reduce(lambda path, pair: path.replace(*pair), alias.items(), path) for path, *_ in TABLE]
     known = {re.sub(ids, r"<uuid:\1_id>", path.partition("?")[0]) for path in table}
