@@ -6,7 +6,6 @@ from memories.ingest.messages import IngestReport, PreparedMessages, Skipped, in
 from memories.ingest.pending import embed_pending
 from memories.ingest.pipeline import keep, prepare
 from memories.ingest.revising import History, StaleRevision, archive, forget, revise, unarchive
-from memories.ingest.weighing import effective_weight
 
 __all__ = [
     "Draft",
@@ -18,7 +17,6 @@ __all__ = [
     "StaleRevision",
     "UnreadableFile",
     "archive",
-    "effective_weight",
     "embed_pending",
     "forget",
     "ingest",

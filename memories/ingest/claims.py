@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memories.ingest import grammar
-from memories.ingest.gazetteers import GIVEN_NAMES
 from memories.ingest.quoting import foreign
 from memories.ingest.statements import Found, Sentence, statements
 from memories.ingest.values import Span
+from memories.language.gazetteers import GIVEN_NAMES
 
 MOST = 200  # more than the longest fragment can hold
 LONGEST_KEY = 100

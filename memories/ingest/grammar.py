@@ -3,7 +3,7 @@
 import re
 
 from memories.ingest.values import FLAGS
-from memories.ingest.words import listed
+from memories.language.words import listed
 
 
 def either(phrases: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memories.ingest import values
 from memories.ingest.values import FLAGS, Reader, whole
-from memories.ingest.words import STOPWORDS, listed
+from memories.language.words import STOPWORDS, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.reading import NOTHING, Reading, read
-from memories.ingest.routing import Routing, route
-from memories.ingest.weighing import initial_importance
+from memories.language.routing import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
 from memories.models.words import FragmentType, SourceClass, SourceType
 from memories.providers import active_model, embed
+from memories.weighing import initial_importance
 
 
 class EmptyAfterTrimming(Exception):

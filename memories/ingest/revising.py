@@ -10,7 +10,7 @@ from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.reading import read
-from memories.ingest.routing import route
+from memories.language.routing import route
 from memories.models import (
     Archive,
     Claim,

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memories.ingest import grammar, patterns, values
-from memories.ingest.gazetteers import GIVEN_NAMES
 from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.ingest.values import Span
-from memories.ingest.words import CALENDAR, OPENERS, listed
+from memories.language.gazetteers import GIVEN_NAMES
+from memories.language.words import CALENDAR, OPENERS, listed
 
 LONGEST_CLAUSE = 400
 LONGEST_LIST = 10

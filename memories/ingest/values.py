@@ -7,8 +7,8 @@ look at does not grow with the text.
 import re
 from collections.abc import Callable
 
-from memories.ingest.gazetteers import GIVEN_NAMES, KNOWN
-from memories.ingest.words import CALENDAR, OPENERS, STOPWORDS, listed
+from memories.language.gazetteers import GIVEN_NAMES, KNOWN
+from memories.language.words import CALENDAR, OPENERS, STOPWORDS, listed
 
 Span = tuple[int, int]
 Reader = Callable[[str, int, int], Span | None]

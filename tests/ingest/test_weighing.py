@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.ingest.weighing import effective_weight, initial_importance
+from memories.weighing import effective_weight, initial_importance
 
 valences = st.floats(-1, 1)
 importances = st.floats(0.1, 1)

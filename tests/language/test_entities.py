@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.ingest.entities import Entity, recognise
+from memories.language.entities import Entity, recognise
 
 
 def labels(text: str) -> dict[str, str]:

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from memories.ingest import words
-from memories.ingest.candidates import Line, sentences
-from memories.ingest.entities import Entity, recognise_in
+from memories.language import words
+from memories.language.candidates import Line, sentences
+from memories.language.entities import Entity, recognise_in
 
 MemoryType = Literal["episodic", "semantic", "procedural"]
 

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memories.ingest import gazetteers, words
-from memories.ingest.candidates import Candidate, Line, Word, candidates, capitals_tell, sentences
-from memories.ingest.gazetteers import KNOWN, Label
-from memories.ingest.words import OPENERS
+from memories.language import gazetteers, words
+from memories.language.candidates import Candidate, Line, Word, candidates, capitals_tell, sentences
+from memories.language.gazetteers import KNOWN, Label
+from memories.language.words import OPENERS
 
 Verdict = tuple[Label | None, float]
 

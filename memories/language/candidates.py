@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memories.ingest.gazetteers import ABBREVIATIONS, HEADS_OF_NAMES, KNOWN, PARTICLES, TITLES, WORDY_NAMES
-from memories.ingest.words import CALENDAR, NO_NAMES, OPENERS, listed
+from memories.language.gazetteers import ABBREVIATIONS, HEADS_OF_NAMES, KNOWN, PARTICLES, TITLES, WORDY_NAMES
+from memories.language.words import CALENDAR, NO_NAMES, OPENERS, listed
 
 # A word begins with a letter; apostrophes, hyphens and & may join its parts. "U.S." is one word.
 WORD = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’&-][^\W_]+)*")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.ingest import words
-from memories.ingest.entities import Entity
-from memories.ingest.routing import MemoryType, Routing, route
+from memories.language import words
+from memories.language.entities import Entity
+from memories.language.routing import MemoryType, Routing, route
 
 
 class TestEdges:
