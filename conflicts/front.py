@@ -26,7 +26,7 @@ from conflicts.settling import (
 )
 from conflicts.spelling import says_something
 from conflicts.splitting import CannotSplit
-from conflicts.trust import trust_of
+from conflicts.trust import trust, trust_of
 from conflicts.votes import Counted, is_disputed, vote
 from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
 
@@ -87,6 +87,7 @@ __all__ = [
     "rewrite",
     "says_something",
     "timeline",
+    "trust",
     "trust_of",
     "undo",
     "visible_conflict",

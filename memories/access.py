@@ -199,10 +199,15 @@ def _set_local(project_id: uuid.UUID | None, context: str | None) -> None:
 
 def readable(principal: Principal, names: list[str]) -> list[Namespace]:
     """The existing ones among covered names. Raises NotFound when one is not covered."""
+    require_readable(principal, names)
+    return list(Namespace.objects.within(principal.project_id).named(names))
+
+
+def require_readable(principal: Principal, names: list[str]) -> None:
+    """Raises NotFound when one of the names is not covered; whether they exist is not asked."""
     for name in names:
         if not FORM.fullmatch(name) or not principal.covers_reading(name):
             raise NotFound(f"namespace {name}")
-    return list(Namespace.objects.within(principal.project_id).named(names))
 
 
 def all_readable(principal: Principal) -> list[Namespace]:

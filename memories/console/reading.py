@@ -90,15 +90,13 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime
         )
 
 
-def _neighbours(row: Fragment) -> list[Neighbour]:
+def _neighbours(row: Any) -> list[Neighbour]:
     found = [Neighbour("superseded by", row.superseded_by_id)] if row.superseded_by_id else []
-    found += [Neighbour("supersedes", other.id) for other in row.supersedes.all()]
+    found += [Neighbour("supersedes", uuid.UUID(other)) for other in row.replaced]
     found += [Neighbour("derived from", parent) for parent in row.parents]
     known = {neighbour.id for neighbour in found}
-    found += [
-        Neighbour(link.kind.replace("_", " "), link.other_id) for link in row.links.all() if link.other_id not in known
-    ]
-    return found
+    linked = [(kind, uuid.UUID(other)) for other, kind, _ in row.linked]
+    return found + [Neighbour(kind.replace("_", " "), other) for kind, other in linked if other not in known]
 
 
 def _events(rows: list[Any]) -> list[Event]:

@@ -68,51 +68,99 @@ FUNCTIONS = """
             FROM unnest(lexemes) AS l
         );
 
-    -- BM25 (k1 = 1.2, b = .75) of a question inside each namespace, in that namespace's language. Runs as the owner,
-    -- because row-level security would keep the GIN index unused; it filters by the project itself. Claims of other
-    -- sessions are never seen; those not in force at `at` neither, unless it is null.
-    CREATE FUNCTION nova_keyword_hits(namespaces uuid[], statuses text[], session text, at timestamptz,
-        question text, most integer)
-    RETURNS TABLE (fragment_id uuid, score double precision)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-        WITH asked AS MATERIALIZED (
-            SELECT n.id, tsvector_to_array(to_tsvector(n.language::regconfig, question)) AS lexemes
-            FROM memories_namespace n
-            WHERE n.project_id = nova_project() AND n.id = ANY (namespaces)
-        ), size AS MATERIALIZED (
-            SELECT k.namespace_id, count(*)::float8 AS documents, greatest(avg(k.length), 1)::float8 AS mean_length
-            FROM memories_keywords k
-            WHERE k.project_id = nova_project() AND k.namespace_id = ANY (namespaces) AND k.status = ANY (statuses)
-                AND (k.session_id = '' OR k.session_id = session)
-                AND (at IS NULL OR (k.valid_from IS NULL OR k.valid_from <= at)
-                    AND (k.valid_until IS NULL OR k.valid_until > at))
-            GROUP BY k.namespace_id
-        ), hit AS MATERIALIZED (
-            SELECT k.namespace_id, k.fragment_id, k.length, w.lexeme, cardinality(w.positions) AS frequency
-            FROM asked a
-            JOIN memories_keywords k ON k.project_id = nova_project() AND k.namespace_id = a.id
-                AND k.status = ANY (statuses) AND k.words @@ nova_any_of(a.lexemes)
-                AND (k.session_id = '' OR k.session_id = session)
-                AND (at IS NULL OR (k.valid_from IS NULL OR k.valid_from <= at)
-                    AND (k.valid_until IS NULL OR k.valid_until > at))
-            CROSS JOIN LATERAL unnest(k.words) AS w
-            WHERE w.lexeme = ANY (a.lexemes)
-        ), rarity AS MATERIALIZED (
-            SELECT h.namespace_id, h.lexeme, ln(1 + (s.documents - count(*) + .5) / (count(*) + .5)) AS idf
-            FROM hit h JOIN size s USING (namespace_id)
-            GROUP BY h.namespace_id, h.lexeme, s.documents
-        )
-        SELECT h.fragment_id,
-            sum(r.idf * h.frequency * 2.2 / (h.frequency + 1.2 * (.25 + .75 * h.length / s.mean_length))) AS score
-        FROM hit h JOIN rarity r USING (namespace_id, lexeme) JOIN size s USING (namespace_id)
-        GROUP BY h.fragment_id
-        ORDER BY score DESC, h.fragment_id
-        LIMIT most;
+    -- What a question asks of a namespace: its lexemes in the namespace's language, each with the number of texts that
+    -- hold it, null where nobody counted.
+    CREATE FUNCTION nova_asked(namespace uuid, question text) RETURNS TABLE (lexeme text, documents integer)
+    LANGUAGE sql STABLE AS $$
+        SELECT l.lexeme, d.documents
+        FROM memories_namespace n
+        CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector(n.language::regconfig, question))) AS l (lexeme)
+        LEFT JOIN memories_documentfrequency d
+            ON d.project_id = n.project_id AND d.namespace_id = n.id AND d.lexeme = l.lexeme
+        WHERE n.project_id = nova_project() AND n.id = namespace;
     $$;
+
+    -- The words by which to look for candidates: the rarest first, as many as `budget` texts hold together; where even
+    -- the rarest is common, it has to meet another one.
+    CREATE FUNCTION nova_candidate_query(lexemes text[], documents integer[], budget integer) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE AS $$
+        WITH word AS (
+            SELECT w.lexeme, coalesce(w.documents, 1) AS documents, row_number() OVER rarest AS place,
+                sum(coalesce(w.documents, 1)) OVER rarest AS together
+            FROM unnest(lexemes, documents) AS w (lexeme, documents)
+            WINDOW rarest AS (ORDER BY coalesce(w.documents, 1), w.lexeme)
+        )
+        SELECT CASE WHEN min(w.documents) > budget AND count(*) > 1
+            THEN nova_any_of(array_agg(w.lexeme) FILTER (WHERE w.place = 1))
+                && nova_any_of(array_agg(w.lexeme) FILTER (WHERE w.place > 1))
+            ELSE nova_any_of(array_agg(w.lexeme) FILTER (WHERE w.place = 1 OR w.together <= budget))
+        END
+        FROM word w;
+    $$;
+
+    -- BM25 (k1 = .9, b = .4) of a question inside one namespace. Runs as the owner, because row-level security would
+    -- keep the GIN index unused; it filters by the project itself. Claims of other sessions are never seen; those not in
+    -- force at `at` neither, unless it is null. `among` narrows it down to these fragments. Where statistics are kept,
+    -- candidates come from the rarest words, about `budget` of them; elsewhere every text that holds a word counts.
+    CREATE FUNCTION nova_keyword_hits(namespace uuid, statuses text[], session text, at timestamptz, question text,
+        among uuid[], budget integer, most integer)
+    RETURNS TABLE (fragment_id uuid, score double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    DECLARE
+        lexemes text[];
+        frequencies integer[];
+        total float8;
+        mean float8;
+        wanted tsquery;
+        -- Literals, so that one partition is planned for.
+        seen text := format($f$k.project_id = %L AND k.namespace_id = %L AND k.status = ANY ($1)
+            AND (k.session_id = '' OR k.session_id = $2)
+            AND ($3 IS NULL OR (k.valid_from IS NULL OR k.valid_from <= $3) AND (k.valid_until IS NULL OR k.valid_until > $3))
+            $f$, nova_project(), namespace);
+    BEGIN
+        SELECT array_agg(a.lexeme), array_agg(a.documents) INTO lexemes, frequencies FROM nova_asked(namespace, question) a;
+        IF lexemes IS NULL THEN
+            RETURN;
+        END IF;
+        SELECT s.documents, s.mean_length INTO total, mean FROM memories_keywordstatistics s
+            WHERE s.project_id = nova_project() AND s.namespace_id = namespace;
+        IF total IS NULL THEN
+            EXECUTE 'SELECT count(*), greatest(avg(k.length), 1) FROM memories_keywords k WHERE ' || seen
+                INTO total, mean USING statuses, session, at;
+            wanted := nova_any_of(lexemes);
+        ELSE
+            wanted := nova_candidate_query(lexemes, frequencies, budget);
+            frequencies := (SELECT array_agg(coalesce(f, 1) ORDER BY place) FROM unnest(frequencies) WITH ORDINALITY AS t (f, place));
+            budget := CASE WHEN among IS NULL THEN 2 * budget END;
+        END IF;
+        RETURN QUERY EXECUTE format($q$
+            WITH candidate AS MATERIALIZED (
+                SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
+                WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4))
+                LIMIT %s
+            ), hit AS MATERIALIZED (
+                SELECT c.fragment_id, c.length, w.lexeme, cardinality(w.positions) AS frequency
+                FROM candidate c CROSS JOIN LATERAL unnest(c.words) AS w WHERE w.lexeme = ANY ($5)
+            ), counted AS (
+                SELECT a.lexeme, coalesce(a.documents, (SELECT count(*) FROM hit h WHERE h.lexeme = a.lexeme)) AS documents
+                FROM unnest($5, $6) AS a (lexeme, documents)
+            ), rarity AS MATERIALIZED (
+                SELECT c.lexeme, ln(1 + (greatest($7, c.documents) - c.documents + .5) / (c.documents + .5)) AS idf
+                FROM counted c
+            )
+            SELECT h.fragment_id, sum(r.idf * h.frequency * 1.9 / (h.frequency + .9 * (.6 + .4 * h.length / $8)))
+            FROM hit h JOIN rarity r USING (lexeme)
+            GROUP BY h.fragment_id
+            ORDER BY 2 DESC, h.fragment_id
+            LIMIT $9
+            $q$, seen, wanted, CASE WHEN total IS NULL OR frequencies[1] IS NULL OR budget IS NULL THEN 'ALL' ELSE budget::text END)
+        USING statuses, session, at, among, lexemes, frequencies, total, mean, most;
+    END $$;
 """
 
 DROP_FUNCTIONS = """
-    DROP FUNCTION nova_keyword_hits, nova_any_of, nova_index_keywords, nova_word_count, nova_project;
+    DROP FUNCTION nova_keyword_hits, nova_candidate_query, nova_asked, nova_any_of, nova_index_keywords, nova_word_count,
+        nova_project;
 """
 
 

@@ -36,6 +36,8 @@ REFERENCES: References = {
         "fragment_id": ("memories_fragment", "CASCADE"),
     },
     "memories_keywords": {"fragment_id": ("memories_fragment", "CASCADE")},
+    "memories_keywordstatistics": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_documentfrequency": {"namespace_id": ("memories_namespace", "CASCADE")},
     "memories_pendingembedding": {
         "fragment_id": ("memories_fragment", "CASCADE"),
         "model_id": ("memories_embeddingmodel", "CASCADE"),

@@ -2,21 +2,39 @@
 
 from memories.models.afterlife import Archive, Erasure, Tombstone
 from memories.models.claim import Claim
-from memories.models.fragment import CONTENT_LIMIT, Access, Fragment, Link, Revision, days_between
+from memories.models.fragment import (
+    CONTENT_LIMIT,
+    DECAY_PER_DAY,
+    Access,
+    Fragment,
+    Link,
+    Revision,
+    days_between,
+    relevance_of,
+)
 from memories.models.key import ApiKey, Grant, KeyText
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import Membership, Owner, Project
-from memories.models.search import Embedding, EmbeddingModel, Keywords, PendingEmbedding
+from memories.models.search import (
+    DocumentFrequency,
+    Embedding,
+    EmbeddingModel,
+    Keywords,
+    KeywordStatistics,
+    PendingEmbedding,
+)
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet
 
 __all__ = [
     "CONTENT_LIMIT",
+    "DECAY_PER_DAY",
     "Access",
     "ApiKey",
     "Archive",
     "Catalogue",
     "Claim",
+    "DocumentFrequency",
     "Embedding",
     "EmbeddingModel",
     "Erasure",
@@ -24,6 +42,7 @@ __all__ = [
     "Grant",
     "Heartbeat",
     "KeyText",
+    "KeywordStatistics",
     "Keywords",
     "Link",
     "Membership",
@@ -40,4 +59,5 @@ __all__ = [
     "TenantQuerySet",
     "Tombstone",
     "days_between",
+    "relevance_of",
 ]

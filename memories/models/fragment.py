@@ -4,11 +4,12 @@ import datetime
 import math
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import lookups
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Length
 from django.utils import timezone
 
@@ -63,21 +64,16 @@ EVENT_FIELDS = [
 ]
 
 
-# What scores, decay and trust are computed from.
-RANKED = [
-    "namespace_id",
-    "importance",
-    "emotional_valence",
-    "is_pinned",
-    "is_anchor",
-    "base_relevance",
-    "created_at",
-    "updated_at",
-    "source",
-    "corroboration",
-    "reinforcements",
-    "disputes",
-]
+# What an answer shows of other tables' rows, many to one fragment.
+BESIDE = {
+    "linked": """SELECT coalesce(jsonb_agg(jsonb_build_array(l.other_id, l.kind, l.similarity) ORDER BY l.id), '[]')
+        FROM memories_link l
+        WHERE l.project_id = memories_fragment.project_id AND l.fragment_id = memories_fragment.id""",
+    "replaced": """SELECT coalesce(jsonb_agg(o.id ORDER BY o.id), '[]') FROM memories_fragment o
+        WHERE o.project_id = memories_fragment.project_id AND o.superseded_by_id = memories_fragment.id""",
+    "waiting_for": """SELECT coalesce(jsonb_agg(p.model_id), '[]') FROM memories_pendingembedding p
+        WHERE p.project_id = memories_fragment.project_id AND p.fragment_id = memories_fragment.id""",
+}
 
 
 class FragmentQuerySet(TenantQuerySet):
@@ -88,14 +84,13 @@ class FragmentQuerySet(TenantQuerySet):
         return self.filter(namespace__in=namespaces)
 
     def for_answers(self) -> Self:
-        """With everything an answer shows, in a fixed number of queries."""
-        return self.select_related("project", "namespace", "access", "claim").prefetch_related(
-            "links", "supersedes", "pending_embeddings"
-        )
+        """With everything an answer shows, in one query.
 
-    def for_ranking(self) -> Self:
-        """With the few columns that a score is made of."""
-        return self.select_related("access").only(*RANKED, "access__access_count", "access__last_accessed_at")
+        `linked` is [[id of the other, kind, similarity]], `replaced` the ids of what it supersedes, `waiting_for` the
+        ids of the models that have not embedded it yet.
+        """
+        beside = {name: RawSQL(f"({statement})", [], models.JSONField()) for name, statement in BESIDE.items()}
+        return self.select_related("project", "namespace", "access", "claim").annotate(**beside)
 
     def newest_first(self) -> Self:
         """In the order of lists and cursors."""
@@ -230,10 +225,29 @@ class Fragment(TenantModel):
         return access.access_count if access else 0
 
     def relevance_at(self, now: datetime.datetime) -> float:
-        """base · e^(−.05·days since last access), in 0..1; pinned and anchors do not decay ([1] P9)."""
-        if self.is_pinned or self.is_anchor:
-            return self.base_relevance
-        return self.base_relevance * math.exp(-DECAY_PER_DAY * days_between(self.last_used_at, now))
+        """See `relevance_of`."""
+        return relevance_of(self, now)
+
+
+class Fading(Protocol):
+    """What relevance is computed from."""
+
+    is_pinned: Any
+    is_anchor: Any
+    base_relevance: Any
+
+    @property
+    def last_used_at(self) -> datetime.datetime:
+        """What decay counts from."""
+        ...
+
+
+def relevance_of(row: Fading, now: datetime.datetime) -> float:
+    """base · e^(−.05·days since last access), in 0..1; pinned and anchors do not decay ([1] P9)."""
+    base: float = row.base_relevance
+    if row.is_pinned or row.is_anchor:
+        return base
+    return base * math.exp(-DECAY_PER_DAY * days_between(row.last_used_at, now))
 
 
 def days_between(then: datetime.datetime, now: datetime.datetime) -> float:

@@ -137,6 +137,59 @@ class Keywords(SearchRow):
         return f"{self.length} words of {self.fragment_id}"
 
 
+class KeywordStatistics(TenantModel):
+    """What BM25 has to know of a large namespace as a whole: how many texts it holds, and their mean length."""
+
+    namespace = parent("memories.Namespace")
+    documents = models.PositiveIntegerField()
+    mean_length = models.FloatField()
+    counted_at = models.DateTimeField(default=timezone.now)
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: counted anew",
+        erase="kept: numbers only",
+        fork="counted anew",
+        rebuild="the task keep_statistics",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("keyword_statistics_project_id", "id"),
+            unique_in_project("keyword_statistics_once", "namespace"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.documents} texts in {self.namespace_id}"
+
+
+class DocumentFrequency(models.Model):
+    """In how many texts of a large namespace a stemmed word stands; rare ones are left out, so that no text shows."""
+
+    pk = models.CompositePrimaryKey("project_id", "namespace_id", "lexeme")
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    namespace = parent("memories.Namespace")
+    lexeme = models.TextField()
+    documents = models.PositiveIntegerField()
+
+    objects = TenantQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: counted anew",
+        erase="counted anew without it: words of at least five texts stand here",
+        fork="counted anew",
+        rebuild="the task keep_statistics",
+    )
+
+    class Meta:
+        db_table = "memories_documentfrequency"
+
+    def __str__(self) -> str:
+        return f"{self.lexeme} in {self.documents} texts"
+
+
 class PendingEmbeddingQuerySet(TenantQuerySet):
     """Fragments that wait for a vector."""
 

@@ -13,7 +13,7 @@ from memories.models import Access, Fragment
 
 WHERE = "/memories/"
 HTMX = {"HX-Request": "true", "HX-Target": "explorer"}
-LIST_QUERIES, SEARCH_QUERIES = 19, 32
+LIST_QUERIES, SEARCH_QUERIES = 19, 29
 FOREIGN = "Charlie keeps bees in Utrecht."
 
 

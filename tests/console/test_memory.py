@@ -13,7 +13,7 @@ from memories.console.showing import trust_in_parts
 from memories.models import Fragment
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
-DETAIL_QUERIES = 19
+DETAIL_QUERIES = 16
 
 
 @pytest.fixture
