@@ -90,6 +90,17 @@ def expire_receipts() -> None:
 
 
 @shared_task
+def keep_search_fast() -> None:
+    """Counts the words of large namespaces, and builds and drops their vector indexes."""
+
+    def keep(principal: Principal) -> None:
+        retrieval.keep_statistics(principal, now=timezone.now())
+        retrieval.keep_indexes(principal)
+
+    _in_each_project(keep)
+
+
+@shared_task
 def heartbeat() -> None:
     """Shows that broker, beat and worker live."""
     Heartbeat.objects.update_or_create(part=WORKER, defaults={"at": timezone.now()})

@@ -16,5 +16,6 @@ app.conf.beat_schedule = {
     "embed pending": {"task": "memories.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
     "seal events": {"task": "memories.tasks.seal_events", "schedule": 60.0, "options": {"expires": 60}},
     "expire requests": {"task": "memories.tasks.expire_requests", "schedule": 3600.0},
+    "keep search fast": {"task": "memories.tasks.keep_search_fast", "schedule": 60.0, "options": {"expires": 60}},
     "expire receipts": {"task": "memories.tasks.expire_receipts", "schedule": 3600.0},
 }

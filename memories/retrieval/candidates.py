@@ -1,82 +1,261 @@
-"""Finding candidates: exact nearest vectors and BM25 keywords, inside the asked namespaces only."""
+"""Finding candidates: nearest vectors and BM25 keywords, inside the asked namespaces only.
 
+Raw SQL over the narrow search tables; literals where the planner has to see a partition or a partial index.
+"""
+
+import datetime
 import uuid
 from collections.abc import Sequence
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, FloatField, Func, QuerySet, Value
-from pgvector.django import HalfVectorField
+from django.db.models import Model, Q
 
-from memories.models import Embedding, EmbeddingModel, Fragment, Namespace
+from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, relevance_of
+from memories.retrieval.planning import FEW, Ground, Way, way
 from memories.retrieval.questions import Filters, Reach
+from memories.retrieval.understanding import Cues
 
-# With filters, keyword hits are filtered after they were found: enough of them have to be fetched.
-FILTERED_POOL = 10_000
-
-
-class Cosine(Func):
-    """Cosine of unit vectors. The trailing `+ 0` keeps the planner from an approximate index (DESIGN §4)."""
-
-    template = "(-(%(expressions)s) + 0)"
-    arg_joiner = " <#> "
-    output_field = FloatField()
+# How many texts the candidates' words may stand in together, where a namespace keeps statistics. With filters, keyword
+# hits are filtered after they were found: more of them have to be fetched.
+BUDGET, FILTERED_BUDGET, FILTERED_POOL = 500, 1_500, 10_000
+EF_SEARCH, MOST_SCANNED = 120, 20_000
 
 
-def _embeddings(
-    namespaces: Sequence[Namespace], filters: Filters, reach: Reach, model: EmbeddingModel, vector: Any
-) -> QuerySet[Any]:
-    rows = Embedding.objects.within(namespaces[0].project_id).filter(
-        reach.conditions(), namespace__in=namespaces, model=model, status__in=filters.statuses
+Place = tuple[uuid.UUID, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: the words, their vector, the conditions, and how many of each kind at the most."""
+
+    query: str
+    vector: Any
+    model: EmbeddingModel
+    filters: Filters
+    reach: Reach
+    cues: Cues
+    most: int
+
+
+@dataclass(slots=True)
+class Candidate:
+    """What a score is made of; a light stand-in for a fragment's wide row."""
+
+    id: uuid.UUID
+    namespace_id: uuid.UUID
+    type: str
+    source: str
+    importance: float
+    emotional_valence: float
+    is_pinned: bool
+    is_anchor: bool
+    base_relevance: float
+    corroboration: int
+    reinforcements: int
+    disputes: int
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+    event_at: datetime.datetime | None
+    access_count: int
+    last_accessed_at: datetime.datetime | None
+    conversation_id: str
+    sequence: int | None
+    length: int
+    # Who speaks, where a turn begins with a name: "Ann: …"; lower case.
+    speaker: str
+    # Whether it holds a phrase that the question quotes; whether it is about something that the question is about.
+    quoted: bool
+    on_topic: bool
+    key: bytes | None
+    cosine: float | None
+
+    @property
+    def place(self) -> Place | None:
+        """Where it stands in a conversation."""
+        return self.beside(0)
+
+    def beside(self, steps: int) -> Place | None:
+        """The place so many turns further on."""
+        if not self.conversation_id or self.sequence is None:
+            return None
+        return self.namespace_id, self.conversation_id, self.sequence + steps
+
+    @property
+    def last_used_at(self) -> datetime.datetime:
+        """The later of birth and last access: what decay counts from."""
+        return max(self.created_at, self.last_accessed_at or self.created_at)
+
+    def relevance_at(self, now: datetime.datetime) -> float:
+        """See `relevance_of`."""
+        return relevance_of(self, now)
+
+
+def index_name(namespace_id: uuid.UUID, model: EmbeddingModel) -> str:
+    """What the vector index of a namespace under a model is called."""
+    return f"vectors_{namespace_id.hex}_{model.id.hex[:12]}"
+
+
+def keyword_hits(namespaces: Sequence[Namespace], search: Search) -> dict[uuid.UUID, float]:
+    """BM25 score by fragment id, best first, of the `most` best."""
+    condition, values = _where(Fragment, search.filters.conditions())
+    filtered = (
+        """JOIN memories_fragment ON memories_fragment.project_id = %s AND memories_fragment.id = h.fragment_id"""
     )
-    query = Value(vector, output_field=HalfVectorField())
-    found: QuerySet[Any] = rows.filter(filters.conditions("fragment__")).annotate(cosine=Cosine(F("vector"), query))
-    return found
+    statement = f"""
+        SELECT h.fragment_id, h.score
+        FROM unnest(%s::uuid[]) AS n (id)
+        CROSS JOIN LATERAL nova_keyword_hits(n.id, %s::text[], %s, %s, %s, NULL, %s, %s) AS h
+        {f"{filtered} WHERE {condition}" if condition else ""}
+        ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
+    asked = [
+        [n.id for n in namespaces],
+        search.filters.statuses,
+        search.reach.session_id,
+        search.reach.at,
+        search.query,
+    ]
+    pools = [FILTERED_BUDGET, FILTERED_POOL] if condition else [BUDGET, search.most]
+    narrowed = [namespaces[0].project_id, *values] if condition else []
+    return dict(_rows(statement, [*asked, *pools, *narrowed, search.most]))
 
 
 def nearest(
-    namespaces: Sequence[Namespace], *, vector: Any, model: EmbeddingModel, filters: Filters, reach: Reach, most: int
-) -> dict[uuid.UUID, float]:
-    """Cosine by fragment id of the `most` nearest, exactly."""
-    rows = _embeddings(namespaces, filters, reach, model, vector).order_by("-cosine", "fragment_id")
-    return dict(rows.values_list("fragment_id", "cosine")[:most])
+    namespaces: Sequence[Namespace], search: Search, *, indexed: set[uuid.UUID]
+) -> tuple[dict[uuid.UUID, float], dict[uuid.UUID, Way]]:
+    """Cosine by fragment id of the `most` nearest of all, and by namespace the way they were found."""
+    conditions = search.filters.conditions()
+    scanned = [namespace for namespace in namespaces if namespace.id not in indexed]
+    ways = dict.fromkeys([namespace.id for namespace in scanned], Way.SCAN)
+    found = _nearest(scanned, search, conditions, exact=True) if scanned else []
+    for namespace in namespaces:
+        if namespace.id in indexed:
+            passing = _passing(namespace, search) if conditions else None
+            ways[namespace.id] = way(Ground(True, None if passing is None else len(passing)))
+            if ways[namespace.id] == Way.INDEX:
+                found += _nearest([namespace], search, conditions, exact=False)
+            elif passing:
+                found += _nearest([namespace], search, Q(fragment__in=passing), exact=True, on=Embedding)
+    best = sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]
+    return dict(best), ways
 
 
-def cosines(
-    namespaces: Sequence[Namespace],
-    *,
-    vector: Any,
-    model: EmbeddingModel,
-    filters: Filters,
-    reach: Reach,
-    ids: Sequence[uuid.UUID],
-) -> dict[uuid.UUID, float]:
-    """Cosine by fragment id of these fragments, as far as they have a vector and pass the filters."""
-    rows = _embeddings(namespaces, filters, reach, model, vector).filter(fragment_id__in=ids)
-    return dict(rows.values_list("fragment_id", "cosine"))
+def _nearest(
+    namespaces: Sequence[Namespace], search: Search, conditions: Q, *, exact: bool, on: type[Model] = Fragment
+) -> list[tuple[uuid.UUID, float]]:
+    """The trailing `+ 0` keeps the planner from an approximate index (DESIGN §4)."""
+    condition, values = _where(on, conditions)
+    reach, told = _where(Embedding, search.reach.conditions())
+    distance = f"(memories_embedding.vector::halfvec({search.model.dim}) <#> %s::halfvec({search.model.dim}))"
+    joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
+        AND memories_fragment.id = memories_embedding.fragment_id"""
+    # Literals: the planner has to see which partition and which partial index it may use.
+    among = ", ".join(f"'{namespace.id}'" for namespace in namespaces)
+    statement = f"""
+        SELECT memories_embedding.fragment_id, -{distance}
+        FROM memories_embedding {joined if condition and on is Fragment else ""}
+        WHERE memories_embedding.project_id = '{namespaces[0].project_id}'
+            AND memories_embedding.namespace_id IN ({among})
+            AND memories_embedding.model_id = '{search.model.id}' AND memories_embedding.status = ANY (%s)
+            AND {reach} {f"AND {condition}" if condition else ""}
+        ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
+    vector = _text(search.vector)
+    if not exact:
+        _let_the_index_go_on()
+    return _rows(statement, [vector, search.filters.statuses, *told, *values, vector, search.most])
 
 
-def keyword_hits(
-    namespaces: Sequence[Namespace], *, query: str, filters: Filters, reach: Reach, most: int
-) -> dict[uuid.UUID, float]:
-    """BM25 score by fragment id, best first, of the `most` best."""
-    conditions = filters.conditions()
+def _passing(namespace: Namespace, search: Search) -> list[uuid.UUID] | None:
+    """The fragments that pass the filters, when they are few; None when they are many."""
+    condition, values = _where(Fragment, search.filters.conditions())
+    statement = f"""SELECT id FROM memories_fragment
+        WHERE project_id = %s AND namespace_id = %s AND {condition} LIMIT %s"""
+    rows = _rows(statement, [namespace.project_id, namespace.id, *values, FEW + 1])
+    return [row[0] for row in rows] if len(rows) <= FEW else None
+
+
+def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.UUID]:
+    """Those of the namespaces whose vectors have an index that is ready."""
+    names = {index_name(namespace.id, model): namespace.id for namespace in namespaces}
+    statement = """SELECT c.relname FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+        WHERE c.relname = ANY (%s) AND i.indisvalid"""
+    return {names[name] for (name,) in _rows(statement, [list(names)])}
+
+
+LOADED = """
+    SELECT memories_fragment.id, memories_fragment.namespace_id, memories_fragment.type, source, importance,
+        emotional_valence, is_pinned, is_anchor, base_relevance, corroboration, reinforcements, disputes, created_at,
+        updated_at, event_at, coalesce(access_count, 0), last_accessed_at, conversation_id, sequence, length(content),
+        CASE source_type WHEN 'conversation' THEN coalesce(lower(substring(content FROM '^([^:\n]{1,40}):')), '')
+            ELSE '' END,
+        (SELECT coalesce(bool_or(strpos(lower(content), phrase) > 0), false) FROM unnest(%s::text[]) AS phrase),
+        topics && %s::varchar[],
+        CASE memories_claim.status WHEN 'active' THEN key_digest END, -(vector <#> %s::halfvec)
+    FROM memories_fragment
+    LEFT JOIN memories_access
+        ON memories_access.project_id = memories_fragment.project_id
+        AND memories_access.fragment_id = memories_fragment.id
+    LEFT JOIN memories_claim
+        ON memories_claim.project_id = memories_fragment.project_id
+        AND memories_claim.fragment_id = memories_fragment.id
+    LEFT JOIN memories_embedding
+        ON memories_embedding.project_id = memories_fragment.project_id
+        AND memories_embedding.namespace_id = memories_fragment.namespace_id
+        AND memories_embedding.fragment_id = memories_fragment.id AND memories_embedding.model_id = %s
+    WHERE memories_fragment.project_id = %s"""
+
+
+def load(project_id: uuid.UUID, ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
+    """What a score is made of, for these fragments; the cosine too, where there is a vector."""
+    return _load(f"{LOADED} AND memories_fragment.id = ANY (%s)", search, project_id, [list(ids)])
+
+
+def load_neighbours(project_id: uuid.UUID, candidates: Sequence[Candidate], search: Search) -> list[Candidate]:
+    """What was said right before and after these, as far as it passes every condition and is no candidate itself."""
+    known = {candidate.place for candidate in candidates}
+    beside = {place for c in candidates for place in (c.beside(-1), c.beside(1)) if place} - known
+    if not beside:
+        return []
+    condition, values = _where(Fragment, search.filters.conditions())
+    reach, told = _where(Claim, search.reach.conditions())
+    statement = f"""{LOADED} AND memories_fragment.status = ANY (%s)
+        AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
+            SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
+        AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
+    places = [list(column) for column in zip(*sorted(beside), strict=True)]
+    return _load(statement, search, project_id, [search.filters.statuses, *places, *told, *values])
+
+
+def _load(statement: str, search: Search, project_id: uuid.UUID, values: Sequence[Any]) -> list[Candidate]:
+    vector = None if search.vector is None else _text(search.vector)
+    cues = [search.cues.phrases, search.cues.keys]
+    return [Candidate(*row) for row in _rows(statement, [*cues, vector, search.model.id, project_id, *values])]
+
+
+def _text(vector: Any) -> str:
+    """A vector as Postgres reads it; half precision holds no more than four digits."""
+    return f"[{','.join([f'{number:.5g}' for number in vector.tolist()])}]"
+
+
+def _where(model: type[Model], conditions: Q) -> tuple[str, Sequence[Any]]:
+    """Conditions on a model's row as SQL over its table's name, and their parameters; nothing for none."""
+    if not conditions:
+        return "", []
+    query = model._default_manager.filter(conditions).query
+    return query.where.as_sql(query.get_compiler(connection=connection), connection)
+
+
+def _let_the_index_go_on() -> None:
+    """A search of an index goes on until enough hits pass the conditions."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT fragment_id, score FROM nova_keyword_hits(%s::uuid[], %s::text[], %s, %s, %s, %s)",
-            [
-                [n.id for n in namespaces],
-                filters.statuses,
-                reach.session_id,
-                reach.at,
-                query,
-                FILTERED_POOL if conditions else most,
-            ],
+            f"SET LOCAL hnsw.ef_search = {EF_SEARCH}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
+            f" SET LOCAL hnsw.max_scan_tuples = {MOST_SCANNED}"
         )
-        scores = dict(cursor.fetchall())
-    if not conditions:
-        return scores
-    rows = Fragment.objects.within(namespaces[0].project_id).filter(conditions, id__in=list(scores))
-    passing = set(rows.values_list("id", flat=True))
-    return dict(islice(((i, score) for i, score in scores.items() if i in passing), most))
+
+
+def _rows(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())

@@ -2,27 +2,43 @@
 
 import datetime
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
+
+from prometheus_client import Histogram
 
 from memories import access, tallies
 from memories.access import Principal
-from memories.models import EmbeddingModel, Fragment, Namespace
-from memories.models.namespace import SHARED
-from memories.providers import active_model, embed
-from memories.retrieval.candidates import cosines, keyword_hits, nearest
-from memories.retrieval.questions import Hit, Question, Reach, Results
-from memories.retrieval.ranking import PROFILES, fuse, score, signals
-from memories.retrieval.rivals import FOREIGN, outdone
+from memories.models import EmbeddingModel, Fragment
+from memories.providers import active_model, embed_query, model_named
+from memories.retrieval import ranking
+from memories.retrieval.candidates import (
+    Candidate,
+    Search,
+    indexed,
+    keyword_hits,
+    load,
+    load_neighbours,
+    nearest,
+)
+from memories.retrieval.expecting import whereabouts
+from memories.retrieval.fusion import fuse
+from memories.retrieval.places import Places, places_of
+from memories.retrieval.questions import Hit, Question, Results
+from memories.retrieval.rivals import outdone
+from memories.retrieval.trail import Stage, Trail
+from memories.retrieval.understanding import Cues, understand
 
 CROSS_AGENT_THRESHOLD = 0.8  # [1] P16: another agent's memory has to be fresh
 POOL = 100  # candidates of each kind, at least
+NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
+TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
 
 
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
-    """The best memories for a question, best first; they count as read. Raises NotFound outside the grant."""
+    """The best memories for a question, best first; they count as read. Raises NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
     tallies.note_reads(principal.project_id, results.ids, at=now)
     return results
@@ -33,27 +49,32 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     principal.require("read")
     took: dict[str, float] = {}
     with _timed(took, "embed"):
-        model = active_model()
-        (vector,) = embed([question.query], model=model)
+        model = model_named(question.model) if question.model else active_model()
+        vector = embed_query(question.query, model=model)
+    with _timed(took, "read"):
+        cues = understand(question.query, now=now)
+    trail = Trail(cues)
     with access.enter(principal, why="search"):
-        own, others = _namespaces(principal, question)
-        if not own + others or question.top_k == 0:
-            hits: list[Hit] = []
-        else:
+        places = places_of(principal, question)
+        hits: list[Hit] = []
+        if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                reach = Reach(question.session_id, question.as_of or (None if question.filters.include_all else now))
-                relevance, cosine = _candidates(question, reach, [own, others], vector, model)
+                found = _candidates(principal, question, places, (vector, model, cues), trail, now=now)
             with _timed(took, "rank"):
-                rows = Fragment.objects.within(principal.project_id)
-                light = rows.for_ranking().in_bulk(list(relevance))
-                ranked = _ranked(question, light, relevance, cosine, own, others, now)
+                ranked = _ranked(principal, question, places, found, trail, now=now)
             with _timed(took, "load"):
-                full = rows.for_answers().in_bulk([hit.fragment.id for hit in ranked])
-                # What was forgotten or changed its status since it was found is no answer any more.
-                current = [hit for hit in ranked if _stands(question, full.get(hit.fragment.id))]
-                hits = [replace(hit, fragment=full[hit.fragment.id]) for hit in current]
+                hits = _loaded(principal, question, ranked, trail)
+        expected = whereabouts(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
-    return Results(hits, took, degraded=[] if vector is not None else ["embedder"])
+    for stage, milliseconds in took.items():
+        TOOK.labels(stage).observe(milliseconds / 1000)
+    return Results(
+        hits,
+        took,
+        degraded=[] if vector is not None else ["embedder"],
+        explanation=trail.told() if question.explain else None,
+        expected=expected,
+    )
 
 
 @contextmanager
@@ -63,74 +84,88 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
     took[stage] = round((time.perf_counter() - start) * 1000, 3)
 
 
-def _namespaces(principal: Principal, question: Question) -> tuple[list[Namespace], list[Namespace]]:
-    """The asked namespaces with the shared one, and the other agents' that a project-wide question adds."""
-    shared = f"{principal.project}:{SHARED}"
-    own = access.readable(principal, [*question.namespaces, shared])
-    if not question.project_wide:
-        return own, []
-    mine = {namespace.id for namespace in own}
-    return own, [namespace for namespace in access.all_readable(principal) if namespace.id not in mine]
-
-
-def _stands(question: Question, row: Fragment | None) -> bool:
-    return row is not None and row.status in question.filters.statuses
-
-
 def _candidates(
-    question: Question, reach: Reach, pools: list[list[Namespace]], vector: Any, model: EmbeddingModel
-) -> tuple[dict[Any, float], dict[Any, float]]:
-    """Relevance and cosine by fragment id. Each pool is drawn apart: others' memories can't crowd out one's own."""
-    filters, most = question.filters, max(POOL, 3 * question.top_k)
-    bm25: dict[Any, float] = {}
-    dense: dict[Any, float] = {}
-    for namespaces in filter(None, pools):
-        words = keyword_hits(namespaces, query=question.query, filters=filters, reach=reach, most=most)
-        bm25 |= words
+    principal: Principal,
+    question: Question,
+    places: Places,
+    asked: tuple[Any, EmbeddingModel, Cues],
+    trail: Trail,
+    *,
+    now: datetime.datetime,
+) -> list[Candidate]:
+    """Whatever may answer. Each pool is drawn apart: others' memories can't crowd out one's own."""
+    vector, model, cues = asked
+    most = max(POOL, 3 * question.top_k)
+    wanted = Search(question.query, vector, model, question.filters, question.reach(now), cues, most)
+    for namespaces in filter(None, [places.own, places.others]):
+        trail.by_words(keyword_hits(namespaces, wanted))
         if vector is not None:
-            near = nearest(namespaces, vector=vector, model=model, filters=filters, reach=reach, most=most)
-            missing = [fragment_id for fragment_id in words if fragment_id not in near]
-            dense |= near | cosines(namespaces, vector=vector, model=model, filters=filters, reach=reach, ids=missing)
-    return fuse(cosine=dense, bm25=bm25), dense
+            cosine, ways = nearest(namespaces, wanted, indexed=indexed(namespaces, model))
+            trail.by_meaning(cosine)
+            trail.ways |= {namespace.name: ways[namespace.id] for namespace in namespaces}
+    found = load(principal.project_id, list(trail.paths), wanted)
+    if not any(candidate.place for candidate in found):
+        return found
+    relevance = fuse(found, bm25=trail.bm25, cues=cues)
+    best = sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
+    beside = load_neighbours(principal.project_id, best, wanted)
+    known = {candidate.id for candidate in found}
+    beside = [candidate for candidate in beside if candidate.id not in known]
+    trail.by_neighbours(candidate.id for candidate in beside)
+    return found + beside
 
 
 def _ranked(
+    principal: Principal,
     question: Question,
-    rows: dict[Any, Fragment],
-    relevance: dict[Any, float],
-    cosine: dict[Any, float],
-    own: list[Namespace],
-    others: list[Namespace],
+    places: Places,
+    found: list[Candidate],
+    trail: Trail,
+    *,
     now: datetime.datetime,
-) -> list[Hit]:
-    """The hits that pass every condition, best first, ties by id."""
-    weights = question.weights or PROFILES[question.profile]
-    foreign = {namespace.id: FOREIGN + n for n, namespace in enumerate(others)}
-    passing = {
-        fragment_id: row
-        for fragment_id, row in rows.items()
-        if _passes(question, row, cosine.get(fragment_id), row.namespace_id in foreign, now)
-    }
+) -> list[tuple[uuid.UUID, float, dict[str, float]]]:
+    """(id, score, signals) of the candidates that pass every condition, best first, ties by id."""
+    relevance = fuse(found, bm25=trail.bm25, cues=trail.cues)
+    passing = []
+    for candidate in found:
+        trail.paths[candidate.id].relevance, trail.paths[candidate.id].cosine = (
+            relevance[candidate.id],
+            candidate.cosine,
+        )
+        stage = _refused(question, candidate, places, now)
+        trail.stop(candidate.id, stage) if stage else passing.append(candidate)
     if not question.filters.include_all:
-        places = foreign | {namespace.id: n for n, namespace in enumerate(_as_asked(question, own))}
-        for fragment_id in outdone(passing, project_id=(own + others)[0].project_id, places=places):
-            del passing[fragment_id]
-    hits = []
-    for fragment_id, row in passing.items():
-        found = signals(row, relevance=relevance[fragment_id], similarity=cosine.get(fragment_id), now=now)
-        hits.append(Hit(row, score(found, weights), found))
-    hits.sort(key=lambda hit: (-hit.score, hit.fragment.id))
-    return hits[: question.top_k]
+        keys = [candidate.key for candidate in passing if candidate.key]
+        rivals = [candidate.id for candidate in passing if candidate.key and keys.count(candidate.key) > 1]
+        losers = outdone(rivals, project_id=principal.project_id, places=places.ranks) if rivals else set()
+        trail.stop_all(losers, Stage.RIVALS)
+        passing = [candidate for candidate in passing if candidate.id not in losers]
+    profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
+    signals = {c.id: ranking.signals(c, relevance=relevance[c.id], now=now) for c in passing}
+    scored = [(i, round(profile(found_signals), 6), found_signals) for i, found_signals in signals.items()]
+    scored.sort(key=lambda hit: (-hit[1], hit[0]))
+    trail.rank([hit[0] for hit in scored], top_k=question.top_k)
+    return scored[: question.top_k]
 
 
-def _as_asked(question: Question, own: list[Namespace]) -> list[Namespace]:
-    """In the order of the question; the shared namespace last."""
-    order = {name: n for n, name in enumerate(question.namespaces)}
-    return sorted(own, key=lambda namespace: order.get(namespace.name, len(order)))
-
-
-def _passes(question: Question, row: Fragment, similarity: float | None, foreign: bool, now: datetime.datetime) -> bool:
+def _refused(question: Question, candidate: Candidate, places: Places, now: datetime.datetime) -> Stage | None:
+    foreign = places.is_foreign(candidate.namespace_id)
     floor = max(question.filters.min_relevance, CROSS_AGENT_THRESHOLD if foreign else 0.0)
-    if question.min_similarity > 0 and (similarity or 0.0) < question.min_similarity:
-        return False
-    return not floor or row.relevance_at(now) >= floor
+    if question.min_similarity > 0 and (candidate.cosine or 0.0) < question.min_similarity:
+        return Stage.SIMILARITY
+    return Stage.FRESHNESS if floor and candidate.relevance_at(now) < floor else None
+
+
+def _loaded(
+    principal: Principal,
+    question: Question,
+    ranked: list[tuple[uuid.UUID, float, dict[str, float]]],
+    trail: Trail,
+) -> list[Hit]:
+    """What was forgotten or changed its status since it was found is no answer any more."""
+    rows = Fragment.objects.within(principal.project_id).for_answers()
+    full = {
+        row.id: row for row in rows.filter(id__in=[hit[0] for hit in ranked]) if row.status in question.filters.statuses
+    }
+    trail.stop_all({hit[0] for hit in ranked} - set(full), Stage.GONE)
+    return [Hit(full[i], score, signals) for i, score, signals in ranked if i in full]

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from memories import access
 from memories.access import Principal
@@ -11,14 +12,14 @@ from memories.retrieval.questions import Question
 from memories.retrieval.rivals import FOREIGN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Places:
     """The asked namespaces with the shared one, and the other agents' that a project-wide question adds."""
 
     own: list[Namespace] = field(default_factory=list)
     others: list[Namespace] = field(default_factory=list)
 
-    @property
+    @cached_property
     def ranks(self) -> dict[uuid.UUID, int]:
         """0 for the first asked; the shared one last of the own; from FOREIGN on those of other agents."""
         own = {namespace.id: n for n, namespace in enumerate(self.own)}
@@ -31,11 +32,9 @@ class Places:
 
 def places_of(principal: Principal, question: Question) -> Places:
     """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered."""
-    shared = f"{principal.project}:{SHARED}"
-    order = {name: n for n, name in enumerate(question.namespaces)}
-    own = access.readable(principal, [*question.namespaces, shared])
-    own.sort(key=lambda namespace: order.get(namespace.name, len(order)))
-    if not question.project_wide:
-        return Places(own)
-    mine = {namespace.id for namespace in own}
-    return Places(own, [namespace for namespace in access.all_readable(principal) if namespace.id not in mine])
+    order = {name: n for n, name in enumerate([*question.namespaces, f"{principal.project}:{SHARED}"])}
+    access.require_readable(principal, list(order))
+    wide = question.project_wide
+    rows = access.all_readable(principal) if wide else access.readable(principal, list(order))
+    own = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
+    return Places(own, [row for row in rows if row.name not in order])

@@ -89,6 +89,15 @@ class Question:
     weights: dict[str, float] | None = None
     session_id: str = ""
     as_of: datetime.datetime | None = None
+    # The name of the embedding model to search with; empty: the active one.
+    model: str = ""
+    explain: bool = False
+    # The fragment of which the caller expected that it answers.
+    expect: uuid.UUID | None = None
+
+    def reach(self, now: datetime.datetime) -> Reach:
+        """Whose session asks, and for what time."""
+        return Reach(self.session_id, self.as_of or (None if self.filters.include_all else now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,10 @@ class Results:
     hits: list[Hit]
     took_ms: dict[str, float]
     degraded: list[str]
+    # What the question was read as and how candidates were looked for, when it wants to know.
+    explanation: dict[str, Any] | None = None
+    # What became of the fragment that was expected: {id, stage, reason, …}.
+    expected: dict[str, Any] | None = None
 
     @property
     def ids(self) -> list[uuid.UUID]:

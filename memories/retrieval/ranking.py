@@ -1,46 +1,64 @@
-"""From what is similar to what answers best: fusion of dense and keyword hits, and the ranking profiles. Pure."""
+"""Ranking: what a candidate's score is made of, and the profiles that put it together. Pure."""
 
 import datetime
 import math
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from conflicts.front import trust_of
-from memories.models import Fragment, days_between
+from conflicts.front import trust
+from memories.models import DECAY_PER_DAY, days_between
+from memories.retrieval.candidates import Candidate
+from memories.weighing import effective_weight
+
+Signals = Mapping[str, float]
 
 BALANCED = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}  # [3]
-RELEVANCE = {"relevance": 1.0, "confidence": 0.0, "recency": 0.0, "importance": 0.0}
-PROFILES = {"balanced": BALANCED, "relevance": RELEVANCE}
 RECENCY_PER_DAY = 0.01
+USE = 10  # [1]: an access counts a tenth of its logarithm
 
 
-def fuse(*, cosine: Mapping[uuid.UUID, float], bm25: Mapping[uuid.UUID, float]) -> dict[uuid.UUID, float]:
-    """Relevance in 0..1: the mean of both scores, each divided by its best. One side alone counts for itself."""
-    parts = [scores for scores in (_scaled(cosine), _scaled(bm25)) if scores]
-    ids = {fragment_id for scores in parts for fragment_id in scores}
-    return {i: sum(scores.get(i, 0.0) for scores in parts) / len(parts) for i in ids}
+def weighed(weights: Signals) -> Callable[[Signals], float]:
+    """Σ weight × signal."""
+    return lambda signals: sum(weight * signals[name] for name, weight in weights.items())
 
 
-def _scaled(scores: Mapping[uuid.UUID, float]) -> dict[uuid.UUID, float]:
-    best = max(scores.values(), default=0.0)
-    return {i: max(0.0, score) / best for i, score in scores.items()} if best > 0 else {}
+def hindsight(signals: Signals) -> float:
+    """cosine · e^(−.05·days) · (1 + ln(1 + n)/10), days since the last access ([1])."""
+    return signals["similarity"] * signals["decay"] * signals["use"]
 
 
-def signals(
-    fragment: Fragment, *, relevance: float, similarity: float | None, now: datetime.datetime
-) -> dict[str, float]:
-    """What a score is made of, each 0..1; `similarity` is the raw cosine, where there is a vector."""
+PROFILES: dict[str, Callable[[Signals], float]] = {
+    "balanced": weighed(BALANCED),
+    "hindsight": hindsight,
+    "weighted": weighed({"similarity": 0.7, "weight": 0.3}),  # [4]
+    "relevance": weighed({"relevance": 1.0}),
+}
+
+
+def signals(candidate: Candidate, *, relevance: float, now: datetime.datetime) -> dict[str, float]:
+    """All that the profiles use, to 4 places; `similarity` is the raw cosine, 0 without a vector."""
+    unused = days_between(candidate.last_used_at, now)
+    kept = candidate.is_pinned or candidate.is_anchor
+    age = days_between(candidate.created_at, now)
     found = {
         "relevance": relevance,
-        "confidence": trust_of(fragment, now=now),
-        "recency": math.exp(-RECENCY_PER_DAY * days_between(fragment.updated_at, now)),
-        "importance": fragment.importance,
+        "confidence": trust(
+            source=candidate.source,
+            corroboration=candidate.corroboration,
+            reinforcements=candidate.reinforcements,
+            disputes=candidate.disputes,
+            age_days=age,
+        ),
+        "recency": math.exp(-RECENCY_PER_DAY * days_between(candidate.updated_at, now)),
+        "importance": candidate.importance,
+        "similarity": candidate.cosine or 0.0,
+        "decay": 1.0 if kept else math.exp(-DECAY_PER_DAY * unused),
+        "use": 1 + math.log1p(candidate.access_count) / USE,
+        "weight": effective_weight(
+            importance=candidate.importance,
+            access_count=candidate.access_count,
+            age_days=age,
+            valence=candidate.emotional_valence,
+            pinned_or_anchor=kept,
+        ),
     }
-    if similarity is not None:
-        found["similarity"] = similarity
     return {name: round(value, 4) for name, value in found.items()}
-
-
-def score(found: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Σ weight × signal."""
-    return round(sum(weight * found[name] for name, weight in weights.items()), 6)

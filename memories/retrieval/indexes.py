@@ -1,0 +1,107 @@
+"""Vector indexes, one for each large namespace, built and dropped in the background; never one across tenants.
+
+A partial HNSW index on the namespace's own partition: other tenants' rows can change neither what it finds nor in which
+order (docs/decisions/0004).
+"""
+
+import uuid
+from dataclasses import dataclass
+
+import structlog
+from django.db import DatabaseError, connection, connections
+
+from memories import access
+from memories.access import Principal
+from memories.models import EmbeddingModel
+from memories.retrieval.candidates import index_name
+from memories.retrieval.planning import CROSSOVER, DROP_BELOW
+
+log = structlog.get_logger(__name__)
+OWNER = "owner"
+M, EF_CONSTRUCTION = 16, 64
+BUILD_MEMORY = "256MB"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A namespace's vectors under a model: how many, in which partition, and whether a ready index stands."""
+
+    namespace_id: uuid.UUID
+    model_id: uuid.UUID
+    partition: str
+    vectors: int
+
+
+def keep_indexes(principal: Principal) -> tuple[int, int]:
+    """Builds the indexes that the project's namespaces need by now and drops the others; (built, dropped).
+
+    Nothing is locked meanwhile: searches go on by exact scan until an index is ready.
+    """
+    with access.enter(principal, why="indexes"):
+        sizes = _sizes(principal)
+    models = {model.id: model for model in EmbeddingModel.objects.all()}
+    standing = _standing()
+    built = dropped = 0
+    for size in sizes:
+        name = index_name(size.namespace_id, models[size.model_id])
+        if size.vectors > CROSSOVER and not standing.get(name, False):
+            built += _build(size, models[size.model_id], name)
+        elif size.vectors < DROP_BELOW and name in standing:
+            dropped += _drop(name)
+    return built, dropped
+
+
+def _sizes(principal: Principal) -> list[Size]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT namespace_id, model_id, tableoid::regclass::text, count(*) FROM memories_embedding
+               WHERE project_id = %s GROUP BY 1, 2, 3""",
+            [principal.project_id],
+        )
+        return [Size(*row) for row in cursor]
+
+
+def _standing() -> dict[str, bool]:
+    """By name of each vector index that exists, whether it is ready."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.relname, i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+               WHERE c.relname LIKE 'vectors\\_%%'"""
+        )
+        return dict(cursor.fetchall())
+
+
+def _build(size: Size, model: EmbeddingModel, name: str) -> bool:
+    """Concurrently, as the owner, by one worker at a time; what a broken-off build left behind is dropped first."""
+    try:
+        with connections[OWNER].cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
+            if not cursor.fetchone()[0]:
+                return False
+            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+            cursor.execute(f"SET maintenance_work_mem = '{BUILD_MEMORY}'")
+            cursor.execute(
+                f"""CREATE INDEX CONCURRENTLY {name} ON {size.partition}
+                    USING hnsw ((vector::halfvec({int(model.dim)})) halfvec_ip_ops)
+                    WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})
+                    WHERE namespace_id = '{size.namespace_id}' AND model_id = '{size.model_id}'"""
+            )
+    except DatabaseError as error:
+        log.warning("index_not_built", index=name, error=type(error).__name__)
+        return False
+    finally:
+        connections[OWNER].close()
+    log.info("index_built", index=name, vectors=size.vectors)
+    return True
+
+
+def _drop(name: str) -> bool:
+    try:
+        with connections[OWNER].cursor() as cursor:
+            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+    except DatabaseError as error:
+        log.warning("index_not_dropped", index=name, error=type(error).__name__)
+        return False
+    finally:
+        connections[OWNER].close()
+    return True

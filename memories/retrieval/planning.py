@@ -1,0 +1,40 @@
+"""Planning: how the nearest vectors of a namespace are found. One pure function, a test per branch (DESIGN §4)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+# Up to here a scan of all vectors is fast enough and exact; above, a namespace has an index of its own.
+CROSSOVER = 20_000
+# An index is dropped only well below that, so that nobody builds and drops one in turns.
+DROP_BELOW = 15_000
+# So few fragments pass the filters that their vectors are fetched one by one.
+FEW = 5_000
+
+
+class Way(StrEnum):
+    """How vectors are searched."""
+
+    NOTHING = "nothing"  # nothing passes
+    SCAN = "scan"  # every vector of the namespace, exactly
+    PICK = "pick"  # the vectors of the fragments that pass the filters, exactly
+    INDEX = "index"  # the namespace's own HNSW index
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is known of a namespace before it is searched.
+
+    `passing`: how many fragments pass the filters; None when there are none, or when many pass.
+    """
+
+    indexed: bool
+    passing: int | None = None
+
+
+def way(ground: Ground) -> Way:
+    """The cheapest way that misses nothing: exact wherever no index stands, or where filters leave few."""
+    if ground.passing == 0:
+        return Way.NOTHING
+    if not ground.indexed:
+        return Way.SCAN
+    return Way.INDEX if ground.passing is None else Way.PICK

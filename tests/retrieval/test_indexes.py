@@ -1,0 +1,220 @@
+"""Vector indexes and word statistics of large namespaces: kept in the background, and what a search finds with them."""
+
+import numpy as np
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from conflicts.front import embedding, index_keywords
+from memories import access, keys, tasks
+from memories.models import DocumentFrequency, Fragment, KeywordStatistics, Namespace
+from memories.models.bulk import insert
+from memories.providers import active_model
+from memories.retrieval import Filters, Question, candidates, find, indexes, keep_indexes, keep_statistics, statistics
+from memories.retrieval.candidates import Search, index_name, indexed, keyword_hits, nearest
+from memories.retrieval.planning import Way
+from memories.retrieval.questions import Reach
+from memories.retrieval.understanding import Cues
+
+MANY = 300
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """What counts as large, brought down to what a test can fill."""
+    monkeypatch.setattr(indexes, "CROSSOVER", MANY - 1)
+    monkeypatch.setattr(indexes, "DROP_BELOW", MANY // 2)
+    monkeypatch.setattr(statistics, "LARGE", MANY)
+
+
+@pytest.fixture
+def ground(django_db_setup, django_db_blocker):
+    """A committed project, because indexes are built from outside any transaction; it and its indexes go afterwards."""
+    with django_db_blocker.unblock():
+        project = keys.ensure_project("index-ground")
+        yield access.system_principal(project)
+        with connections["owner"].cursor() as cursor:
+            cursor.execute("SELECT relname FROM pg_class WHERE relname LIKE 'vectors\\_%'")
+            for (name,) in cursor.fetchall():
+                cursor.execute(f"DROP INDEX IF EXISTS {name}")
+            cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
+        for alias in connections:
+            connections[alias].close()
+
+
+def fill(principal, name, vectors, *, words="heron", **more):
+    """Stores fragments with these vectors; their texts hold `words` and a number."""
+    model, now = active_model(), timezone.now()
+    with access.enter(principal, why="test"):
+        namespace = access.writable(principal, f"{principal.project}:{name}")
+        rows = [
+            Fragment(
+                project_id=principal.project_id,
+                namespace=namespace,
+                agent_id=name,
+                type="semantic",
+                content=f"{words} n{number}",
+                source_type="manual",
+                importance=0.5,
+                source="inference",
+                authority=1,
+                created_at=now,
+                updated_at=now,
+                **more,
+            )
+            for number in range(len(vectors))
+        ]
+        insert(rows)
+        index_keywords([row.id for row in rows])
+        insert([embedding(row, vector, None, model=model) for row, vector in zip(rows, vectors, strict=True)])
+    return rows
+
+
+def near(centre, count, *, seed=0, spread=0.3):
+    rng = np.random.default_rng(seed)
+    made = centre + spread * rng.normal(size=(count, 384)) / np.sqrt(384)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+def axis(number):
+    vector = np.zeros(384, np.float32)
+    vector[number] = 1.0
+    return vector
+
+
+def wanted(vector, *, query="heron", filters=None, most=10):
+    return Search(query, vector, active_model(), filters or Filters(), Reach("", timezone.now()), Cues(), most)
+
+
+def spaces(principal, *names):
+    return list(Namespace.objects.within(principal.project_id).named([f"{principal.project}:{n}" for n in names]))
+
+
+def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, small):
+    rows = fill(ground, "main", near(axis(0), MANY))
+    fill(ground, "little", near(axis(0), 10))
+    assert keep_indexes(ground) == (1, 0)
+    assert keep_indexes(ground) == (0, 0)
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        assert indexed(spaces(ground, "main", "little"), active_model()) == {main.id}
+        exact, ways = nearest([main], wanted(axis(0)), indexed=set())
+        assert ways == {main.id: Way.SCAN}
+        found, ways = nearest([main], wanted(axis(0)), indexed={main.id})
+        assert ways == {main.id: Way.INDEX}
+        assert len(set(found) & set(exact)) >= 9  # of 10: it is approximate
+        Fragment.objects.filter(id__in=[row.id for row in rows[: MANY - 10]]).delete()
+    assert keep_indexes(ground) == (0, 1)
+    with access.enter(ground, why="test"):
+        assert indexed(spaces(ground, "main"), active_model()) == set()
+
+
+def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
+    fill(ground, "main", near(axis(0), MANY - 20))
+    tagged = fill(ground, "main", near(axis(0), 20, seed=1, spread=2.0), tags=["rare"])
+    keep_indexes(ground)
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        search = wanted(axis(0), filters=Filters(tags=["rare"]), most=20)
+        found, ways = nearest([main], search, indexed={main.id})
+        assert ways == {main.id: Way.PICK}
+        assert set(found) == {row.id for row in tagged}
+        none, ways = nearest([main], wanted(axis(0), filters=Filters(tags=["none"])), indexed={main.id})
+        assert (none, ways) == ({}, {main.id: Way.NOTHING})
+
+
+def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, monkeypatch):
+    monkeypatch.setattr(candidates, "FEW", 5)
+    rows = fill(ground, "main", near(axis(0), MANY), tags=["common"])
+    keep_indexes(ground)
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        search = wanted(axis(0), filters=Filters(tags=["common"]), most=10)
+        found, ways = nearest([main], search, indexed={main.id})
+        exact, _ = nearest([main], search, indexed=set())
+        assert ways == {main.id: Way.INDEX}
+        assert len(set(found) & set(exact)) >= 9  # of 10: it is approximate
+        assert set(found) <= {row.id for row in rows}
+
+
+def test_what_is_not_active_is_not_found_through_the_index(ground, small):
+    rows = fill(ground, "main", near(axis(0), MANY))
+    keep_indexes(ground)
+    with access.enter(ground, why="test"):
+        Fragment.objects.filter(id__in=[row.id for row in rows[:-3]]).update(status="archived")
+        (main,) = spaces(ground, "main")
+        found, _ = nearest([main], wanted(axis(0)), indexed={main.id})
+        assert set(found) == {row.id for row in rows[-3:]}
+
+
+def test_vectors_of_others_change_neither_results_nor_order(ground, small):
+    """3,000 foreign vectors nearer to the question than any of its own."""
+    fill(ground, "main", near(axis(0), MANY, spread=3.0))
+    keep_indexes(ground)
+    keep_statistics(ground, now=timezone.now())
+
+    def asked():
+        with access.enter(ground, why="test"):
+            (main,) = spaces(ground, "main")
+            dense, _ = nearest([main], wanted(axis(0)), indexed={main.id})
+            return list(dense.items()), list(keyword_hits([main], wanted(None)).items())
+
+    before = asked()
+    fill(ground, "other", near(axis(0), 3000, seed=5, spread=0.01))
+    assert asked() == before
+    with access.enter(ground, why="test"):
+        question = Question("heron", [f"{ground.project}:main"], project_wide=False)
+    assert len(find(ground, question, now=timezone.now()).hits) == 10
+
+
+def test_what_a_build_left_half_done_is_built_again(ground, small):
+    fill(ground, "main", near(axis(0), MANY))
+    keep_indexes(ground)
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+    with connections["owner"].cursor() as cursor:
+        name = index_name(main.id, active_model())
+        cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", [name])
+    with access.enter(ground, why="test"):
+        assert indexed([main], active_model()) == set()
+    assert keep_indexes(ground) == (1, 0)
+    with access.enter(ground, why="test"):
+        assert indexed([main], active_model()) == {main.id}
+
+
+def test_statistics_are_counted_for_large_namespaces_and_again_when_these_change(ground, small):
+    fill(ground, "main", near(axis(0), MANY))
+    fill(ground, "little", near(axis(0), 10), words="otter")
+    now = timezone.now()
+    assert keep_statistics(ground, now=now) == 1
+    assert keep_statistics(ground, now=now) == 0
+    fill(ground, "main", near(axis(0), MANY // 5), words="heron mill")
+    assert keep_statistics(ground, now=now) == 1
+    with access.enter(ground, why="test"):
+        assert KeywordStatistics.objects.within(ground.project_id).get().documents == MANY + MANY // 5
+        counted = DocumentFrequency.objects.within(ground.project_id).values_list("lexeme", "documents")
+        assert dict(counted) == {"heron": MANY + MANY // 5, "mill": MANY // 5}
+        Fragment.objects.filter(namespace__name=f"{ground.project}:main").update(status="archived")
+    keep_statistics(ground, now=now)
+
+
+@pytest.mark.parametrize("query", ["mill", "the heron at the mill", "heron", "unheard of", "otter mill heron"])
+def test_the_rarest_words_lead_to_the_same_answers(ground, small, query):
+    fill(ground, "main", near(axis(0), MANY))
+    fill(ground, "main", near(axis(0), 7), words="the heron nests behind the mill")
+    with access.enter(ground, why="test"):
+        before = keyword_hits(spaces(ground, "main"), wanted(None, query=query))
+    keep_statistics(ground, now=timezone.now())
+    with access.enter(ground, why="test"):
+        after = keyword_hits(spaces(ground, "main"), wanted(None, query=query))
+    assert list(after) == list(before)
+    assert list(after.values()) == pytest.approx(list(before.values()), rel=0.25)
+
+
+def test_the_task_keeps_both(ground, small):
+    fill(ground, "main", near(axis(0), MANY))
+    tasks.keep_search_fast()
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        assert indexed([main], active_model()) == {main.id}
+        assert KeywordStatistics.objects.within(ground.project_id).filter(namespace=main).exists()
