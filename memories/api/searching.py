@@ -9,14 +9,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from memories.access import Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, validated
 from memories.api.inputs import namespace_form
 from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
-from memories.retrieval import BALANCED, PROFILES, Filters, Question, search
+from memories.providers import NoSuchModel, model_named
+from memories.retrieval import BALANCED, PROFILES, Filters, Question, Stage, search
 
 QUERY_LIMIT = 10_000
+MOST_SEARCHES = 50
 
 
 def several(choices: Any) -> serializers.ListField:
@@ -109,6 +112,15 @@ class QuestionInput(Strict):
     profile = serializers.ChoiceField(sorted(PROFILES), required=False)
     session_id = Text(max_length=255, required=False)
     as_of = Moment(required=False)
+    model = Text(max_length=200, required=False)
+
+    def validate_model(self, value: str) -> str:
+        """One that is ready."""
+        try:
+            model_named(value)
+        except NoSuchModel as error:
+            raise serializers.ValidationError(str(error)) from error
+        return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One way to name namespaces, one way to rank."""
@@ -123,6 +135,14 @@ class SearchInput(QuestionInput):
     """A search."""
 
     top_k = Whole(min_value=0, max_value=200, default=10)
+    explain = Flag(default=False)
+    expect = serializers.UUIDField(required=False)
+
+
+class SearchBatchInput(Strict):
+    """Several searches."""
+
+    searches = serializers.ListField(child=SearchInput(), min_length=1, max_length=MOST_SEARCHES)
 
 
 def question_of(values: dict[str, Any], *, top_k: int) -> Question:
@@ -139,6 +159,9 @@ def question_of(values: dict[str, Any], *, top_k: int) -> Question:
         weights=rerank if isinstance(rerank, dict) else None,
         session_id=values.get("session_id", ""),
         as_of=values.get("as_of"),
+        explain=values.get("explain", False),
+        expect=values.get("expect"),
+        model=values.get("model", ""),
     )
 
 
@@ -149,12 +172,54 @@ class HitAnswer(FragmentAnswer):
     ranking_signals = serializers.DictField(child=serializers.FloatField())
 
 
+class PathAnswer(serializers.Serializer[Any]):
+    """One candidate's way through the search; ranks count from 1."""
+
+    id = serializers.UUIDField()
+    stage = serializers.ChoiceField([(stage.value, stage.value) for stage in Stage])
+    reason = serializers.CharField()
+    found_by = serializers.ListField(child=serializers.ChoiceField(["words", "meaning", "neighbour"]))
+    words_rank = serializers.IntegerField(allow_null=True)
+    meaning_rank = serializers.IntegerField(allow_null=True)
+    rank = serializers.IntegerField(allow_null=True)
+    bm25 = serializers.FloatField(allow_null=True)
+    cosine = serializers.FloatField(allow_null=True)
+    relevance = serializers.FloatField(allow_null=True)
+
+
+class ExpectedAnswer(PathAnswer):
+    """Where the way of the expected fragment ended, and why."""
+
+    status = serializers.CharField(required=False)
+    filters = serializers.ListField(child=serializers.CharField(), required=False)
+    embedding = serializers.CharField(required=False)
+
+
+class ExplanationAnswer(serializers.Serializer[Any]):
+    """What the question was read as, how each namespace was searched, and every candidate's way."""
+
+    query_keys = serializers.ListField(child=serializers.CharField())
+    search_types = serializers.ListField(child=serializers.CharField())
+    phrases = serializers.ListField(child=serializers.CharField())
+    period = serializers.ListField(child=serializers.DateTimeField(), allow_null=True)
+    ways = serializers.DictField(child=serializers.CharField())
+    candidates = PathAnswer(many=True)
+
+
 class SearchAnswer(serializers.Serializer[Any]):
     """The hits, best first."""
 
     results = HitAnswer(many=True)
     took_ms = serializers.DictField(child=serializers.FloatField())
     degraded = serializers.ListField(child=serializers.CharField())
+    explanation = ExplanationAnswer(required=False)
+    expected = ExpectedAnswer(required=False)
+
+
+class SearchBatchAnswer(serializers.Serializer[Any]):
+    """An answer per search, in order."""
+
+    answers = SearchAnswer(many=True)
 
 
 class SearchView(APIView):
@@ -166,11 +231,29 @@ class SearchView(APIView):
     def post(self, request: Request) -> Response:
         """The memories that answer a question, best first."""
         values = validated(SearchInput, request.data)
-        now = timezone.now()
-        results = search(principal_of(request), question_of(values, top_k=values["top_k"]), now=now)
-        shown = answers([hit.fragment for hit in results.hits], now=now)
-        hits = [
-            {**fragment, "score": hit.score, "ranking_signals": hit.signals}
-            for fragment, hit in zip(shown, results.hits, strict=True)
-        ]
-        return Response({"results": hits, "took_ms": results.took_ms, "degraded": results.degraded})
+        return Response(_answer(principal_of(request), values))
+
+
+class SearchBatchView(APIView):
+    """Several searches at once."""
+
+    verbs = {"POST": "read"}
+
+    @extend_schema(operation_id="search_batch", request=SearchBatchInput, responses={200: SearchBatchAnswer})
+    def post(self, request: Request) -> Response:
+        """Up to fifty searches in one request, an answer for each; one that is wrong refuses them all."""
+        searches = validated(SearchBatchInput, request.data)["searches"]
+        return Response({"answers": [_answer(principal_of(request), values) for values in searches]})
+
+
+def _answer(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
+    now = timezone.now()
+    found = search(principal, question_of(values, top_k=values["top_k"]), now=now)
+    shown = answers([hit.fragment for hit in found.hits], now=now)
+    hits = [
+        {**fragment, "score": hit.score, "ranking_signals": hit.signals}
+        for fragment, hit in zip(shown, found.hits, strict=True)
+    ]
+    answer = {"results": hits, "took_ms": found.took_ms, "degraded": found.degraded}
+    told = {"explanation": found.explanation, "expected": found.expected}
+    return answer | {name: value for name, value in told.items() if value is not None}

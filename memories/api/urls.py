@@ -12,7 +12,7 @@ from memories.api.models import ActivateView, BackfillView, CompareView, ModelsV
 from memories.api.operations import CancelView, OperationsView, OperationView
 from memories.api.overview import NamespacesView, StatsView
 from memories.api.predicates import PredicatesView, PredicateView
-from memories.api.searching import SearchView
+from memories.api.searching import SearchBatchView, SearchView
 from memories.api.voting import ArchiveView, CorroborateView, DisputeView, ReinforceView, UnarchiveView
 
 urlpatterns = [
@@ -31,6 +31,7 @@ urlpatterns = [
     path("conflicts/<uuid:conflict_id>/undo", UndoView.as_view()),
     path("ingest", IngestView.as_view()),
     path("search", SearchView.as_view()),
+    path("search/batch", SearchBatchView.as_view()),
     path("context", ContextView.as_view()),
     path("claims", ClaimsView.as_view()),
     path("claims/timeline", TimelineView.as_view()),

@@ -3,7 +3,7 @@
 import pytest
 
 from memories import access, tallies
-from memories.models import Fragment
+from memories.models import EmbeddingModel, Fragment
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
 
@@ -36,10 +36,11 @@ def test_works(alice, marsh):
     body = ask(alice, "where does the heron nest?")
     first = body["results"][0]
     assert first["id"] == str(marsh["heron"].id)
-    assert set(first["ranking_signals"]) == {"relevance", "confidence", "recency", "importance", "similarity"}
+    used = {"relevance", "confidence", "recency", "importance", "similarity", "decay", "use", "weight"}
+    assert set(first["ranking_signals"]) == used
     weights = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}
     assert first["score"] == pytest.approx(sum(w * first["ranking_signals"][n] for n, w in weights.items()), abs=1e-6)
-    assert set(body["took_ms"]) == {"embed", "candidates", "rank", "load", "total"}
+    assert set(body["took_ms"]) == {"embed", "read", "candidates", "rank", "load", "total"}
     assert body["degraded"] == []
 
 
@@ -110,11 +111,11 @@ def test_ranking_can_be_chosen(alice, marsh):
 
 def test_without_an_embedder_keywords_answer(alice, marsh, monkeypatch):
     class Broken(FakeEmbedder):
-        def embed(self, texts):
+        def embed_queries(self, texts):
             raise embeddings.EmbeddingFailed("away")
 
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Broken())
-    body = ask(alice, "heron")
+    body = ask(alice, "a heron without an embedder")
     assert body["degraded"] == ["embedder"]
     assert contents(body) == [marsh["heron"].content]
 
@@ -186,3 +187,97 @@ def test_the_literal_curl_works(alice, marsh):
     answer = alice.client.post(URL, body, content_type="application/x-www-form-urlencoded")
     assert answer.status_code == 200
     assert answer.json()["results"][0]["id"] == str(marsh["heron"].id)
+
+
+def test_every_profile_is_its_formula(alice, marsh):
+    for profile, formula in {
+        "hindsight": lambda s: s["similarity"] * s["decay"] * s["use"],
+        "weighted": lambda s: 0.7 * s["similarity"] + 0.3 * s["weight"],
+        "relevance": lambda s: s["relevance"],
+    }.items():
+        rows = ask(alice, "where does the heron nest?", profile=profile)["results"]
+        assert rows
+        assert [row["score"] for row in rows] == [
+            pytest.approx(formula(row["ranking_signals"]), abs=1e-6) for row in rows
+        ]
+        assert rows == sorted(rows, key=lambda row: (-row["score"], row["id"]))
+
+
+def test_explain_shows_every_candidates_path(alice, marsh):
+    assert "explanation" not in ask(alice, "heron")
+    told = ask(alice, 'who nests "behind the old mill"?', top_k=1, explain=True)["explanation"]
+    paths = {path["id"]: path for path in told["candidates"]}
+    heron = paths[str(marsh["heron"].id)]
+    assert (heron["stage"], heron["rank"], set(heron["found_by"])) == ("answered", 1, {"words", "meaning"})
+    assert heron["bm25"] > 0
+    assert paths[str(marsh["frog"].id)]["stage"] == "top_k"
+    assert told["phrases"] == ["behind the old mill"]
+    assert told["ways"] == {"acme:main": "scan", "acme:shared": "scan", "acme:other": "scan"}
+
+
+def test_expect_names_the_stage_that_dropped_it(alice, bob, charlie, store, marsh):
+    def stage(which, agent=alice, **more):
+        told = ask(agent, "where does the heron nest?", expect=str(getattr(which, "id", which)), **more)["expected"]
+        assert told["reason"]
+        return told
+
+    heron, otter = marsh["heron"], marsh["otter"]
+    assert stage(heron)["stage"] == "answered"
+    assert stage(otter, top_k=1)["stage"] == "top_k"
+    assert stage(otter, min_similarity=0.99)["stage"] == "min_similarity"
+    assert stage(marsh["frog"], project_wide=False)["stage"] == "namespace"
+    assert stage(heron, filters={"status_filter": ["archived"]}) | {"status": "active"} == stage(
+        heron, filters={"status_filter": ["archived"]}
+    )
+    failed = stage(heron, filters={"type": ["episodic"], "tags": ["bird"]})
+    assert (failed["stage"], failed["filters"]) == ("filters", ["type"])
+    assert stage("00000000-0000-4000-8000-000000000000")["stage"] == "unknown"
+    foreign = store("acme:main", "A heron of acme.")
+    body = {"namespace": "elsewhere:main", "query": "heron", "expect": str(foreign.id)}
+    assert charlie.client.post(URL, body, format="json").json()["expected"]["stage"] == "unknown"
+
+
+def test_expect_tells_of_sessions_and_decay(alice, store, principal):
+    mine = {"claim": {"subject": "user", "predicate": "mood", "value": "calm", "scope": "session", "session_id": "s1"}}
+    body = {"namespace": "acme:main", "content": "The user is calm.", **mine}
+    calm = alice.client.post("/api/v1/fragments", body, format="json").json()["id"]
+    assert ask(alice, "is the user calm?", expect=calm)["expected"]["stage"] == "reach"
+    assert ask(alice, "is the user calm?", expect=calm, session_id="s1")["expected"]["stage"] == "answered"
+    stale = store("acme:other", "The heron nests behind the old mill.")
+    with access.enter(principal, why="test"):
+        Fragment.objects.filter(id=stale.id).update(base_relevance=0.5)
+    assert ask(alice, "where does the heron nest?", expect=str(stale.id))["expected"]["stage"] == "relevance_score"
+
+
+def test_several_searches_at_once(alice, marsh):
+    searches = [{"namespace": "acme:main", "query": query, "top_k": 1} for query in ("heron", "otter")]
+    answer = alice.client.post(f"{URL}/batch", {"searches": searches}, format="json")
+    assert answer.status_code == 200
+    found = [contents(body) for body in answer.json()["answers"]]
+    assert found == [[marsh["heron"].content], [marsh["otter"].content]]
+
+
+@pytest.mark.parametrize(
+    "searches", [[], [{"namespace": "acme:main"}], [{"namespace": "acme:main", "query": "x"}] * 51, "heron", [7]]
+)
+def test_bad_batches_are_named(searches, alice):
+    answer = alice.client.post(f"{URL}/batch", {"searches": searches}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation"), answer.content
+
+
+def test_a_model_can_be_named(alice, marsh):
+    assert ask(alice, "heron", model="fake")["degraded"] == []
+    EmbeddingModel.objects.create(name="next", provider="fake", dim=384, state="building")
+    for name in ("next", "missing"):
+        answer = alice.client.post(URL, {"namespace": "acme:main", "query": "heron", "model": name}, format="json")
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "model"), answer.content
+
+
+def test_the_turn_after_the_question_is_found(alice, store):
+    talk = {"conversation_id": "talk", "source_type": "conversation"}
+    asked = store("acme:main", "Ann: Where did you spend the summer, Bo?", sequence=1, **talk)
+    told = store("acme:main", "Bo: By the sea, with my sister.", sequence=2, **talk)
+    for n in range(30):
+        store("acme:main", f"Cy: Nothing new here, number {n}.", sequence=n + 10, **talk)
+    found = [row["id"] for row in ask(alice, "Where did Bo spend the summer?")["results"]]
+    assert set(found[:2]) == {str(asked.id), str(told.id)}

@@ -37,6 +37,7 @@ TABLE = [
     ("conflicts/{settled}/undo", "post", {}, "review"),
     ("ingest", "post", {"namespace": "{namespace}", "text": "A text that is long enough."}, "write"),
     ("search", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),
+    ("search/batch", "post", {"searches": [{"namespace": "{namespace}", "query": "heron"}]}, "read"),
     ("context", "post", {"namespace": "{namespace}", "query": "heron"}, "read"),
     ("claims?namespace={namespace}", "get", {}, "read"),
     ("claims/timeline?namespace={namespace}&subject=user&predicate=lives_in", "get", {}, "read"),
