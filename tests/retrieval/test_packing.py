@@ -27,6 +27,16 @@ def test_density_prefers_value_per_character():
     assert reasons(packed) == {"a1": BUDGET}
 
 
+def test_what_every_memory_scores_does_not_speak_for_the_short_ones():
+    """With more candidates than may be taken, value counts from what the first superfluous one is worth."""
+    answers = [(f"a{n}", 0.80, 100) for n in range(3)]
+    chatter = [(f"b{n}", 0.45, 20) for n in range(9)]
+    packed = by_density(items(*chatter, *answers), ratios=EVEN | {"a": 1.0}, space=Space(4, 330))
+    assert names(packed) == ["a0", "a1", "a2", "b0"]
+    packed = by_density(items(*chatter, *answers), ratios={"a": 1.0, "b": 1.0}, space=Space(12, 330))
+    assert names(packed)[:9] == [f"b{n}" for n in range(9)]  # nothing is superfluous: by score per character
+
+
 def test_a_share_keeps_one_kind_from_taking_all():
     rows = items(("a1", 0.9, 30), ("a2", 0.9, 30), ("a3", 0.9, 30), ("b1", 0.1, 30))
     assert "b1" in names(by_density(rows, ratios={"a": 0.6, "b": 0.4}, space=Space(9, 100)))
@@ -66,7 +76,7 @@ def test_with_room_for_the_best_the_best_are_taken():
     rows = items(("a1", 0.9, 90), ("a2", 0.5, 10), ("a3", 0.8, 80))
     for left in (170, 1000, None):
         assert names(by_density(rows, ratios={"b": 1.0}, space=Space(2, left))) == ["a1", "a3"]
-    assert names(by_density(rows, ratios={"a": 1.0}, space=Space(2, 169))) == ["a2", "a1"]
+    assert names(by_density(rows, ratios={"a": 1.0}, space=Space(2, 169))) == ["a1", "a2"]
 
 
 def test_no_more_than_asked_for():

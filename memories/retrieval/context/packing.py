@@ -81,7 +81,8 @@ def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: 
     budget = space.left
     spent = dict.fromkeys(ratios, 0)
     waiting = []
-    for item in sorted(items, key=lambda item: -item.value / max(1, item.size)):
+    floor = _floor(items, space.most)
+    for item in sorted(items, key=lambda item: _density(item, floor), reverse=True):
         share = None if budget is None else budget * ratios.get(item.kind, 0.0)
         if share is not None and spent.get(item.kind, 0) + item.size > share:
             waiting.append(item)
@@ -90,6 +91,22 @@ def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: 
     for item in waiting:  # a share that one kind leaves unused goes to the others
         packed.offer(item, space)
     return packed
+
+
+def _floor(items: Sequence[Item[T]], most: int) -> float:
+    """What the best of those is worth that would be left out however large the budget were; 0 without such."""
+    values = sorted((item.value for item in items), reverse=True)
+    return values[most] if len(values) > most else 0.0
+
+
+def _density(item: Item[T], floor: float) -> tuple[float, float]:
+    """Value per character above the floor, then from 0.
+
+    Scores share a large constant part (recency, confidence, importance): measured from 0, short memories that answer
+    nothing would push out those that do.
+    """
+    size = max(1, item.size)
+    return max(0.0, item.value - floor) / size, item.value / size
 
 
 def by_score(items: Sequence[Item[T]], *, space: Space) -> Packed[T]:
