@@ -16,7 +16,9 @@ import httpx2
 
 def machine() -> str:
     """What the figures were measured on."""
-    parts = ", ".join(f"{name} {version(name)}" for name in ("django", "psycopg", "torch", "sentence-transformers"))
+    parts = ", ".join(
+        f"{name} {version(name)}" for name in ("django", "psycopg", "torch", "onnxruntime", "sentence-transformers")
+    )
     return f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}, {parts}"
 
 
@@ -55,7 +57,7 @@ def serving(*, log: Path | None = None) -> Iterator[str]:
 
 
 def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
-    for _ in range(600):
+    for _ in range(3000):  # the default model is exported once
         if server.poll() is not None:
             raise SystemExit(f"the web server ended with {server.returncode}")
         try:
@@ -64,4 +66,4 @@ def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
                 return
         except httpx2.TransportError:
             time.sleep(0.1)
-    raise SystemExit("the web server did not become ready in 60 s")
+    raise SystemExit("the web server did not become ready in 300 s")
