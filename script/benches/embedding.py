@@ -79,7 +79,7 @@ def one_by_one(encode: Callable[[list[str]], Any], threads: int, rounds: int) ->
 
 
 def cold(kind: str) -> tuple[float, float]:
-    """Median seconds until the first vector in a new process, imports of Django aside, and the memory it takes in MB."""
+    """Median seconds until the first vector in a new process, after Django is there, and the memory it takes in MB."""
     code = COLD.format(make=MAKE[kind], use=USE[kind])
     runs = []
     for _ in range(3):
