@@ -38,7 +38,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
 CHOICES = {"EMBEDDER": ("minilm", "fake"), "LOG_FORMAT": ("json", "console")}
 
 URLS = ("EMBEDDINGS_URL",)
-POSITIVE = ("EMBEDDINGS_TIMEOUT", "EMBEDDINGS_CACHE_SIZE")
+POSITIVE, MOST = ("EMBEDDINGS_TIMEOUT", "EMBEDDINGS_CACHE_SIZE"), 1_000_000
 
 
 def load() -> dict[str, Any]:
@@ -58,8 +58,8 @@ def load() -> dict[str, Any]:
             raise ImproperlyConfigured(f"{name}={values[name]!r} is not known. Use one of: {', '.join(CHOICES[name])}.")
         if name in URLS and values[name] and not values[name].startswith(("http://", "https://")):
             raise ImproperlyConfigured(f"{name} must be a URL such as http://127.0.0.1:11434/v1.")
-        if name in POSITIVE and not values[name] > 0:
-            raise ImproperlyConfigured(f"{name} must be above 0.")
+        if name in POSITIVE and not 0 < values[name] <= MOST:
+            raise ImproperlyConfigured(f"{name} must be above 0 and at most {MOST}.")
     values["NOVAMEM_DATA_DIR"] = str((ROOT / Path(values["NOVAMEM_DATA_DIR"]).expanduser()).resolve())
     return values
 

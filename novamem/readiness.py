@@ -40,16 +40,17 @@ def bring_up(url: str) -> None:
 
 
 def check_known(url: str) -> None:
-    """Raises NotPrepared when a newer version has already changed the tables."""
+    """Raises NotPrepared when another version has already changed the tables."""
     with database.connect(url) as connection:
-        state = _state(connection)
-    files = {f"{path.parent.parent.name}.{path.stem}" for path in _migration_files()}
+        state, applied = _state(connection) or ({}, [])
+    files = _file_digests()
     apps = {name.partition(".")[0] for name in files}
-    applied = state[1] if state else []
+    kept = state.get("files", {})
     unknown = [name for name in applied if name.partition(".")[0] in apps and name not in files]
-    if unknown:
+    other = [name for name in applied if name in files and kept.get(name, files[name]) != files[name]]
+    if unknown or other:
         raise NotPrepared(
-            f"The database was changed by another version of this code, which had {', '.join(unknown)}.\n"
+            f"The database was changed by another version of this code, which had {', '.join(unknown + other)}.\n"
             "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
             "the data directory (NOVAMEM_DATA_DIR, by default var/), or set DATABASE_URL to an empty database."
         )
@@ -57,6 +58,7 @@ def check_known(url: str) -> None:
 
 def migrate(url: str) -> None:
     """Applies migrations, unless all were applied before. Raises NotPrepared with Django's words when one fails."""
+    check_known(url)
     with database.connect(url) as connection:
         done = _done(connection)
         if done.get("migrated") == _digest(connection):
@@ -102,9 +104,17 @@ def _migration_files() -> list[Path]:
     return sorted(env.ROOT.glob("*/migrations/[0-9]*.py"))
 
 
+def _file_digests() -> dict[str, str]:
+    """By migration: what its file says, so that one that was folded since is noticed."""
+    return {
+        f"{path.parent.parent.name}.{path.stem}": hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for path in _migration_files()
+    }
+
+
 def _keep(url: str, *, first_run: bool) -> None:
     with database.connect(url) as connection:
-        state = json.dumps({"migrated": _digest(connection), "first_run": first_run})
+        state = json.dumps({"migrated": _digest(connection), "first_run": first_run, "files": _file_digests()})
         connection.execute(sql.SQL("COMMENT ON TABLE django_migrations IS {}").format(state))
 
 

@@ -1,5 +1,6 @@
 """What brings the tables to where the code expects them, and what it says to a database of another version."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def test_says_that_another_version_was_here(migrated: str) -> None:
         )
     with pytest.raises(NotPrepared, match=r"memories\.9999_of_tomorrow.\n[\s\S]*To begin afresh"):
         readiness.check_known(migrated)
+
+
+def test_says_that_a_migration_was_another_one(migrated: str) -> None:
+    with psycopg.connect(migrated) as connection:
+        row = connection.execute("SELECT obj_description('django_migrations'::regclass)").fetchone()
+        assert row
+        state = json.loads(row[0])
+        state["files"]["memories.0001_tables"] = "of yesterday"
+        connection.execute(f"COMMENT ON TABLE django_migrations IS '{json.dumps(state)}'".encode())
+    with pytest.raises(NotPrepared, match=r"memories\.0001_tables[^$]*begin afresh"):
+        readiness.bring_up(migrated)
 
 
 def test_says_what_failed(migrated: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
