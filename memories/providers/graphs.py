@@ -26,7 +26,8 @@ class GraphEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(n, dim) unit vectors in the order of the texts; texts of like length run together."""
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        # One by one: a whole batch would start threads of the tokenizer's own.
+        tokens = [self._tokenizer.encode(text).ids for text in texts]
         vectors = np.empty((len(tokens), self._dim), np.float32)
         for batch in batches([len(ids) for ids in tokens], limit=TOKENS_AT_ONCE):
             vectors[batch] = self._run([tokens[n] for n in batch])

@@ -7,7 +7,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from memories.api import health
-from memories.models import Heartbeat
+from memories.models import EmbeddingModel, Heartbeat
+from memories.providers import EmbeddingFailed, embeddings
+from memories.providers.fake import FakeEmbedder
 
 
 def parts(client):
@@ -43,6 +45,23 @@ def test_a_broker_that_is_away_is_degraded(db, client, monkeypatch):
     assert (status, states["broker"]) == (200, "degraded")
 
 
+@pytest.mark.parametrize(("readiness", "state"), [("ready", "ok"), ("loading", "degraded"), ("failed", "degraded")])
+def test_the_active_model_is_named_with_how_it_is(db, client, monkeypatch, readiness, state):
+    class Embedder(FakeEmbedder):
+        def readiness(self):
+            return readiness
+
+    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Embedder())
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json()["parts"]["embedder"] == {"state": state, "detail": f"fake is {readiness}"}
+
+
+def test_a_model_whose_provider_is_gone_has_failed(db, client):
+    EmbeddingModel.objects.update(provider="gone")
+    assert client.get("/readyz").json()["parts"]["embedder"]["detail"] == "fake is failed"
+
+
 def test_without_postgres_it_is_down(db, client, monkeypatch):
     class Away:
         def __getitem__(self, alias):
@@ -54,6 +73,23 @@ def test_without_postgres_it_is_down(db, client, monkeypatch):
 
 def test_metrics_are_prometheus_text(db, client):
     assert b"django_http_requests" in client.get("/metrics").content
+
+
+def test_embeddings_are_counted_by_model_and_outcome(client, store, monkeypatch):
+    def told(line):
+        found = [
+            row.split()[-1] for row in client.get("/metrics").content.decode().splitlines() if row.startswith(line)
+        ]
+        return float(found[0]) if found else 0.0
+
+    embedded = 'novamem_embeddings_total{model="fake",outcome="embedded"}'
+    failed = 'novamem_embeddings_total{model="fake",outcome="failed"}'
+    before = told(embedded), told(failed), told('novamem_embedding_seconds_count{model="fake"}')
+    store("acme:main", "One thing worth knowing.")
+    monkeypatch.setattr(FakeEmbedder, "embed", lambda *_: (_ for _ in ()).throw(EmbeddingFailed("away")))
+    store("acme:main", "Another thing worth knowing.")
+    after = told(embedded), told(failed), told('novamem_embedding_seconds_count{model="fake"}')
+    assert [b - a for a, b in zip(before, after, strict=True)] == [1, 1, 2]
 
 
 def test_stats_count_what_the_key_covers(alice, reader, charlie, store):

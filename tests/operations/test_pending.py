@@ -63,6 +63,27 @@ def test_failures_are_tried_again_after_growing_pauses(principal, fill, now, awa
     assert embedded(principal) == 0
 
 
+def test_a_text_that_is_never_embedded_holds_up_no_others(principal, fill, now, monkeypatch):
+    """It takes its batch along at first; each further try is with fewer others."""
+    fragments = fill(principal, 70, embed_now=False)
+
+    class Stumbling(FakeEmbedder):
+        def embed(self, texts):
+            if fragments[20].content in texts:
+                raise embeddings.EmbeddingFailed("took over 30 s")
+            return super().embed(texts)
+
+    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Stumbling())
+    at, rounds = later(now), 0
+    while embedded(principal) < 69:
+        at, rounds = at + datetime.timedelta(hours=2), rounds + 1
+        for _ in range(70):  # what a worker does: on while something succeeds; here also after failures
+            ingest.embed_pending(principal, now=at)
+    assert rounds < 10
+    ((attempts, _),) = waiting(principal)
+    assert attempts >= rounds
+
+
 def test_after_a_failure_it_succeeds(principal, fill, count, now, away, monkeypatch):
     fill(principal, 2, embed_now=False)
     ingest.embed_pending(principal, now=later(now))
