@@ -4,6 +4,8 @@ import datetime
 import math
 import uuid
 
+import pytest
+import time_machine
 from django.utils import timezone
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -46,10 +48,10 @@ def search(agent, **more):
 
 
 def live(principal, lives):
-    """Gives fragments a past: how often they were read, and how many days ago last."""
+    """Lets fragments live sixty days: how often they were read, and how many days before the end last."""
     with access.enter(principal, why="test"):
         for fragment_id, (count, ago) in lives.items():
-            at = timezone.now() - datetime.timedelta(days=ago)
+            at = timezone.now() + datetime.timedelta(days=60 - ago)
             Access.objects.create(
                 project_id=principal.project_id, fragment_id=fragment_id, access_count=count, last_accessed_at=at
             )
@@ -69,10 +71,17 @@ def test_property_02_retrieval_ranking_correctness(alice, told, profile):
     with undone():
         ids = keep(alice, [{"content": text, "importance": weight} for text, weight, _, _ in told])
         live(alice.principal, {i: row[2:] for i, row in zip(ids, told, strict=True)})
-        found = search(alice, profile=profile)
+        with time_machine.travel(timezone.now() + datetime.timedelta(days=60)):
+            found = search(alice, profile=profile)
     assert {row["id"] for row in found} == set(ids)
     order = [(-row["score"], row["id"]) for row in found]
     assert order == sorted(order)
+    if profile == "hindsight":  # similarity × recency × access frequency
+        lived = dict(zip(ids, told, strict=True))
+        for row in found:
+            text, _, count, ago = lived[row["id"]]
+            composite = cosine(text) * math.exp(-0.05 * ago) * (1 + math.log1p(count) / 10)
+            assert row["score"] == pytest.approx(composite, abs=2e-3)
 
 
 filters = st.fixed_dictionaries(

@@ -96,6 +96,12 @@ def test_honest_text_is_left_alone(text, fragment):
     assert line.text == text.replace("\t", " ")
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_text_that_can_not_be_seen_is_unknown(form, fragment):
+    (line,) = read(block_of([fragment("\u200b\u2060")], form), form).lines
+    assert line.text == "unknown"
+
+
 def test_nothing_unseen_is_left():
     assert not any(HIDDEN.search(one_line(text)) for text in TEXTS)
 

@@ -9,6 +9,7 @@ from memories.models.words import FragmentType
 from memories.retrieval.context.cleaning import fact, one_line, unfenced
 
 GONE = "tombstone"
+UNKNOWN = "unknown"  # what is missing, or can't be seen
 HEADINGS = {
     FragmentType.EPISODIC.value: "### Episodic",
     FragmentType.SEMANTIC.value: "### Semantic",
@@ -29,14 +30,14 @@ def facts(fragment: Fragment) -> list[str]:
             day(fragment),
             fragment.project.name,
             fact(fragment.agent_id),
-            f"outcome {fragment.outcome or 'unknown'}",
+            f"outcome {fragment.outcome or UNKNOWN}",
         ]
     if fragment.type == FragmentType.PROCEDURAL:
         given = fragment.extra.get("steps")
         steps = [fact(step) for step in given] if isinstance(given, list) else []
         return [
-            f"trigger: {fact(fragment.extra.get('trigger') or '') or 'unknown'}",
-            f"steps: {' → '.join(filter(None, steps)) or 'unknown'}",
+            f"trigger: {fact(fragment.extra.get('trigger') or '') or UNKNOWN}",
+            f"steps: {' → '.join(filter(None, steps)) or UNKNOWN}",
         ]
     return [f"confidence {_trust(fragment)}", f"evidence {fragment.corroboration}"]
 
@@ -60,7 +61,7 @@ def line(fragment: Fragment, *, form: str, linked: bool = False) -> str:
 def _markdown(fragment: Fragment, linked: bool) -> str:
     """`- [facts] (source class, trust) text`."""
     label = f"{fragment.source}, trust {_trust(fragment)}" + (", linked" if linked else "")
-    return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content)}"
+    return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content) or UNKNOWN}"
 
 
 def _xml(fragment: Fragment, linked: bool) -> str:
@@ -73,7 +74,7 @@ def _xml(fragment: Fragment, linked: bool) -> str:
         "about": "; ".join(facts(fragment)),
         **({"linked": "true"} if linked else {}),
     }
-    return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content))}</memory>"
+    return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content) or UNKNOWN)}</memory>"
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:

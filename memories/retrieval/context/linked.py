@@ -8,7 +8,7 @@ from memories.access import Principal
 from memories.models import Claim, Fragment, Link
 from memories.retrieval.pipeline import CROSS_AGENT_THRESHOLD
 from memories.retrieval.places import Places
-from memories.retrieval.questions import Hit, Question, Reach
+from memories.retrieval.questions import Hit, Question
 
 # A memory that was not found itself is worth at most half of the hit that leads to it.
 SHARE = 0.5
@@ -57,7 +57,6 @@ def _out_of_reach(
     ids: list[uuid.UUID], question: Question, project_id: uuid.UUID, now: datetime.datetime
 ) -> list[uuid.UUID]:
     """Those whose claim belongs to another session or is not in force at the time that is asked for."""
-    reach = Reach(question.session_id, question.as_of or (None if question.filters.include_all else now))
     claims = Claim.objects.within(project_id).filter(fragment__in=ids)
-    within = claims.filter(reach.conditions()).values("fragment_id")
+    within = claims.filter(question.reach(now).conditions()).values("fragment_id")
     return list(claims.exclude(fragment__in=within).values_list("fragment_id", flat=True))
