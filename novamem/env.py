@@ -3,6 +3,7 @@
 `.env.example` lists the same names; a test compares the two.
 """
 
+import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "ALLOWED_HOSTS": (list, ["localhost", "127.0.0.1", "[::1]"]),
     "CSRF_TRUSTED_ORIGINS": (list, []),
     "DATABASE_POOL_SIZE": (int, 16),
+    "WEB_PROCESSES": (int, min(4, os.cpu_count() or 1)),
     "EMBEDDER": (str, "minilm"),
     "EMBEDDINGS_TIMEOUT": (float, 30.0),
     "EMBEDDINGS_CACHE_SIZE": (int, 1024),

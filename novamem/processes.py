@@ -101,13 +101,12 @@ def stop(children: Iterable[Child], *, hurried: Callable[[], bool]) -> None:
 
 def _die_with_parent(parent: int) -> Callable[[], None] | None:
     """Linux ends the child when its parent is killed, so that nothing is left over. Elsewhere nothing does."""
-    libc = LIBC
-    if libc is None:
-        return None
+    return None if LIBC is None else lambda: tie_to(parent)
 
-    def tie() -> None:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+def tie_to(parent: int) -> None:
+    """Lets Linux end this process when its parent is killed."""
+    if LIBC is not None:
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it was killed in between
             os._exit(1)
-
-    return tie

@@ -8,6 +8,7 @@ the scheduler running until Ctrl-C. Their output goes to `logs/` in the data dir
 
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -176,12 +177,21 @@ def _children(settings: dict[str, Any], url: str, port: int) -> list[Child]:
     """The web server first."""
     celery = ["celery", "-A", "novamem"]
     uvicorn = ["uvicorn", "novamem.asgi:application", "--host", settings["HOST"], "--port", str(port)]
+    processes = ["--workers", str(settings["WEB_PROCESSES"])]
+    counts = Path(settings["NOVAMEM_DATA_DIR"]) / "metrics"
+    shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
+    counts.mkdir()
     commands = {
-        "web": [*uvicorn, "--no-access-log", "--timeout-graceful-shutdown", "5"],
+        "web": [*uvicorn, *processes, "--no-access-log", "--timeout-graceful-shutdown", "5"],
         "worker": [*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"], *ALONE],
         "beat": [*celery, "beat", "-l", settings["LOG_LEVEL"]],
     }
-    environment = {**os.environ, "DATABASE_URL": url, "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "DATABASE_URL": url,
+        "PYTHONUNBUFFERED": "1",
+        "PROMETHEUS_MULTIPROC_DIR": str(counts),  # /metrics adds the processes up
+    }
     logs = Path(settings["NOVAMEM_DATA_DIR"]) / "logs"
     return [
         Child(name, [sys.executable, "-m", *words], environment=environment, logs=logs)

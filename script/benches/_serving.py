@@ -45,6 +45,8 @@ def serving(*, log: Path | None = None) -> Iterator[str]:
         str(port),
         "--log-level",
         "warning",
+        "--workers",
+        str(min(4, os.cpu_count() or 1)),  # as script/server does
     ]
     with log.open("w") if log else nullcontext() as out:
         server = subprocess.Popen(command, env={**os.environ, "LOG_LEVEL": "WARNING"}, stdout=out, stderr=out)
