@@ -163,6 +163,13 @@ def test_it_takes_what_search_takes(alice, bob, store, shelf):
         assert ask(alice, max_tokens=None, max_memories=100, **more)["included"] == found[:100]
 
 
+def test_an_embedding_model_may_be_named(alice, shelf):
+    assert ask(alice, model="fake")["included"] == ask(alice)["included"]
+    body = {"namespace": "acme:main", "query": "mill", "model": "nobody"}
+    answer = alice.client.post(URL, body, format="json")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "model")
+
+
 def test_without_a_query_the_cues_ask(alice, store):
     heron = store("acme:main", "The heron nests behind the mill.")
     store("acme:main", "Otters sleep until noon.")

@@ -120,7 +120,9 @@ def test_superseded_memories_are_filtered_by_default_and_include_all_includes_ev
 
 
 def test_several_queries_are_ranked_each_by_itself(alice, budgets):
-    """Departs: seed 3's searchMany is `search/batch`; each of its queries is a search like these."""
+    """Departs: seed 3's searchMany is `search/batch`."""
     only = {**dict.fromkeys(WEIGHTS, 0), "importance": 1}
-    assert names(search(alice, rerank=only), budgets)[0] == "weighty"
-    assert names(search(alice, "budget of some user", rerank=False), budgets)[0] == "tool"
+    searches = [{"query": QUERY, "rerank": only}, {"query": "budget of some user", "rerank": False}]
+    body = {"searches": [{"namespace": "acme:main", **one} for one in searches]}
+    answers = alice.client.post("/api/v1/search/batch", body, format="json").json()["answers"]
+    assert [names(one["results"], budgets)[0] for one in answers] == ["weighty", "tool"]
