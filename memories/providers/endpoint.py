@@ -12,6 +12,7 @@ from memories.providers.http import JsonService, Unanswered
 
 AT_ONCE = 64  # texts of one request
 PAUSE = 5.0  # seconds after a failure in which nobody waits for the endpoint again
+QUESTION_PATIENCE = 5.0  # seconds: whoever asks is better served by keywords than by waiting longer
 TEXTS_AT_FAULT = {400, 413, 422}
 
 
@@ -28,24 +29,27 @@ class Endpoint:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See Embedder."""
-        rows: list[Any] = []
-        for start in range(0, len(texts), AT_ONCE):
-            rows.extend(self._ask(list(texts[start : start + AT_ONCE])))
-        return proper(rows, count=len(texts), dim=self.dim)
+        return self._embed(texts, None)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder."""
-        return self.embed(texts)
+        """See Embedder. Waits for QUESTION_PATIENCE at most."""
+        return self._embed(texts, QUESTION_PATIENCE)
 
     def readiness(self) -> Readiness:
         """See Embedder. Before the first call nobody knows."""
         return "loading" if self._works is None else "ready" if self._works else "failed"
 
-    def _ask(self, texts: list[str]) -> Vectors:
+    def _embed(self, texts: Sequence[str], patience: float | None) -> Vectors:
+        rows: list[Any] = []
+        for start in range(0, len(texts), AT_ONCE):
+            rows.extend(self._ask(list(texts[start : start + AT_ONCE]), patience))
+        return proper(rows, count=len(texts), dim=self.dim)
+
+    def _ask(self, texts: list[str], patience: float | None) -> Vectors:
         if time.monotonic() < self._failed_at + PAUSE:
             raise EmbeddingFailed("the endpoint failed a moment ago")
         try:
-            vectors = self._answered(texts)
+            vectors = self._answered(texts, patience)
         except TextsRefused:
             raise
         except EmbeddingFailed:
@@ -54,10 +58,10 @@ class Endpoint:
         self._works = True
         return vectors
 
-    def _answered(self, texts: list[str]) -> Vectors:
+    def _answered(self, texts: list[str], patience: float | None) -> Vectors:
         asked = {"model": self.name, "input": texts, "encoding_format": "float"}
         try:
-            answer = self._connected().post("/embeddings", asked)
+            answer = self._connected().post("/embeddings", asked, patience=patience)
         except Unanswered as error:
             kind = TextsRefused if error.status in TEXTS_AT_FAULT else EmbeddingFailed
             raise kind(str(error)) from error

@@ -28,17 +28,21 @@ class JsonService:
         self._url, self._timeout = url.rstrip("/"), timeout
         self._client = httpx2.Client(
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
-            timeout=httpx2.Timeout(timeout, connect=min(CONNECT, timeout)),
             follow_redirects=False,
             trust_env=not is_loopback(url),  # a proxy of the environment is not for one's own machine
         )
         weakref.finalize(self, self._client.close)
 
-    def post(self, path: str, body: Any) -> Any:
-        """The answer's JSON. Raises Unanswered; whatever the service says of an error is left out of it."""
-        deadline = time.monotonic() + self._timeout
+    def post(self, path: str, body: Any, *, patience: float | None = None) -> Any:
+        """The answer's JSON, within `patience` seconds if that is less than the service's timeout.
+
+        Raises Unanswered; whatever the service says of an error is left out of it.
+        """
+        seconds = min(self._timeout, patience or self._timeout)
+        deadline = time.monotonic() + seconds
+        timeout = httpx2.Timeout(seconds, connect=min(CONNECT, seconds))
         try:
-            with self._client.stream("POST", f"{self._url}{path}", json=body) as response:
+            with self._client.stream("POST", f"{self._url}{path}", json=body, timeout=timeout) as response:
                 if response.status_code != 200:
                     raise Unanswered(f"HTTP {response.status_code}", status=response.status_code)
                 return json.loads(self._read(response, deadline))
@@ -55,7 +59,7 @@ class JsonService:
             if len(body) > LARGEST:
                 raise Unanswered(f"the answer is over {LARGEST} bytes")
             if time.monotonic() > deadline:
-                raise Unanswered(f"no end of the answer after {self._timeout:g} s")
+                raise Unanswered("the answer has no end in time")
         return bytes(body)
 
 

@@ -150,10 +150,10 @@ def test_what_is_down_for_some_is_down_for_the_rest(server, model, db):
 def test_what_came_before_a_failure_is_kept(server, model, db, monkeypatch):
     right = Endpoint._ask
 
-    def ask(self, texts):
+    def ask(self, texts, patience):
         if len(server.requests) == 1:
             server.mode = "broken"
-        return right(self, texts)
+        return right(self, texts, patience)
 
     monkeypatch.setattr(Endpoint, "_ask", ask)
     vectors = embed([f"text {n}" for n in range(150)], model=model)
@@ -166,6 +166,17 @@ def test_a_question_is_embedded_once(server, model, db):
     assert again is first
     assert len(server.requests) == 1
     assert embed_query("Where does the otter live?", model=model) is not first
+
+
+def test_a_question_does_not_wait_as_long_as_a_text(server, model, db, settings, monkeypatch):
+    settings.EMBEDDINGS_TIMEOUT = 30.0
+    monkeypatch.setattr(endpoint_module, "QUESTION_PATIENCE", 0.3)
+    for server.mode in ("slow", "dripping"):
+        start = time.monotonic()
+        assert embed_query("Where does the heron nest?", model=model) is None
+        assert time.monotonic() - start < 3
+    server.mode, server.pause = "slow", 0.6
+    assert embed(["The heron nests here."], model=model)[0] is not None
 
 
 def test_a_failed_question_is_not_remembered(server, model, db):
