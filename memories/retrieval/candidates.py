@@ -150,13 +150,11 @@ def _nearest(
     distance = f"(memories_embedding.vector::halfvec({search.model.dim}) <#> %s::halfvec({search.model.dim}))"
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
         AND memories_fragment.id = memories_embedding.fragment_id"""
-    # Literals: the planner has to see which partition and which partial index it may use.
-    among = ", ".join(f"'{namespace.id}'" for namespace in namespaces)
     statement = f"""
         SELECT memories_embedding.fragment_id, -{distance}
         FROM memories_embedding {joined if condition and on is Fragment else ""}
         WHERE memories_embedding.project_id = '{namespaces[0].project_id}'
-            AND memories_embedding.namespace_id IN ({among})
+            AND memories_embedding.namespace_id IN ({_literals(namespaces)})
             AND memories_embedding.model_id = '{search.model.id}' AND memories_embedding.status = ANY (%s)
             AND {reach} {f"AND {condition}" if condition else ""}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
@@ -183,35 +181,46 @@ def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.
     return {names[name] for (name,) in _rows(statement, [list(names)])}
 
 
+# The tables beside the fragment are asked for the same ids, not joined row by row: nothing then rests on statistics
+# that a freshly filled database does not have yet.
 LOADED = """
-    SELECT memories_fragment.id, memories_fragment.namespace_id, memories_fragment.type, source, importance,
-        emotional_valence, is_pinned, is_anchor, base_relevance, corroboration, reinforcements, disputes, created_at,
-        updated_at, event_at, coalesce(access_count, 0), last_accessed_at, conversation_id, sequence, length(content),
-        CASE source_type WHEN 'conversation' THEN coalesce(lower(substring(content FROM '^([^:\n]{1,40}):')), '')
+    SELECT f.id, f.namespace_id, f.type, f.source, f.importance, f.emotional_valence, f.is_pinned, f.is_anchor,
+        f.base_relevance, f.corroboration, f.reinforcements, f.disputes, f.created_at, f.updated_at, f.event_at,
+        coalesce(a.access_count, 0), a.last_accessed_at, f.conversation_id, f.sequence, length(f.content),
+        CASE f.source_type WHEN 'conversation' THEN coalesce(lower(substring(f.content FROM '^([^:\n]{{1,40}}):')), '')
             ELSE '' END,
-        (SELECT coalesce(bool_or(strpos(lower(content), phrase) > 0), false) FROM unnest(%s::text[]) AS phrase),
-        topics && %s::varchar[],
-        CASE memories_claim.status WHEN 'active' THEN key_digest END, -(vector <#> %s::halfvec)
-    FROM memories_fragment
-    LEFT JOIN memories_access
-        ON memories_access.project_id = memories_fragment.project_id
-        AND memories_access.fragment_id = memories_fragment.id
-    LEFT JOIN memories_claim
-        ON memories_claim.project_id = memories_fragment.project_id
-        AND memories_claim.fragment_id = memories_fragment.id
-    LEFT JOIN memories_embedding
-        ON memories_embedding.project_id = memories_fragment.project_id
-        AND memories_embedding.namespace_id = memories_fragment.namespace_id
-        AND memories_embedding.fragment_id = memories_fragment.id AND memories_embedding.model_id = %s
-    WHERE memories_fragment.project_id = %s"""
+        (SELECT coalesce(bool_or(strpos(lower(f.content), phrase) > 0), false) FROM unnest(%s::text[]) AS phrase),
+        f.topics && %s::varchar[], c.key_digest, e.cosine
+    FROM memories_fragment f
+    LEFT JOIN (
+        SELECT fragment_id, access_count, last_accessed_at FROM memories_access
+        WHERE project_id = %s AND fragment_id = ANY (%s)
+    ) AS a ON a.fragment_id = f.id
+    LEFT JOIN (
+        SELECT fragment_id, key_digest FROM memories_claim
+        WHERE project_id = %s AND fragment_id = ANY (%s) AND status = 'active'
+    ) AS c ON c.fragment_id = f.id
+    LEFT JOIN (
+        SELECT fragment_id, -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
+        WHERE project_id = %s AND fragment_id = ANY (%s) AND namespace_id IN ({spaces}) AND model_id = '{model}'
+    ) AS e ON e.fragment_id = f.id
+    WHERE f.project_id = %s AND f.id = ANY (%s)"""
 
 
-def load(project_id: uuid.UUID, ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
+def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """What a score is made of, for these fragments; the cosine too, where there is a vector."""
-    return _load(f"{LOADED} AND memories_fragment.id = ANY (%s)", search, project_id, [list(ids)])
+    vector = None if search.vector is None else _text(search.vector)
+    statement = LOADED.format(spaces=_literals(namespaces), model=search.model.id)
+    mine = [namespaces[0].project_id, list(ids)]
+    return [
+        Candidate(*row)
+        for row in _rows(statement, [search.cues.phrases, search.cues.keys, *mine, *mine, vector, *mine, *mine])
+    ]
 
 
-def load_neighbours(project_id: uuid.UUID, candidates: Sequence[Candidate], search: Search) -> list[Candidate]:
+def load_neighbours(
+    namespaces: Sequence[Namespace], candidates: Sequence[Candidate], search: Search
+) -> list[Candidate]:
     """What was said right before and after these, as far as it passes every condition and is no candidate itself."""
     known = {candidate.place for candidate in candidates}
     beside = {place for c in candidates for place in (c.beside(-1), c.beside(1)) if place} - known
@@ -219,18 +228,24 @@ def load_neighbours(project_id: uuid.UUID, candidates: Sequence[Candidate], sear
         return []
     condition, values = _where(Fragment, search.filters.conditions())
     reach, told = _where(Claim, search.reach.conditions())
-    statement = f"""{LOADED} AND memories_fragment.status = ANY (%s)
-        AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
-            SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
-        AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
+    statement = f"""
+        SELECT memories_fragment.id FROM memories_fragment
+        LEFT JOIN memories_claim ON memories_claim.project_id = memories_fragment.project_id
+            AND memories_claim.fragment_id = memories_fragment.id
+        WHERE memories_fragment.project_id = %s AND memories_fragment.status = ANY (%s)
+            AND memories_fragment.conversation_id <> ''
+            AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
+                SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
+            AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
-    return _load(statement, search, project_id, [search.filters.statuses, *places, *told, *values])
+    asked = [namespaces[0].project_id, search.filters.statuses, *places, *told, *values]
+    ids = [row[0] for row in _rows(statement, asked)]
+    return load(namespaces, ids, search) if ids else []
 
 
-def _load(statement: str, search: Search, project_id: uuid.UUID, values: Sequence[Any]) -> list[Candidate]:
-    vector = None if search.vector is None else _text(search.vector)
-    cues = [search.cues.phrases, search.cues.keys]
-    return [Candidate(*row) for row in _rows(statement, [*cues, vector, search.model.id, project_id, *values])]
+def _literals(namespaces: Sequence[Namespace]) -> str:
+    """The planner has to see which partitions and which partial index it may use."""
+    return ", ".join(f"'{namespace.id}'" for namespace in namespaces)
 
 
 def _text(vector: Any) -> str:

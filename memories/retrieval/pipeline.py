@@ -59,7 +59,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         hits: list[Hit] = []
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                found = _candidates(principal, question, places, (vector, model, cues), trail, now=now)
+                found = _candidates(question, places, (vector, model, cues), trail, now=now)
             with _timed(took, "rank"):
                 ranked = _ranked(principal, question, places, found, trail, now=now)
             with _timed(took, "load"):
@@ -85,7 +85,6 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def _candidates(
-    principal: Principal,
     question: Question,
     places: Places,
     asked: tuple[Any, EmbeddingModel, Cues],
@@ -97,18 +96,20 @@ def _candidates(
     vector, model, cues = asked
     most = max(POOL, 3 * question.top_k)
     wanted = Search(question.query, vector, model, question.filters, question.reach(now), cues, most)
-    for namespaces in filter(None, [places.own, places.others]):
-        trail.by_words(keyword_hits(namespaces, wanted))
+    namespaces = places.own + places.others
+    ready = indexed(namespaces, model)
+    for pool in filter(None, [places.own, places.others]):
+        trail.by_words(keyword_hits(pool, wanted))
         if vector is not None:
-            cosine, ways = nearest(namespaces, wanted, indexed=indexed(namespaces, model))
+            cosine, ways = nearest(pool, wanted, indexed=ready)
             trail.by_meaning(cosine)
-            trail.ways |= {namespace.name: ways[namespace.id] for namespace in namespaces}
-    found = load(principal.project_id, list(trail.paths), wanted)
+            trail.ways |= {namespace.name: ways[namespace.id] for namespace in pool}
+    found = load(namespaces, list(trail.paths), wanted)
     if not any(candidate.place for candidate in found):
         return found
     relevance = fuse(found, bm25=trail.bm25, cues=cues)
     best = sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
-    beside = load_neighbours(principal.project_id, best, wanted)
+    beside = load_neighbours(namespaces, best, wanted)
     known = {candidate.id for candidate in found}
     beside = [candidate for candidate in beside if candidate.id not in known]
     trail.by_neighbours(candidate.id for candidate in beside)

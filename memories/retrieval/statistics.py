@@ -10,7 +10,7 @@ from memories.access import Principal
 from memories.models import DocumentFrequency, Keywords, KeywordStatistics
 
 # Below, every text that holds a word of the question is looked at anyway.
-LARGE = 2_000
+LARGE = 1_000
 # Counted again when so large a part of the texts came or went.
 DRIFT = 0.1
 # Words of fewer texts are left out: they count as rare, and what was forgotten can't be read off them.

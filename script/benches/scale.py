@@ -1,0 +1,297 @@
+"""Scale: searches over HTTP while writes go on, in namespaces of growing size; recall against exact search.
+
+Fills a database with sentences and vectors around real embeddings of such sentences, then asks. Two layouts: `many`
+(fifty projects, one of which holds a tenth of everything) and `one` (all in one namespace).
+
+    script/bench scale                          # 5,000, 50,000 and 500,000 fragments in both layouts: about 40 minutes
+    script/bench scale --fragments 50000 --layout one
+"""
+
+import argparse
+import itertools
+import os
+import random
+import statistics
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import django
+import httpx2
+import numpy as np
+from _serving import machine, serving
+
+os.environ.setdefault("LOG_LEVEL", "ERROR")
+django.setup()
+
+# Django has to be set up before its models can be imported.
+from django.db import connection, connections  # noqa: E402
+from django.utils import timezone  # noqa: E402
+from rich.progress import track  # noqa: E402
+
+from conflicts.front import embedding, index_keywords  # noqa: E402
+from memories import access, keys, retrieval  # noqa: E402
+from memories.access import Principal  # noqa: E402
+from memories.models import Fragment, Namespace  # noqa: E402
+from memories.models.bulk import insert  # noqa: E402
+from memories.providers import active_model, embed, embed_query  # noqa: E402
+from memories.retrieval.candidates import Search, indexed, nearest  # noqa: E402
+from memories.retrieval.questions import Filters, Reach  # noqa: E402
+from memories.retrieval.understanding import Cues  # noqa: E402
+
+SIZES, PROJECTS, BATCH = (5_000, 50_000, 500_000), 50, 5_000
+CENTRES, SPREAD = 2_000, 0.5
+CLIENTS, WRITES = 4, 20
+WHO = ["Ann", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kit", "Lou", "Max", "Nia", "Oda", "Pim"]
+DID = ["bought", "painted", "lost", "repaired", "sold", "photographed", "planted", "borrowed", "described", "cooked"]
+KIND = ["red", "wooden", "old", "tiny", "broken", "silver", "foreign", "famous", "quiet", "spicy", "blue", "heavy"]
+WHAT = ["bicycle", "guitar", "lamp", "letter", "garden", "camera", "boat", "soup", "clock", "violin", "map", "tent"]
+WHERE = ["in Lisbon", "at the harbour", "near the mill", "on the train", "at school", "in the mountains", "at home"]
+FILTERS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "type": {"type": ["semantic"]},
+    "source": {"source_type": ["document"]},
+    "agent, type": {"type": ["episodic", "procedural"], "min_weight": 0.4},
+    "tag": {"tags": ["t7"]},
+}
+
+
+@dataclass(slots=True)
+class Ground:
+    """Where is asked: a namespace, a key for it, and how often it is asked (by its size)."""
+
+    principal: Principal
+    namespace: str
+    key: str
+    fragments: int
+
+
+def sentence(dice: random.Random) -> str:
+    """One of some hundred thousand, with a rare word of its own."""
+    words = [dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE)]
+    return f"{words[0]} {words[1]} a {words[2]} {words[3]} {words[4]}, number {dice.randrange(100_000)}."
+
+
+class Texts:
+    """Sentences with vectors around real embeddings of sentences."""
+
+    def __init__(self) -> None:
+        self.dice, self.noise = random.Random(1), np.random.default_rng(1)
+        centres = [sentence(self.dice) for _ in range(CENTRES)]
+        self.centres = np.stack(embed(centres, model=active_model()))
+
+    def batch(self, count: int) -> tuple[list[str], Any]:
+        """`count` texts, and their unit vectors (count × dim)."""
+        around = self.centres[self.noise.integers(0, CENTRES, count)]
+        vectors = around + SPREAD * self.noise.normal(size=around.shape) / np.sqrt(around.shape[1])
+        return [sentence(self.dice) for _ in range(count)], vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def layout(name: str, fragments: int) -> list[int]:
+    """How many fragments each namespace gets."""
+    if name == "one":
+        return [fragments]
+    return [fragments // 10, *[(fragments - fragments // 10) // (PROJECTS - 1)] * (PROJECTS - 1)]
+
+
+def fill(texts: Texts, name: str, fragments: int) -> list[Ground]:
+    """Makes the projects and their fragments; then keeps statistics and indexes as the task would."""
+    mark = uuid.uuid4().hex[:8]
+    grounds = []
+    for number, count in enumerate(track(layout(name, fragments), description=f"{fragments:,} fragments, {name}")):
+        project = keys.ensure_project(f"scale-{mark}-{number}")
+        wish = keys.Wish(
+            namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output", requests_per_minute=0
+        )
+        issued = keys.issue(project, wish, owner="bench")
+        principal = access.system_principal(project)
+        store(principal, f"{project.name}:main", texts, count)
+        retrieval.keep_statistics(principal, now=timezone.now())
+        retrieval.keep_indexes(principal)
+        grounds.append(Ground(principal, f"{project.name}:main", issued.text, count))
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("ANALYZE")
+    connections.close_all()
+    return grounds
+
+
+def store(principal: Principal, namespace: str, texts: Texts, count: int) -> None:
+    """Through the bulk path of the rooms, with vectors given."""
+    model, now = active_model(), timezone.now()
+    for start in range(0, count, BATCH):
+        contents, vectors = texts.batch(min(BATCH, count - start))
+        with access.enter(principal, why="bench"):
+            space = access.writable(principal, namespace)
+            rows = [fragment(principal, space, content, number, now) for number, content in enumerate(contents)]
+            insert(rows)
+            index_keywords([row.id for row in rows])
+            insert([embedding(row, vector, None, model=model) for row, vector in zip(rows, vectors, strict=True)])
+
+
+def fragment(principal: Principal, space: Namespace, content: str, number: int, now: Any) -> Fragment:
+    """A row with values that filters can ask for."""
+    return Fragment(
+        project_id=principal.project_id,
+        namespace=space,
+        agent_id="main",
+        type=("episodic", "semantic", "procedural")[number % 3],
+        content=content,
+        source_type=("manual", "conversation", "document", "task")[number % 4],
+        tags=["main", f"t{number % 50}"],
+        importance=(number % 10) / 10,
+        source="inference",
+        authority=1,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def ask(client: httpx2.Client, ground: Ground, query: str, filters: dict[str, Any]) -> tuple[float, dict[str, float]]:
+    """Milliseconds of the whole request, and of its stages."""
+    body = {"namespace": ground.namespace, "query": query, "filters": filters, "project_wide": False}
+    start = time.perf_counter()
+    answer = client.post("/api/v1/search", json=body, headers={"Authorization": f"Bearer {ground.key}"})
+    took = (time.perf_counter() - start) * 1000
+    answer.raise_for_status()
+    return took, answer.json()["took_ms"]
+
+
+def asked(grounds: list[Ground], seed: int) -> Iterator[tuple[Ground, str, str]]:
+    """Who asks what, with which filter: large namespaces are asked as often as they are large."""
+    dice = random.Random(seed)
+    weights = [ground.fragments for ground in grounds]
+    kinds = ["none", *FILTERS]  # a third without
+    while True:
+        yield dice.choices(grounds, weights)[0], f"Who {sentence(dice)[:-1]}?", dice.choice(kinds)
+
+
+def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list[float]) -> None:
+    """Twenty stores a second until told to stop."""
+    dice = random.Random(9)
+    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
+        due = time.perf_counter()
+        while not stop.is_set():
+            ground = dice.choice(grounds)
+            start = time.perf_counter()
+            client.post(
+                "/api/v1/fragments",
+                json={"namespace": ground.namespace, "content": sentence(dice)},
+                headers={"Authorization": f"Bearer {ground.key}"},
+            ).raise_for_status()
+            times.append((time.perf_counter() - start) * 1000)
+            due += 1 / WRITES
+            stop.wait(max(0.0, due - time.perf_counter()))
+
+
+def load(url: str, grounds: list[Ground], seconds: float) -> None:
+    """Four clients with mixed filters while writes go on."""
+    took: dict[str, list[float]] = defaultdict(list)
+    stages: dict[str, list[float]] = defaultdict(list)
+    lock, stop, writes = threading.Lock(), threading.Event(), []  # type: ignore[var-annotated]
+
+    def client(seed: int) -> None:
+        with httpx2.Client(base_url=url, timeout=60, trust_env=False) as http:
+            for ground, query, kind in asked(grounds, seed):
+                if stop.is_set():
+                    return
+                whole, parts = ask(http, ground, query, FILTERS[kind])
+                with lock:
+                    took[kind].append(whole)
+                    for name, part in parts.items():
+                        stages[name].append(part)
+
+    writer = threading.Thread(target=write_on, args=(url, grounds, stop, writes))
+    clients = [threading.Thread(target=client, args=(seed,)) for seed in range(CLIENTS)]
+    for thread in (writer, *clients):
+        thread.start()
+    time.sleep(seconds)
+    stop.set()
+    for thread in (writer, *clients):
+        thread.join()
+    everything = list(itertools.chain(*took.values()))
+    print(f"  {CLIENTS} clients, {len(everything)} searches, {len(writes)} writes in {seconds:.0f} s (milliseconds)")
+    for kind, times in [("all", everything), *took.items()]:
+        print(f"    {kind:14}" + percentiles(times))
+    print(f"    {'a write':14}" + percentiles(writes))
+    whole = statistics.median(everything)
+    shares = {name: statistics.median(parts) / whole for name, parts in stages.items() if name != "total"}
+    shares["the rest (HTTP, key, serializing)"] = 1 - sum(shares.values())
+    print("    share of each stage: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+
+
+def percentiles(times: list[float]) -> str:
+    """p50, p95, p99."""
+    cuts = statistics.quantiles(times, n=100, method="inclusive")
+    return f"p50 {cuts[49]:7.1f}  p95 {cuts[94]:7.1f}  p99 {cuts[98]:7.1f}  n {len(times)}"
+
+
+def bare(url: str, ground: Ground, rounds: int) -> None:
+    """One client's search over the bare SQL and embedding of the same query."""
+    model, whole, parts = active_model(), [], []
+    with access.enter(ground.principal, why="bench"):
+        space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
+        ready = indexed([space], model)
+    questions = [query for _, query, _ in itertools.islice(asked([ground], 77), rounds)]
+    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
+        for query in questions:
+            whole.append(ask(client, ground, query, {})[0])
+            start = time.perf_counter()
+            vector = embed_query(f"{query} ", model=model)
+            wish = Search(query, vector, model, Filters(), Reach("", timezone.now()), Cues(), 10)
+            with access.enter(ground.principal, why="bench"):
+                nearest([space], wish, indexed=ready)
+            parts.append((time.perf_counter() - start) * 1000)
+    connections.close_all()
+    ratio = statistics.median(whole) / statistics.median(parts)
+    print(
+        f"  one client, {ground.fragments:,} fragments: {percentiles(whole)}; × {ratio:.2f} of vector SQL + embedding"
+    )
+
+
+def recall(grounds: list[Ground], rounds: int) -> None:
+    """The ten nearest as found, against the ten nearest exactly, by filter."""
+    model, ground = active_model(), max(grounds, key=lambda ground: ground.fragments)
+    found: dict[str, list[float]] = defaultdict(list)
+    questions = [query for _, query, _ in itertools.islice(asked([ground], 5), rounds)]
+    for query in questions:
+        vector = embed_query(query, model=model)
+        with access.enter(ground.principal, why="bench"):
+            space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
+            ready = indexed([space], model)
+            for kind, filters in FILTERS.items():
+                wish = Search(query, vector, model, Filters(**filters), Reach("", timezone.now()), Cues(), 100)
+                near, exact = (list(nearest([space], wish, indexed=how)[0])[:10] for how in (ready, set()))
+                found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
+    connections.close_all()
+    told = ", ".join(f"{kind} {statistics.fmean(values):.3f}" for kind, values in found.items())
+    print(f"  recall@10 against exact, {ground.fragments:,} fragments: {told}")
+
+
+def main() -> None:
+    """Runs the bench."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fragments", type=int, action="append", help="sizes, by default 5,000, 50,000, 500,000")
+    parser.add_argument("--layout", choices=["many", "one"], action="append", help="by default both")
+    parser.add_argument("--seconds", type=float, default=30, help="of searching under load")
+    parser.add_argument("--rounds", type=int, default=40, help="queries for recall and for one client")
+    options = parser.parse_args()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
+    texts = Texts()
+    for name, size in itertools.product(options.layout or ["many", "one"], options.fragments or SIZES):
+        start = time.perf_counter()
+        grounds = fill(texts, name, size)
+        print(f"\n{name}: {size:,} fragments, filled in {time.perf_counter() - start:.0f} s")
+        recall(grounds, options.rounds)
+        with serving() as url:
+            bare(url, max(grounds, key=lambda ground: ground.fragments), options.rounds)
+            load(url, grounds, options.seconds)
+
+
+if __name__ == "__main__":
+    main()
