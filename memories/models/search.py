@@ -202,11 +202,6 @@ class PendingEmbeddingQuerySet(TenantQuerySet):
             )
             return [row[0] for row in cursor]
 
-    def of(self, fragment: str, model: EmbeddingModel) -> Self:
-        """For a subquery: what a fragment of the outer query waits for."""
-        outer = {"project_id": models.OuterRef("project_id"), "fragment_id": models.OuterRef(fragment)}
-        return self.filter(**outer, model=model)
-
 
 class PendingEmbedding(TenantModel):
     """A fragment that waits for its vector, with when to try again."""

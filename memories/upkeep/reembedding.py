@@ -2,7 +2,6 @@
 
 import time
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
@@ -33,23 +32,26 @@ def backfill(principal: Principal, operation: Operation, progress: Progress) -> 
     A text that can't be embedded now waits as others do. Raises EmbedderAway.
     """
     model = EmbeddingModel.objects.get(name=operation.options["model"])
-    done, total, after = operation.done, operation.total, operation.cursor
-    if total is None:
+    at = operation.cursor or {"after": None, "embedded": 0}
+    done, failures = operation.done, 0
+    if operation.cursor is None:
         _await_writers(principal)
-        total = missing(principal, model)
-    failures = 0
-    while batch := _batch(principal, model, after):
+    total = _total(principal)
+    while ids := _ids(principal, at["after"], size=BATCH):
+        batch = _without_vector_of(principal, model, ids)
         vectors = embed([fragment.content for fragment in batch], model=model)
-        failures = 0 if any(vector is not None for vector in vectors) else failures + 1
+        found = sum(vector is not None for vector in vectors)
+        failures = failures + 1 if batch and not found else 0
         if failures == TRIES:
             raise EmbedderAway(model.name)
-        done, after = done + len(batch), str(batch[-1].id)
+        done, at = done + len(ids), {"after": str(ids[-1]), "embedded": at["embedded"] + found}
         with access.enter(principal, why="backfill"):
-            write_embeddings(batch, (model, vectors))
-            progress.save(stage="embeddings", done=done, total=total, cursor=after)
+            if batch:
+                write_embeddings(batch, (model, vectors))
+            progress.save(stage="embeddings", done=done, total=total, cursor=at)
         progress.check()
     note_ready(model)
-    return {"model": model.name, "embedded": done, "missing": missing(principal, model)}
+    return {"model": model.name, "embedded": at["embedded"], "missing": missing(principal, model)}
 
 
 def note_ready(model: EmbeddingModel) -> None:
@@ -69,9 +71,8 @@ def drop(principal: Principal, operation: Operation, progress: Progress) -> dict
     """Deletes a retired model's vectors in batches, and stops when the model is taken up again."""
     model = EmbeddingModel.objects.get(name=operation.options["model"])
     done, after = operation.done, operation.cursor
-    with access.enter(principal, why="retire"):
-        total = Fragment.objects.within(principal.project_id).count()
-    while ids := _ids(principal, after):
+    total = _total(principal)
+    while ids := _ids(principal, after, size=DROP_BATCH):
         done, after = done + len(ids), str(ids[-1])
         with access.enter(principal, why="retire"):
             if not EmbeddingModel.objects.filter(id=model.id, state=ModelState.RETIRED).exists():
@@ -105,20 +106,29 @@ def _without_vector(principal: Principal, model: EmbeddingModel) -> Any:
 
 
 def _unmarked(principal: Principal, model: EmbeddingModel) -> bool:
-    """Whether some fragment neither has a vector nor waits for it."""
-    waiting = PendingEmbedding.objects.of("id", model)
+    """Whether some fragment neither has a vector nor waits for it: who waits has none."""
     with access.enter(principal, why="count"):
-        found: bool = _without_vector(principal, model).filter(~Exists(waiting)).exists()
+        waiting = PendingEmbedding.objects.within(principal.project_id).filter(model=model).count()
+        return missing(principal, model) > waiting
+
+
+def _total(principal: Principal) -> int:
+    with access.enter(principal, why="count"):
+        found: int = Fragment.objects.within(principal.project_id).count()
         return found
 
 
-def _batch(principal: Principal, model: EmbeddingModel, after: str | None) -> Sequence[Fragment]:
-    with access.enter(principal, why="backfill"):
-        rows = _without_vector(principal, model).order_by("id")
-        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:BATCH])
-
-
-def _ids(principal: Principal, after: str | None) -> list[uuid.UUID]:
-    with access.enter(principal, why="retire"):
+def _ids(principal: Principal, after: str | None, *, size: int) -> list[uuid.UUID]:
+    """The next fragments by id. Without a join, which would read all vectors for each batch anew."""
+    with access.enter(principal, why="page"):
         rows = Fragment.objects.within(principal.project_id).order_by("id").values_list("id", flat=True)
-        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:DROP_BATCH])
+        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:size])
+
+
+def _without_vector_of(principal: Principal, model: EmbeddingModel, ids: list[uuid.UUID]) -> list[Fragment]:
+    """Those of these fragments that have no vector under the model."""
+    with access.enter(principal, why="backfill"):
+        vectors = Embedding.objects.filter(project_id=principal.project_id, model=model, fragment_id__in=ids)
+        there = set(vectors.values_list("fragment_id", flat=True))
+        rows = Fragment.objects.within(principal.project_id).order_by("id")
+        return list(rows.filter(id__in=[each for each in ids if each not in there]))

@@ -141,7 +141,7 @@ def test_a_text_that_is_refused_waits_and_holds_up_nobody(principal, fill, added
     fill(principal, 5)
     store("acme:main", f"A {POISON} of a text.")
     server.mode = "picky"
-    assert backfill(principal, added).report == {"model": "small", "embedded": 6, "missing": 1}
+    assert backfill(principal, added).report == {"model": "small", "embedded": 5, "missing": 1}
     assert (vectors(principal, added), waiting(principal, added), state(added)) == (5, 1, "ready")
 
 
