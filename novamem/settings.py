@@ -58,8 +58,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "memories.api.problems.ProblemMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
+    # Innermost: it is synchronous, and so one thread carries a request through all of them.
+    "memories.api.problems.ProblemMiddleware",
 ]
 
 ROOT_URLCONF = "novamem.urls"
