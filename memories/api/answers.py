@@ -225,13 +225,15 @@ class StoredAnswer(FragmentAnswer):
 _at_rest: deque[FragmentAnswer] = deque(maxlen=32)
 
 
-def answers(rows: Sequence[Fragment], *, now: datetime.datetime) -> list[dict[str, Any]]:
-    """Fragments as the API shows them."""
+def answers(
+    rows: Sequence[Fragment], *, now: datetime.datetime, model: EmbeddingModel | None = None
+) -> list[dict[str, Any]]:
+    """Fragments as the API shows them, with the state of their embedding under `model`, else under the active one."""
     try:
         serializer = _at_rest.pop()
     except IndexError:
         serializer = FragmentAnswer()
-    serializer._context = {"now": now, "model": active_model()}
+    serializer._context = {"now": now, "model": model or active_model()}
     shown = [serializer.to_representation(row) for row in rows]
     _at_rest.append(serializer)
     return shown

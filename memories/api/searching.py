@@ -249,7 +249,7 @@ class SearchBatchView(APIView):
 def _answer(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
     now = timezone.now()
     found = search(principal, question_of(values, top_k=values["top_k"]), now=now)
-    shown = answers([hit.fragment for hit in found.hits], now=now)
+    shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
     hits = [
         {**fragment, "score": hit.score, "ranking_signals": hit.signals}
         for fragment, hit in zip(shown, found.hits, strict=True)

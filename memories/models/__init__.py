@@ -4,13 +4,12 @@ from memories.models.afterlife import Archive, Erasure, Tombstone
 from memories.models.claim import Claim
 from memories.models.fragment import (
     CONTENT_LIMIT,
-    DECAY_PER_DAY,
     Access,
     Fragment,
     Link,
     Revision,
     days_between,
-    relevance_of,
+    decayed,
 )
 from memories.models.key import ApiKey, Grant, KeyText
 from memories.models.namespace import Namespace
@@ -28,7 +27,6 @@ from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet
 
 __all__ = [
     "CONTENT_LIMIT",
-    "DECAY_PER_DAY",
     "Access",
     "ApiKey",
     "Archive",
@@ -59,5 +57,5 @@ __all__ = [
     "TenantQuerySet",
     "Tombstone",
     "days_between",
-    "relevance_of",
+    "decayed",
 ]

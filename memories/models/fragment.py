@@ -4,7 +4,7 @@ import datetime
 import math
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
@@ -225,29 +225,14 @@ class Fragment(TenantModel):
         return access.access_count if access else 0
 
     def relevance_at(self, now: datetime.datetime) -> float:
-        """See `relevance_of`."""
-        return relevance_of(self, now)
+        """See `decayed`."""
+        kept = self.is_pinned or self.is_anchor
+        return decayed(self.base_relevance, days=days_between(self.last_used_at, now), kept=kept)
 
 
-class Fading(Protocol):
-    """What relevance is computed from."""
-
-    is_pinned: Any
-    is_anchor: Any
-    base_relevance: Any
-
-    @property
-    def last_used_at(self) -> datetime.datetime:
-        """What decay counts from."""
-        ...
-
-
-def relevance_of(row: Fading, now: datetime.datetime) -> float:
-    """base · e^(−.05·days since last access), in 0..1; pinned and anchors do not decay ([1] P9)."""
-    base: float = row.base_relevance
-    if row.is_pinned or row.is_anchor:
-        return base
-    return base * math.exp(-DECAY_PER_DAY * days_between(row.last_used_at, now))
+def decayed(base: float, *, days: float, kept: bool) -> float:
+    """base · e^(−.05·days since last access), in 0..1; what is pinned or an anchor does not decay ([1] P9)."""
+    return base if kept else base * math.exp(-DECAY_PER_DAY * days)
 
 
 def days_between(then: datetime.datetime, now: datetime.datetime) -> float:

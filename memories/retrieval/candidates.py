@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model, Q
 
-from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, relevance_of
+from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, decayed
 from memories.retrieval.planning import FEW, Ground, Way, way
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
@@ -36,6 +36,7 @@ class Search:
     filters: Filters
     reach: Reach
     cues: Cues
+    now: datetime.datetime
     most: int
 
 
@@ -55,11 +56,13 @@ class Candidate:
     corroboration: int
     reinforcements: int
     disputes: int
-    created_at: datetime.datetime
-    updated_at: datetime.datetime
-    event_at: datetime.datetime | None
     access_count: int
-    last_accessed_at: datetime.datetime | None
+    # Days, never below zero: since it was born, last changed, last read.
+    age: float
+    unchanged: float
+    unread: float
+    # Whether it happened in the time that the question means.
+    in_period: bool
     conversation_id: str
     sequence: int | None
     length: int
@@ -83,13 +86,14 @@ class Candidate:
         return self.namespace_id, self.conversation_id, self.sequence + steps
 
     @property
-    def last_used_at(self) -> datetime.datetime:
-        """The later of birth and last access: what decay counts from."""
-        return max(self.created_at, self.last_accessed_at or self.created_at)
+    def kept(self) -> bool:
+        """Whether time does nothing to it."""
+        return self.is_pinned or self.is_anchor
 
-    def relevance_at(self, now: datetime.datetime) -> float:
-        """See `relevance_of`."""
-        return relevance_of(self, now)
+    @property
+    def relevance_score(self) -> float:
+        """See `decayed`."""
+        return decayed(self.base_relevance, days=self.unread, kept=self.kept)
 
 
 def index_name(namespace_id: uuid.UUID, model: EmbeddingModel) -> str:
@@ -181,12 +185,22 @@ def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.
     return {names[name] for (name,) in _rows(statement, [list(names)])}
 
 
+AGES = {
+    name: f"greatest(0, extract(epoch FROM %s::timestamptz - {moment})::float8 / 86400)"
+    for name, moment in {
+        "age_of_created": "f.created_at",
+        "age_of_updated": "f.updated_at",
+        "age_of_used": "greatest(f.created_at, a.last_accessed_at)",
+    }.items()
+}
 # The tables beside the fragment are asked for the same ids, not joined row by row: nothing then rests on statistics
 # that a freshly filled database does not have yet.
 LOADED = """
     SELECT f.id, f.namespace_id, f.type, f.source, f.importance, f.emotional_valence, f.is_pinned, f.is_anchor,
-        f.base_relevance, f.corroboration, f.reinforcements, f.disputes, f.created_at, f.updated_at, f.event_at,
-        coalesce(a.access_count, 0), a.last_accessed_at, f.conversation_id, f.sequence, length(f.content),
+        f.base_relevance, f.corroboration, f.reinforcements, f.disputes, coalesce(a.access_count, 0),
+        {age_of_created}, {age_of_updated}, {age_of_used},
+        coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
+        length(f.content),
         CASE f.source_type WHEN 'conversation' THEN coalesce(lower(substring(f.content FROM '^([^:\n]{{1,40}}):')), '')
             ELSE '' END,
         (SELECT coalesce(bool_or(strpos(lower(f.content), phrase) > 0), false) FROM unnest(%s::text[]) AS phrase),
@@ -210,12 +224,11 @@ LOADED = """
 def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """What a score is made of, for these fragments; the cosine too, where there is a vector."""
     vector = None if search.vector is None else _text(search.vector)
-    statement = LOADED.format(spaces=_literals(namespaces), model=search.model.id)
+    statement = LOADED.format(spaces=_literals(namespaces), model=search.model.id, **AGES)
     mine = [namespaces[0].project_id, list(ids)]
-    return [
-        Candidate(*row)
-        for row in _rows(statement, [search.cues.phrases, search.cues.keys, *mine, *mine, vector, *mine, *mine])
-    ]
+    cues = [*(search.cues.period or ("infinity", "infinity")), search.cues.phrases, search.cues.keys]
+    asked = [*[search.now] * len(AGES), *cues, *mine, *mine, vector, *mine, *mine]
+    return [Candidate(*row) for row in _rows(statement, asked)]
 
 
 def load_neighbours(

@@ -37,11 +37,10 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Mapping[uuid.UUID, float], cu
 
 def _told(candidate: Candidate, cues: Cues, named: set[str]) -> float:
     """What the cues add: they boost and never filter."""
-    at = candidate.event_at or candidate.created_at
     return (
         PHRASE * candidate.quoted
         + SPEAKER * (candidate.speaker in named)
-        + PERIOD * (cues.period is not None and cues.period[0] <= at < cues.period[1])
+        + PERIOD * candidate.in_period
         + KEY * candidate.on_topic
         + TYPE * (candidate.type in cues.types)
     )

@@ -72,6 +72,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         hits,
         took,
         degraded=[] if vector is not None else ["embedder"],
+        model=model,
         explanation=trail.told() if question.explain else None,
         expected=expected,
     )
@@ -95,7 +96,7 @@ def _candidates(
     """Whatever may answer. Each pool is drawn apart: others' memories can't crowd out one's own."""
     vector, model, cues = asked
     most = max(POOL, 3 * question.top_k)
-    wanted = Search(question.query, vector, model, question.filters, question.reach(now), cues, most)
+    wanted = Search(question.query, vector, model, question.filters, question.reach(now), cues, now, most)
     namespaces = places.own + places.others
     ready = indexed(namespaces, model)
     for pool in filter(None, [places.own, places.others]):
@@ -142,7 +143,7 @@ def _ranked(
         trail.stop_all(losers, Stage.RIVALS)
         passing = [candidate for candidate in passing if candidate.id not in losers]
     profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
-    signals = {c.id: ranking.signals(c, relevance=relevance[c.id], now=now) for c in passing}
+    signals = {c.id: ranking.signals(c, relevance=relevance[c.id]) for c in passing}
     scored = [(i, round(profile(found_signals), 6), found_signals) for i, found_signals in signals.items()]
     scored.sort(key=lambda hit: (-hit[1], hit[0]))
     trail.rank([hit[0] for hit in scored], top_k=question.top_k)
@@ -154,7 +155,7 @@ def _refused(question: Question, candidate: Candidate, places: Places, now: date
     floor = max(question.filters.min_relevance, CROSS_AGENT_THRESHOLD if foreign else 0.0)
     if question.min_similarity > 0 and (candidate.cosine or 0.0) < question.min_similarity:
         return Stage.SIMILARITY
-    return Stage.FRESHNESS if floor and candidate.relevance_at(now) < floor else None
+    return Stage.FRESHNESS if floor and candidate.relevance_score < floor else None
 
 
 def _loaded(

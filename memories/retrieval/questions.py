@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from memories.models import Fragment
+from memories.models import EmbeddingModel, Fragment
 from memories.models.words import Status
 
 
@@ -116,6 +116,8 @@ class Results:
     hits: list[Hit]
     took_ms: dict[str, float]
     degraded: list[str]
+    # The model that embedded the question.
+    model: EmbeddingModel
     # What the question was read as and how candidates were looked for, when it wants to know.
     explanation: dict[str, Any] | None = None
     # What became of the fragment that was expected: {id, stage, reason, …}.

@@ -1,11 +1,10 @@
 """Ranking: what a candidate's score is made of, and the profiles that put it together. Pure."""
 
-import datetime
 import math
 from collections.abc import Callable, Mapping
 
 from conflicts.front import trust
-from memories.models import DECAY_PER_DAY, days_between
+from memories.models import decayed
 from memories.retrieval.candidates import Candidate
 from memories.weighing import effective_weight
 
@@ -34,11 +33,8 @@ PROFILES: dict[str, Callable[[Signals], float]] = {
 }
 
 
-def signals(candidate: Candidate, *, relevance: float, now: datetime.datetime) -> dict[str, float]:
+def signals(candidate: Candidate, *, relevance: float) -> dict[str, float]:
     """All that the profiles use, to 4 places; `similarity` is the raw cosine, 0 without a vector."""
-    unused = days_between(candidate.last_used_at, now)
-    kept = candidate.is_pinned or candidate.is_anchor
-    age = days_between(candidate.created_at, now)
     found = {
         "relevance": relevance,
         "confidence": trust(
@@ -46,19 +42,19 @@ def signals(candidate: Candidate, *, relevance: float, now: datetime.datetime) -
             corroboration=candidate.corroboration,
             reinforcements=candidate.reinforcements,
             disputes=candidate.disputes,
-            age_days=age,
+            age_days=candidate.age,
         ),
-        "recency": math.exp(-RECENCY_PER_DAY * days_between(candidate.updated_at, now)),
+        "recency": math.exp(-RECENCY_PER_DAY * candidate.unchanged),
         "importance": candidate.importance,
         "similarity": candidate.cosine or 0.0,
-        "decay": 1.0 if kept else math.exp(-DECAY_PER_DAY * unused),
+        "decay": decayed(1.0, days=candidate.unread, kept=candidate.kept),
         "use": 1 + math.log1p(candidate.access_count) / USE,
         "weight": effective_weight(
             importance=candidate.importance,
             access_count=candidate.access_count,
-            age_days=age,
+            age_days=candidate.age,
             valence=candidate.emotional_valence,
-            pinned_or_anchor=kept,
+            pinned_or_anchor=candidate.kept,
         ),
     }
     return {name: round(value, 4) for name, value in found.items()}

@@ -241,7 +241,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
             whole.append(ask(client, ground, query, {})[0])
             start = time.perf_counter()
             vector = embed_query(f"{query} ", model=model)
-            wish = Search(query, vector, model, Filters(), Reach("", timezone.now()), Cues(), 10)
+            wish = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
                 nearest([space], wish, indexed=ready)
             parts.append((time.perf_counter() - start) * 1000)
@@ -250,6 +250,12 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
     print(
         f"  one client, {ground.fragments:,} fragments: {percentiles(whole)}; × {ratio:.2f} of vector SQL + embedding"
     )
+
+
+def wanted(query: str, vector: Any, filters: Filters, *, most: int) -> Search:
+    """A search of the vectors alone."""
+    now = timezone.now()
+    return Search(query, vector, active_model(), filters, Reach("", now), Cues(), now, most)
 
 
 def recall(grounds: list[Ground], rounds: int) -> None:
@@ -263,7 +269,7 @@ def recall(grounds: list[Ground], rounds: int) -> None:
             space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
             ready = indexed([space], model)
             for kind, filters in FILTERS.items():
-                wish = Search(query, vector, model, Filters(**filters), Reach("", timezone.now()), Cues(), 100)
+                wish = wanted(query, vector, Filters(**filters), most=100)
                 near, exact = (list(nearest([space], wish, indexed=how)[0])[:10] for how in (ready, set()))
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()

@@ -1,6 +1,5 @@
 """Fusion of words and meaning, neighbours and cues."""
 
-import datetime
 import uuid
 
 import pytest
@@ -11,7 +10,6 @@ from memories.retrieval.candidates import Candidate
 from memories.retrieval.fusion import fuse
 from memories.retrieval.understanding import Cues
 
-BIRTH = datetime.datetime(2026, 5, 1, 9, tzinfo=datetime.UTC)
 SPACE = uuid.uuid4()
 
 
@@ -28,11 +26,11 @@ def candidate(number, *, cosine=None, **more):
         "corroboration": 1,
         "reinforcements": 0,
         "disputes": 0,
-        "created_at": BIRTH,
-        "updated_at": BIRTH,
-        "event_at": None,
         "access_count": 0,
-        "last_accessed_at": None,
+        "age": 9.0,
+        "unchanged": 9.0,
+        "unread": 9.0,
+        "in_period": False,
         "conversation_id": "",
         "sequence": None,
         "length": 100,
@@ -91,14 +89,13 @@ def test_long_texts_need_their_neighbours_less():
     [
         ({"quoted": True}, Cues(phrases=["x"])),
         ({"speaker": "ann"}, Cues(words=frozenset({"ann"}))),
-        ({"event_at": BIRTH}, Cues(period=(BIRTH, BIRTH + datetime.timedelta(days=1)))),
+        ({"in_period": True}, Cues()),
         ({"on_topic": True}, Cues(keys=["x"])),
         ({"type": "procedural"}, Cues(types=["procedural"])),
     ],
 )
 def test_each_cue_tips_the_balance_between_equals(told, cues):
-    before = BIRTH - datetime.timedelta(days=9)
-    told, other = candidate(1, **{"created_at": before, **told}), candidate(2, created_at=before, speaker="bo")
+    told, other = candidate(1, **told), candidate(2, speaker="bo")
     found = fused(told, other, words={1: 1, 2: 1}, cues=cues)
     assert found[1] > found[2]
 

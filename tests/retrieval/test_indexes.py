@@ -83,7 +83,8 @@ def axis(number):
 
 
 def wanted(vector, *, query="heron", filters=None, most=10):
-    return Search(query, vector, active_model(), filters or Filters(), Reach("", timezone.now()), Cues(), most)
+    now = timezone.now()
+    return Search(query, vector, active_model(), filters or Filters(), Reach("", now), Cues(), now, most)
 
 
 def spaces(principal, *names):
