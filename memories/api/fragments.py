@@ -38,9 +38,16 @@ def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragmen
 
 def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
     """One answer per admission, in order."""
-    ids = [admission.fragment.id for admission in admissions]
-    rows = _load(principal, ids)
-    return stored(admissions, [rows[i] for i in ids], now=timezone.now())
+    fragments = [admission.fragment for admission in admissions]
+    rows = _load(principal, [fragment.id for fragment in fragments])
+    return stored(admissions, [rows.get(row.id) or _as_stored(row) for row in fragments], now=timezone.now())
+
+
+def _as_stored(fragment: Any) -> Fragment:
+    """What was stored, when somebody has forgotten it since."""
+    fragment.linked, fragment.replaced, fragment.waiting_for = [], [], []
+    stored: Fragment = fragment
+    return stored
 
 
 class ListQuery(Strict):
@@ -95,8 +102,8 @@ class StoreView(APIView):
 
         def effect(prepared: Any) -> Answer:
             (admission,) = keep(principal, prepared, now=timezone.now())
-            (data,) = stored_answer(principal, [admission])
-            return Answer(200 if admission.deduplicated else 201, data, [admission.fragment.id])
+            status = 200 if admission.deduplicated else 201
+            return Answer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
         return answer_once(request, prepare=lambda: prepare([draft]), effect=effect)
 

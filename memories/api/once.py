@@ -32,7 +32,10 @@ class KeyReused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a writing view answers: the status, the data and the fragments that it names."""
+    """What a writing view answers: the status, the data and the fragments that it names.
+
+    Data that is a function is worked out after the effect has been committed, so that no lock is held meanwhile.
+    """
 
     status: int
     data: Any
@@ -51,7 +54,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
         prepared = prepare()
         with access.enter(principal, why=why):
             answer = effect(prepared)
-        return Response(answer.data, status=answer.status)
+        return Response(_data(principal, answer), status=answer.status)
     if not 0 < len(key) <= LONGEST or not key.isprintable():
         raise ValidationError({"Idempotency-Key": [f"Use 1 to {LONGEST} printable characters."]})
     digest = _digest(request)
@@ -63,6 +66,13 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
             _lock(principal, key)
             kept = _kept(principal, key, digest) or _keep(principal, key, digest, effect(prepared))
     return Response(kept.answer, status=kept.status)
+
+
+def _data(principal: Principal, answer: Answer) -> Any:
+    if not callable(answer.data):
+        return answer.data
+    with access.enter(principal, why="answer"):
+        return answer.data()
 
 
 def _digest(request: Request) -> bytes:
@@ -94,7 +104,7 @@ def _keep(principal: Principal, key: str, digest: bytes, answer: Answer) -> Repe
         idempotency_key=key,
         body_digest=digest,
         status=answer.status,
-        answer=json.loads(json.dumps(answer.data, cls=JSONEncoder)),
+        answer=json.loads(json.dumps(_data(principal, answer), cls=JSONEncoder)),
         fragment_ids=answer.fragment_ids,
     )
     return kept

@@ -2,6 +2,8 @@
 
 import pytest
 
+from memories import ingest
+from memories.api import fragments
 from memories.models import Fragment, PendingEmbedding
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
@@ -210,3 +212,18 @@ def test_nobody_may_do_anything(header, anonymous, count):
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert count(Fragment) == 0
+
+
+def test_what_is_forgotten_before_the_answer_is_written_was_stored_all_the_same(alice, monkeypatch):
+    kept = fragments.keep
+
+    def keep(principal, prepared, *, now):
+        admissions = kept(principal, prepared, now=now)
+        ingest.forget(principal, admissions[0].fragment.id, now=now)
+        return admissions
+
+    monkeypatch.setattr(fragments, "keep", keep)
+    answer = alice.client.post(URL, {"namespace": "acme:main", "content": "The heron nests."}, format="json")
+    assert answer.status_code == 201
+    assert answer.json()["content"] == "The heron nests."
+    assert alice.client.get(f"{URL}/{answer.json()['id']}").status_code == 404
