@@ -176,13 +176,12 @@ def _serve(settings: dict[str, Any], url: str, port: int, address: str, hurried:
 def _children(settings: dict[str, Any], url: str, port: int) -> list[Child]:
     """The web server first."""
     celery = ["celery", "-A", "novamem"]
-    uvicorn = ["uvicorn", "novamem.asgi:application", "--host", settings["HOST"], "--port", str(port)]
-    processes = ["--workers", str(settings["WEB_PROCESSES"])]
+    where = ["--host", settings["HOST"], "--port", str(port), "--processes", str(settings["WEB_PROCESSES"])]
     counts = Path(settings["NOVAMEM_DATA_DIR"]) / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
     counts.mkdir()
     commands = {
-        "web": [*uvicorn, *processes, "--no-access-log", "--timeout-graceful-shutdown", "5"],
+        "web": ["novamem.web", *where],
         "worker": [*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"], *ALONE],
         "beat": [*celery, "beat", "-l", settings["LOG_LEVEL"]],
     }

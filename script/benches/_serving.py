@@ -36,18 +36,9 @@ def serving(*, log: Path | None = None) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
-    command = [
-        sys.executable,
-        "-m",
-        "uvicorn",
-        "novamem.asgi:application",
-        "--port",
-        str(port),
-        "--log-level",
-        "warning",
-        "--workers",
-        str(min(4, os.cpu_count() or 1)),  # as script/server does
-    ]
+    processes = str(min(4, os.cpu_count() or 1))  # as script/server does
+    command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--processes", processes]
+    command += ["--log-level", "warning"]
     with log.open("w") if log else nullcontext() as out:
         server = subprocess.Popen(command, env={**os.environ, "LOG_LEVEL": "WARNING"}, stdout=out, stderr=out)
         try:

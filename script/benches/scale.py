@@ -51,6 +51,9 @@ DID = ["bought", "painted", "lost", "repaired", "sold", "photographed", "planted
 KIND = ["red", "wooden", "old", "tiny", "broken", "silver", "foreign", "famous", "quiet", "spicy", "blue", "heavy"]
 WHAT = ["bicycle", "guitar", "lamp", "letter", "garden", "camera", "boat", "soup", "clock", "violin", "map", "tent"]
 WHERE = ["in Lisbon", "at the harbour", "near the mill", "on the train", "at school", "in the mountains", "at home"]
+SYLLABLES = "ba den fol gri hal jun kem lor mis nav pol quer ros tam ul vin wex yar zo chi".split()
+VOCABULARY = ["".join(parts) for parts in itertools.product(SYLLABLES, repeat=3)]
+OFTEN = list(itertools.accumulate(1 / place for place in range(1, len(VOCABULARY) + 1)))
 FILTERS: dict[str, dict[str, Any]] = {
     "none": {},
     "type": {"type": ["semantic"]},
@@ -71,9 +74,10 @@ class Ground:
 
 
 def sentence(dice: random.Random) -> str:
-    """One of some hundred thousand, with a rare word of its own."""
+    """Plain words, and some as rare as words are: the n-th of the vocabulary is n times as rare as the first."""
     words = [dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE)]
-    return f"{words[0]} {words[1]} a {words[2]} {words[3]} {words[4]}, number {dice.randrange(100_000)}."
+    rare = " ".join(dice.choices(VOCABULARY, cum_weights=OFTEN, k=6))
+    return f"{words[0]} {words[1]} a {words[2]} {words[3]} {words[4]}: {rare}."
 
 
 class Texts:

@@ -1,0 +1,42 @@
+"""The web server's processes: uvicorn on one socket that sends answers at once.
+
+    python -m novamem.web --host 127.0.0.1 --port 8000 --processes 2
+"""
+
+import argparse
+import socket
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+GRACE = 5  # seconds for requests to end
+
+
+def main() -> None:
+    """Serves until a signal."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--log-level", default="info")
+    given = parser.parse_args()
+    config = uvicorn.Config(
+        "novamem.asgi:application",
+        host=given.host,
+        port=given.port,
+        workers=given.processes,
+        log_level=given.log_level.lower(),
+        access_log=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    listening = config.bind_socket()
+    # Handed on from here asyncio would not set it, and every answer would wait 40 ms for an acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if given.processes == 1:
+        uvicorn.Server(config).run(sockets=[listening])
+    else:
+        Multiprocess(config, sockets=[listening]).run()
+
+
+if __name__ == "__main__":
+    main()
