@@ -1,6 +1,6 @@
 """The web server's processes: uvicorn on one socket that sends answers at once.
 
-    python -m novamem.web --host 127.0.0.1 --port 8000 --processes 2
+python -m novamem.web --host 127.0.0.1 --port 8000 --processes 2
 """
 
 import argparse

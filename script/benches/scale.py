@@ -51,7 +51,24 @@ DID = ["bought", "painted", "lost", "repaired", "sold", "photographed", "planted
 KIND = ["red", "wooden", "old", "tiny", "broken", "silver", "foreign", "famous", "quiet", "spicy", "blue", "heavy"]
 WHAT = ["bicycle", "guitar", "lamp", "letter", "garden", "camera", "boat", "soup", "clock", "violin", "map", "tent"]
 WHERE = ["in Lisbon", "at the harbour", "near the mill", "on the train", "at school", "in the mountains", "at home"]
-SYLLABLES = "ba den fol gri hal jun kem lor mis nav pol quer ros tam ul vin wex yar zo chi".split()
+SYLLABLES = [
+    "ba",
+    "den",
+    "fol",
+    "gri",
+    "hal",
+    "jun",
+    "kem",
+    "lor",
+    "mis",
+    "nav",
+    "pol",
+    "ros",
+    "tam",
+    "ul",
+    "vin",
+    "zo",
+]
 VOCABULARY = ["".join(parts) for parts in itertools.product(SYLLABLES, repeat=3)]
 OFTEN = list(itertools.accumulate(1 / place for place in range(1, len(VOCABULARY) + 1)))
 FILTERS: dict[str, dict[str, Any]] = {

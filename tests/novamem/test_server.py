@@ -149,7 +149,7 @@ def test_leaves_nothing_behind_when_it_is_killed(serve: Callable[[], Served], se
 
 def test_brings_back_what_ends(serve: Callable[[], Served]) -> None:
     with serve() as served:
-        (web,) = served.children("uvicorn")
+        (web,) = served.children("novamem.web")
         web.kill()
         assert "web ended (SIGKILL) and starts again in 1 s" in served.process.stderr.readline()
         deadline = time.monotonic() + 20
