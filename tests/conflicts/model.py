@@ -7,6 +7,7 @@ fragments here (`beside`). Where the texts leave something open, it follows what
 - of two claims with different exclusivity the one of more authority says whether they oppose each other;
 - a value that was rejected is barred for every scope and period of its session, but not for who corrects themselves;
 - what returns from the archive is no newer than what stands, and what is doubted replaces nothing;
+- that two were kept excuses who repeats one of them, as long as these two still oppose each other;
 - what waits is superseded as soon as somebody with at least its authority says the same and stands.
 """
 
@@ -196,8 +197,8 @@ class Model:
         return conflict.kind == "claim" and conflict.resolution == "reject" and same and new.authority <= old.authority
 
     def besides(self, said):
-        """Who stands beside somebody by a person's decision, at the same time."""
-        return {i for i in said.beside if i in self.said and self.said[i].stands and meets(said, self.said[i])}
+        """Who stands beside somebody by a person's decision, though they oppose each other."""
+        return {i for i in said.beside if i in self.said and self.said[i].stands and opposes(said, self.said[i])}
 
     def store(self, news, now, *, answered):
         """Somebody says this, in order; `answered` are the ids of what the rooms took each for."""

@@ -160,3 +160,16 @@ def test_authority_is_the_only_ladder(authority):
             decide(stance(AUSTIN, authority=authority, owner=BOB), [stance(authority=standing)]).outcome == Outcome.WON
         )
         assert won == (authority > standing)
+
+
+def test_who_repeats_one_of_two_that_a_person_kept_opposes_neither():
+    one, other = stance(SEATTLE, authority=1), stance(AUSTIN, authority=1, owner=BOB, slot=1)
+    decision = decide(stance(SEATTLE, authority=6), [one, other])
+    assert (decision.outcome, decision.yielding) == (Outcome.RESTATED, (one,))
+
+
+def test_two_that_need_no_decision_excuse_nobody():
+    """A stronger one said that there may be many values; a still stronger one says that there is one."""
+    many, other = stance(SEATTLE, authority=4, exclusive=False), stance(AUSTIN, authority=1, owner=BOB, slot=1)
+    decision = decide(stance(SEATTLE, authority=6), [many, other])
+    assert (decision.outcome, set(decision.yielding)) == (Outcome.RESTATED, {many, other})
