@@ -1,6 +1,7 @@
 """Splitting: two values of one key become two periods, one after the other. Pure."""
 
 import datetime
+import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,9 +19,10 @@ def split(
     """The newcomer's period and each opponent's, so that none overlap.
 
     Whoever begins later ends the other there; of two that begin alike the newcomer begins `at`. Raises CannotSplit.
+    Of opponents that begin alike the longest counts, so that the order in which they stand decides nothing.
     """
     period, periods = newcomer.period, {}
-    for other in sorted(opponents, key=lambda other: (other.period.start is not None, other.period.start)):
+    for other in sorted(opponents, key=lambda other: _earliest_and_longest_first(other.period)):
         if not period.overlaps(other.period):
             continue
         if period.starts_after(other.period):
@@ -36,6 +38,11 @@ def split(
             period = later
             periods[other.fragment_id] = Period(other.period.start, cut)
     return period, periods
+
+
+def _earliest_and_longest_first(period: Period) -> tuple[float, float]:
+    start = -math.inf if period.start is None else period.start.timestamp()
+    return start, -math.inf if period.end is None else -period.end.timestamp()
 
 
 def _runs_forward(period: Period) -> bool:

@@ -356,7 +356,8 @@ class Model:
         """One after the other: whoever begins later ends the other; of two that begin alike the newcomer gives way."""
         start, end, ends = new.start, new.end, {}
         probe = Said(new.id, new.owner, new.authority, new.key, new.value, session=new.session)
-        for other in sorted(others, key=lambda o: (o.start is not None, o.start)):
+        longest = sorted(others, key=lambda o: (o.end is None, o.end and o.end.timestamp()), reverse=True)
+        for other in sorted(longest, key=lambda o: (o.start is not None, o.start)):
             probe.start, probe.end = start, end
             if not meets(probe, other):
                 continue

@@ -132,6 +132,13 @@ def test_of_two_without_a_beginning_the_newcomer_begins_now():
     )
 
 
+def test_of_several_that_begin_alike_the_longest_counts_in_whatever_order():
+    ended, open_ended = stance(period=Period(None, YEAR[2])), stance(OSLO)
+    expected = Period(YEAR[5]), {open_ended.fragment_id: Period(None, YEAR[5])}
+    assert split(stance(AUSTIN), [ended, open_ended], at=YEAR[5]) == expected
+    assert split(stance(AUSTIN), [open_ended, ended], at=YEAR[5]) == expected
+
+
 def test_two_that_begin_alike_later_than_now_can_not_be_split():
     with pytest.raises(CannotSplit):
         split(stance(AUSTIN, period=Period(YEAR[5])), [stance(period=Period(YEAR[5]))], at=YEAR[2])
