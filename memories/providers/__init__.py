@@ -1,18 +1,24 @@
-"""What lies outside: embedding models, behind one interface each, with fakes that ship."""
+"""What lies outside: embedding models and the language model, with fakes that ship."""
 
 from memories.providers.choosing import NoSuchModel, active_model, live_models, model_named
 from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import EMBEDDERS, FAMILIES, embed, embed_query, embedder_of, readiness_of, warm
+from memories.providers.sidecar import Ask, InsideTransaction, Said, Sidecar, current_sidecar
 
 PROVIDERS = (*EMBEDDERS, *FAMILIES)
 
 __all__ = [
     "FAMILIES",
     "PROVIDERS",
+    "Ask",
     "Embedder",
     "EmbeddingFailed",
+    "InsideTransaction",
     "NoSuchModel",
+    "Said",
+    "Sidecar",
     "active_model",
+    "current_sidecar",
     "embed",
     "embed_query",
     "embedder_of",

@@ -4,14 +4,12 @@ By hand: `manage.py fakeendpoint --port 9001 --mode slow`, and EMBEDDINGS_URL=ht
 """
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from memories.providers.fake import FakeEmbedder
+from memories.providers.fake_servers import FakeHandler, FakeServer, running, serve_until_interrupted
 
 Items = list[dict[str, Any]]
 POISON = "poison"  # a text that `picky` refuses
@@ -53,29 +51,20 @@ MODES = (
 )
 
 
-class FakeEndpoint(ThreadingHTTPServer):
+class FakeEndpoint(FakeServer):
     """Serves POST /v1/embeddings in one of MODES, which may be changed at any time; keeps what it was asked."""
 
-    daemon_threads = True
-
     def __init__(self, *, port: int = 0, dim: int = 384, mode: str = "right", pause: float = 60.0) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__(port, Handler)
         self.mode, self.pause, self.embedder = mode, pause, FakeEmbedder(dim)
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
-        self.stopping = threading.Event()
-
-    @property
-    def url(self) -> str:
-        """What belongs into EMBEDDINGS_URL."""
-        return f"http://127.0.0.1:{self.server_port}/v1"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(FakeHandler):
     """One connection."""
 
     server: FakeEndpoint
-    protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         """Answers according to the mode."""
@@ -133,12 +122,6 @@ class Handler(BaseHTTPRequestHandler):
         self._head(status, {"Content-Length": str(len(body)), "Content-Type": "application/json"})
         self.wfile.write(body)
 
-    def _head(self, status: int, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-
     def handle(self) -> None:
         """A client that had enough and left is no news."""
         try:
@@ -146,27 +129,12 @@ class Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.close_connection = True
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Silent."""
 
-
-@contextmanager
-def serving(**wish: Any) -> Iterator[FakeEndpoint]:
+def serving(**wish: Any) -> AbstractContextManager[FakeEndpoint]:
     """A running endpoint; arguments as FakeEndpoint's."""
-    endpoint = FakeEndpoint(**wish)
-    thread = threading.Thread(target=endpoint.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield endpoint
-    finally:
-        endpoint.stopping.set()
-        endpoint.shutdown()
-        endpoint.server_close()
-        thread.join(timeout=5)
+    return running(FakeEndpoint(**wish))
 
 
 def serve(*, port: int, dim: int, mode: str) -> None:
     """Serves until it is interrupted."""
-    with serving(port=port, dim=dim, mode=mode):
-        while True:
-            time.sleep(3600)
+    serve_until_interrupted(FakeEndpoint(port=port, dim=dim, mode=mode))

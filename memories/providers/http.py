@@ -2,8 +2,10 @@
 
 import ipaddress
 import json
+import threading
 import time
 import weakref
+from concurrent.futures import Future
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,21 +13,25 @@ import httpx2
 
 LARGEST = 64 * 1024 * 1024  # bytes of one answer
 CONNECT = 5.0  # seconds
+GRACE = 0.1  # seconds: what comes at the last moment is still told as what it is
 
 
 class Unanswered(Exception):
-    """No usable answer. `status` is the HTTP status, None when there was none."""
+    """No usable answer. `status` is the HTTP status, None when there was none.
 
-    def __init__(self, why: str, *, status: int | None = None) -> None:
+    `kind`: `unreachable`, `timeout`, `broken` (off in the middle), `status`, `malformed` or `too_large`.
+    """
+
+    def __init__(self, why: str, *, kind: str, status: int | None = None) -> None:
         super().__init__(why)
-        self.status = status
+        self.kind, self.status = kind, status
 
 
 class JsonService:
     """One service. Threads may share it."""
 
-    def __init__(self, url: str, *, key: str = "", timeout: float) -> None:
-        self._url, self._timeout = url.rstrip("/"), timeout
+    def __init__(self, url: str, *, key: str = "", timeout: float, largest: int | None = None) -> None:
+        self._url, self._timeout, self._largest = url.rstrip("/"), timeout, largest
         self._client = httpx2.Client(
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
             follow_redirects=False,
@@ -39,28 +45,49 @@ class JsonService:
         Raises Unanswered; whatever the service says of an error is left out of it.
         """
         seconds = min(self._timeout, patience or self._timeout)
+        answer: Future[Any] = Future()
+        # The client bounds each read, not their sum: a head that drips would last. Its thread ends by itself later.
+        threading.Thread(target=self._answer, args=(answer, path, body, seconds), daemon=True).start()
+        try:
+            return answer.result(seconds + GRACE)
+        except TimeoutError as error:
+            raise Unanswered("no answer in time", kind="timeout") from error
+
+    def _answer(self, answer: Future[Any], path: str, body: Any, seconds: float) -> None:
+        try:
+            answer.set_result(self._ask(path, body, seconds))
+        except Exception as error:  # noqa: BLE001  # whatever it is belongs to the caller
+            answer.set_exception(error)
+
+    def _ask(self, path: str, body: Any, seconds: float) -> Any:
         deadline = time.monotonic() + seconds
         timeout = httpx2.Timeout(seconds, connect=min(CONNECT, seconds))
         try:
             with self._client.stream("POST", f"{self._url}{path}", json=body, timeout=timeout) as response:
                 if response.status_code != 200:
-                    raise Unanswered(f"HTTP {response.status_code}", status=response.status_code)
+                    raise Unanswered(f"HTTP {response.status_code}", kind="status", status=response.status_code)
                 return json.loads(self._read(response, deadline))
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise Unanswered(type(error).__name__) from error
+            raise Unanswered(type(error).__name__, kind=_kind(error)) from error
         except (ValueError, RecursionError) as error:  # no JSON, or no Unicode
-            raise Unanswered("the answer is no JSON") from error
+            raise Unanswered("the answer is no JSON", kind="malformed") from error
 
     def _read(self, response: httpx2.Response, deadline: float) -> bytes:
         """The raw body: nothing is unpacked, so its size is what came over the wire."""
-        body = bytearray()
+        body, largest = bytearray(), self._largest or LARGEST
         for piece in response.iter_raw():
             body += piece
-            if len(body) > LARGEST:
-                raise Unanswered(f"the answer is over {LARGEST} bytes")
+            if len(body) > largest:
+                raise Unanswered(f"the answer is over {largest} bytes", kind="too_large")
             if time.monotonic() > deadline:
-                raise Unanswered("the answer has no end in time")
+                raise Unanswered("the answer has no end in time", kind="timeout")
         return bytes(body)
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, httpx2.TimeoutException):
+        return "timeout"
+    return "unreachable" if isinstance(error, httpx2.ConnectError | httpx2.InvalidURL) else "broken"
 
 
 def is_loopback(url: str) -> bool:

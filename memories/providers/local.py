@@ -2,6 +2,7 @@
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,7 +13,7 @@ from memories.providers.embedders import EmbeddingFailed, Encoder, Readiness, Ve
 PAUSE = 10.0  # seconds after a failed load in which nobody tries again
 
 
-class LocalEmbedder:
+class LocalEmbedder(ABC):
     """An embedder around an encoder that `_load` brings."""
 
     def __init__(self, name: str, dim: int) -> None:
@@ -62,6 +63,7 @@ class LocalEmbedder:
         finally:
             self._lock.release()
 
+    @abstractmethod
     def _load(self) -> Encoder:
         """The model, ready to use; may take long and raise anything."""
-        raise NotImplementedError
+        ...

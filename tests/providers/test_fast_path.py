@@ -37,6 +37,20 @@ def load(graph):
 
 
 @pytest.fixture
+def again(root, tmp_path, monkeypatch):
+    """Whoever exports copies what was made once; how often that was."""
+    whole, made = tmp_path / "whole", []
+    shutil.copytree(next(path for path in root.iterdir() if path.is_dir()), whole)
+
+    def export(_, draft):
+        made.append(draft)
+        shutil.copytree(whole, draft, dirs_exist_ok=True)
+
+    monkeypatch.setattr(exports, "_export", export)
+    return made
+
+
+@pytest.fixture
 def no_export(monkeypatch):
     """Whoever exports fails the test."""
     monkeypatch.setattr(exports, "_export", lambda *_: pytest.fail("exported again"))
@@ -55,7 +69,7 @@ def test_it_is_exported_once(root, no_export):
 
 def test_nothing_is_left_beside_it(root):
     (folder,) = [path for path in root.iterdir() if path.is_dir()]
-    assert {path.name for path in folder.iterdir()} == {"model.onnx", "reference.npy"}
+    assert {path.name for path in folder.iterdir()} == {"model.onnx", "model.sha256", "reference.npy"}
 
 
 ASK = """
@@ -75,23 +89,22 @@ def test_torch_stays_out_of_a_process_that_finds_the_export(root, tmp_path):
     assert json.loads(told.stdout) == [[1, 384], []]
 
 
-def test_a_damaged_export_is_made_again(root):
-    (graph,) = root.glob("*/model.onnx")
+def test_a_damaged_export_is_made_again(root, tmp_path, again):
+    mine = shutil.copytree(root, tmp_path / "models")
+    (graph,) = mine.glob("*/model.onnx")
     whole = graph.read_bytes()
     for damaged in (whole[: len(whole) // 2], whole[:40_000_000] + b"\xff" * 1000 + whole[40_001_000:]):
         graph.write_bytes(damaged)
-        exports.exported(SOURCE, root=root, load=load)
-        assert len(graph.read_bytes()) == len(whole)
+        exports.exported(SOURCE, root=mine, load=load)
+        assert graph.read_bytes() == whole
+    assert len(again) == 2
 
 
-def test_two_at_once_export_once(tmp_path, monkeypatch):
-    made = []
-    export = exports._export
-    monkeypatch.setattr(exports, "_export", lambda *places: (made.append(places), export(*places)))
+def test_two_at_once_export_once(tmp_path, again):
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(exports.exported, SOURCE, root=tmp_path, load=load) for _ in range(2)]
+        both = [pool.submit(exports.exported, SOURCE, root=tmp_path / "models", load=load) for _ in range(2)]
         assert [future.result().encode(["a"]).shape for future in both] == [(1, 384)] * 2
-    assert len(made) == 1
+    assert len(again) == 1
 
 
 class Astray:
@@ -122,12 +135,10 @@ def test_without_an_export_torch_serves_and_a_warning_says_so(name, instead, tmp
     assert [path for path in (tmp_path / "models").iterdir() if path.is_dir()] == []
 
 
-def test_an_export_that_differs_from_torch_is_not_used(root, tmp_path, monkeypatch):
-    (folder,) = [path for path in root.iterdir() if path.is_dir()]
-    monkeypatch.setattr(exports, "_export", lambda _, draft: shutil.copytree(folder, draft, dirs_exist_ok=True))
+def test_an_export_that_differs_from_torch_is_not_used(tmp_path, again):
     with pytest.raises(exports.ExportFailed, match="cosine"):
-        exports.exported(SOURCE, root=tmp_path, load=lambda graph: Astray())
-    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+        exports.exported(SOURCE, root=tmp_path / "models", load=lambda graph: Astray())
+    assert [path for path in (tmp_path / "models").iterdir() if path.is_dir()] == []
 
 
 def test_order_and_values_do_not_depend_on_company(root):

@@ -1,0 +1,62 @@
+"""Whether a model's words stand in the texts that it was given: nothing is believed because a model made it up."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from memories.governance.shapes import ReadClaim
+from memories.language.words import STOPWORDS
+
+SHARE = 0.7  # of a digest's content words are those of the texts
+ALONE = 2 / 3  # at most may be of one text alone
+STEM = 5  # letters that two forms of a word have in common
+WORD = re.compile(r"[^\W_]+")
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
+
+
+def says(claim: ReadClaim, text: str) -> bool:
+    """Whether a text makes this claim in its own words: span, value in the span, and each word of the subject."""
+    if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
+        return False
+    told = {word.casefold() for word in WORD.findall(text)}
+    subject = {word.casefold() for word in WORD.findall(claim.subject)}
+    return bool(subject) and subject <= told
+
+
+def rests_on(summary: str, texts: Sequence[str]) -> bool:
+    """Whether a digest is of these texts: its numbers and names are theirs, most of its words, and of most of them.
+
+    A text that gives orders can at most make the digest say what it says itself, and only beside the others' words:
+    no text alone may be what it is made of.
+    """
+    told = {number for text in texts for number in NUMBER.findall(text)}
+    if not set(NUMBER.findall(summary)) <= told:
+        return False
+    words = [_content(text) for text in texts]
+    known, mine = set[str]().union(*words), _content(summary)
+    if not mine or len(mine & known) < SHARE * len(mine):
+        return False
+    spread = Counter(word for those in words for word in those & mine)
+    alone = (sum(spread[word] == 1 for word in those & mine) for those in words)
+    if sum(bool(mine & those) for those in words) * 2 <= len(texts) or max(alone) > ALONE * len(mine):
+        return False
+    return _names(summary, known, {word for text in texts for word in WORD.findall(text)})
+
+
+def _names(summary: str, stems: set[str], whole: set[str]) -> bool:
+    """Whether each word with a capital letter is theirs; at a sentence's beginning another form of it will do."""
+    spoken = {word.casefold() for word in whole}
+    for found in WORD.finditer(summary):
+        word = found[0].casefold()
+        if not found[0][0].isupper() or word in STOPWORDS or word in spoken:
+            continue
+        if not BEGINNING.search(summary[: found.start()]) or word[:STEM] not in stems:
+            return False
+    return True
+
+
+def _content(text: str) -> set[str]:
+    """The beginnings of the words that say something, and numbers."""
+    words = (word.casefold() for word in WORD.findall(text))
+    return {word[:STEM] for word in words if word.isdigit() or (len(word) > 2 and word not in STOPWORDS)}

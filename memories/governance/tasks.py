@@ -1,0 +1,223 @@
+"""Task history: what agents report of their tasks, and the short, bounded view of it that prompts get ([2] DR-H9)."""
+
+import datetime
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.db import OperationalError, connection, transaction
+
+from memories import access
+from memories.access import Principal
+from memories.governance.recent import Cache
+from memories.ingest import Draft, Prepared, keep_event, prepare
+from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal, Task
+from memories.models.governance import SUMMARY_LIMIT, TITLE_LIMIT
+from memories.models.words import FragmentType, Outcome, ProposalKind, SourceType, TaskStatus, Verb
+
+MOST = 50
+PATIENCE = datetime.timedelta(seconds=3)
+OUTCOMES = {TaskStatus.COMPLETED: Outcome.POSITIVE, TaskStatus.FAILED: Outcome.NEGATIVE}
+IMPASSE, WITHIN = 3, datetime.timedelta(minutes=30)  # so many failed reports within this time
+PAUSE = datetime.timedelta(minutes=5)  # at most one proposal for a task in this time, skips included
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What an agent says of a task. Texts may be long: what is kept of them is short."""
+
+    namespace: str
+    id: str
+    title: str
+    status: str
+    summary: str
+    updated_at: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The task as it stands now; whether the report made it, and whether it is time to propose a way out."""
+
+    task: Task
+    made: bool
+    impasse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTask:
+    """One task, safe for a prompt: at most 120 characters of title, 200 of summary."""
+
+    id: str
+    namespace: str
+    title: str
+    status: str
+    summary: str
+    updated_at: datetime.datetime
+    row_id: uuid.UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The recent tasks, the newest first, and where they come from: `source`, when, how long it took, from a cache?"""
+
+    tasks: tuple[RecentTask, ...]
+    source: str
+    fetched_at: datetime.datetime
+    latency_ms: float
+    cache_hit: bool
+
+
+class TaskHistory(Protocol):
+    """Who tells of recent tasks."""
+
+    def recent(
+        self, principal: Principal, namespaces: Sequence[Namespace], *, limit: int, now: datetime.datetime
+    ) -> Snapshot:
+        """At most `limit` tasks, by `updated_at` and id, the latest first. Asked inside `access.enter`."""
+        ...
+
+
+class OwnHistory:
+    """The tasks in this database."""
+
+    source = "database"
+
+    def recent(
+        self, principal: Principal, namespaces: Sequence[Namespace], *, limit: int, now: datetime.datetime
+    ) -> Snapshot:
+        """See TaskHistory. Gives up after three seconds: then it knows of none."""
+        start = time.perf_counter()
+        names = {place.id: place.name for place in namespaces}
+        rows = Task.objects.within(principal.project_id).newest(list(names))[: max(0, min(limit, MOST))]
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(f"SET LOCAL statement_timeout = {int(PATIENCE.total_seconds() * 1000)}")
+                tasks = tuple(_recent(row, names) for row in rows)
+                cursor.execute("SET LOCAL statement_timeout = DEFAULT")
+        except OperationalError:
+            return NoHistory().recent(principal, namespaces, limit=limit, now=now)
+        return Snapshot(tasks, self.source, now, _milliseconds(start), cache_hit=False)
+
+
+class NoHistory:
+    """Knows of no task."""
+
+    source = "none"
+
+    def recent(
+        self, principal: Principal, namespaces: Sequence[Namespace], *, limit: int, now: datetime.datetime
+    ) -> Snapshot:
+        """See TaskHistory."""
+        return Snapshot((), self.source, now, 0.0, cache_hit=False)
+
+
+def _recent(row: Task, names: dict[uuid.UUID, str]) -> RecentTask:
+    title, summary = row.title[:TITLE_LIMIT], row.summary[:SUMMARY_LIMIT]
+    return RecentTask(row.task_id, names[row.namespace_id], title, row.status, summary, row.updated_at, row.id)
+
+
+def _milliseconds(start: float) -> float:
+    return round((time.perf_counter() - start) * 1000, 3)
+
+
+_cache: Cache[Snapshot] = Cache()
+
+
+def recent(
+    principal: Principal,
+    namespaces: Sequence[Namespace],
+    *,
+    limit: int,
+    now: datetime.datetime,
+    history: TaskHistory | None = None,
+) -> Snapshot:
+    """The recent tasks of these namespaces, at most 1.5 seconds old. To be asked inside `access.enter`."""
+    if not namespaces:
+        return NoHistory().recent(principal, namespaces, limit=limit, now=now)
+    start = time.perf_counter()
+    key = (principal.project_id, frozenset(place.id for place in namespaces), limit)
+    if (known := _cache.get(key)) is not None and _all_there(principal, known):
+        return Snapshot(known.tasks, known.source, known.fetched_at, _milliseconds(start), cache_hit=True)
+    found = (history or OwnHistory()).recent(principal, namespaces, limit=limit, now=now)
+    _cache.put(key, found)
+    return found
+
+
+def _all_there(principal: Principal, known: Snapshot) -> bool:
+    """Whether none of them was forgotten since: no cache brings that back."""
+    ids = [task.row_id for task in known.tasks]
+    return bool(Task.objects.within(principal.project_id).filter(id__in=ids).count() == len(ids))
+
+
+def prepare_report(report: TaskReport) -> Prepared | None:
+    """What is remembered of a task's end, embedded; None while it goes on."""
+    if report.status not in OUTCOMES:
+        return None
+    text = f"{report.title} ({report.status})" + (f": {report.summary}" if report.summary else "")
+    return prepare(
+        [
+            Draft(
+                namespace=report.namespace,
+                content=text[:CONTENT_LIMIT].strip(),
+                type=FragmentType.EPISODIC,
+                source_type=SourceType.TASK,
+                source_id=report.id,
+                outcome=OUTCOMES[TaskStatus(report.status)],
+                event_at=report.updated_at,
+                extra={"status": report.status},
+            )
+        ]
+    )
+
+
+def report_task(
+    principal: Principal, report: TaskReport, prepared: Prepared | None, *, now: datetime.datetime
+) -> Reported:
+    """Keeps what is reported; what is older than what is known changes nothing. A task's end becomes a memory.
+
+    Raises NotFound, NotPermitted, BlockedByErasure.
+    """
+    principal.require(Verb.WRITE)
+    with access.enter(principal, why="task"):
+        place = access.writable(principal, report.namespace)
+        # Two reports of a task at once come one after the other.
+        Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=place.id)
+        mine = Task.objects.within(principal.project_id).filter(namespace=place, task_id=report.id)
+        task = mine.first() or Task(project_id=principal.project_id, namespace=place, task_id=report.id)
+        made = task._state.adding
+        if not made and report.updated_at < task.updated_at:
+            return Reported(task, made=False, impasse=False)
+        task.title, task.summary = report.title[:TITLE_LIMIT].strip(), report.summary[:SUMMARY_LIMIT].strip()
+        task.status, task.updated_at, task.reported_at = report.status, report.updated_at, now
+        if prepared is not None:
+            task.fragment = _remembered(principal, prepared, now=now)
+        if report.status == TaskStatus.FAILED:
+            task.failed_at = [*task.failed_at, now][-IMPASSE:]
+        impasse = _is_due(task, now=now)
+        task.proposed_at = now if impasse else task.proposed_at
+        task.save()
+        _forget_answers(principal.project_id)
+        transaction.on_commit(lambda: _forget_answers(principal.project_id), robust=True)
+        return Reported(task, made, impasse)
+
+
+def _forget_answers(project_id: uuid.UUID) -> None:
+    _cache.forget(lambda key: key[0] == project_id)
+
+
+def _remembered(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> Fragment:
+    return keep_event(principal, prepared, now=now)[0].fragment
+
+
+def _is_due(task: Task, *, now: datetime.datetime) -> bool:
+    """Whether a task failed so often lately that a way out should be proposed, and none was just now."""
+    if task.status != TaskStatus.FAILED or len(task.failed_at) < IMPASSE or task.failed_at[0] <= now - WITHIN:
+        return False
+    if task.proposed_at and task.proposed_at > now - PAUSE:
+        return False
+    entries = Proposal.objects.within(task.project_id).filter(
+        kind=ProposalKind.OPTION, namespace=task.namespace, task_id=task.task_id
+    )
+    return not entries.filter(created_at__gt=now - PAUSE).exists()
