@@ -1,0 +1,328 @@
+"""Applying: staged rows become real ones by set-based SQL, one namespace at a time; the same SQL serves the drill."""
+
+import datetime
+import json
+import uuid
+from collections.abc import Sequence
+
+from django.apps import apps
+from django.db import connection
+
+from conflicts.front import digests_of, index_keywords, spelling_digests
+from memories.backups import judging
+from memories.backups.staging import MEMBERS, MODELS, UNDER
+from memories.models import Archive
+from memories.models.raw import batches, execute, fetch
+from memories.models.search import LIVE
+
+# Columns that triggers set, or that are generated.
+MADE = {"memories.Fragment": {"fingerprint", "details_digest", "change"}, "memories.Claim": {"validity"}}
+BATCH, COPIES = 5_000, 200
+TAKEN = "JOIN staged_verdict v ON v.id = {id} AND v.verdict IN ({verdicts})"
+NEW, NEWER = "'insert'", "'insert', 'update'"
+
+
+def columns(model: str) -> list[str]:
+    """The columns of a table that are written, as they are named in SQL."""
+    fields = apps.get_model(model)._meta.concrete_fields
+    return [str(f.column) for f in fields if f.column and f.column not in MADE.get(model, ())]
+
+
+def table_of(model: str) -> str:
+    """The real table."""
+    return str(apps.get_model(model)._meta.db_table)
+
+
+def put(model: str, name: str, source: str, *, once: str = "", replaced: dict[str, str] | None = None) -> int:
+    """INSERT … SELECT of staged rows `s`; how many were written. `replaced` gives other SQL for columns."""
+    names, told = columns(model), replaced or {}
+    values = ", ".join(told.get(column, f's."{column}"') for column in names)
+    quoted = ", ".join(f'"{column}"' for column in names)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table_of(model)} ({quoted}) SELECT {values} FROM staged_{name} s {source}"
+            f" ON CONFLICT {once} DO NOTHING"
+        )
+        return int(cursor.rowcount)
+
+
+def put_owners() -> int:
+    """Owners that are not known, neither by id nor by name."""
+    return put("memories.Owner", "owner", "")
+
+
+def put_erasures() -> int:
+    """Fingerprints of what was forgotten where the bundle comes from."""
+    return put("memories.Erasure", "erasure", "")
+
+
+def name_predicates(project_id: uuid.UUID) -> None:
+    """Under which the rules are known once."""
+    rows = fetch("SELECT id, name FROM staged_predicate", [])
+    digests = spelling_digests(project_id, [name for _, name in rows])
+    for (which, _), digest in zip(rows, digests, strict=True):
+        execute("UPDATE staged_predicate SET spelling_digest = %s WHERE id = %s", [digest, which])
+
+
+def put_predicates(*, there: uuid.UUID, here: uuid.UUID) -> int:
+    """Rules that the namespace has none of."""
+    place = {"namespace_id": f"'{here}'::uuid"}
+    return put("conflicts.Predicate", "predicate", f"WHERE s.namespace_id = '{there}'", replaced=place)
+
+
+def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
+    """How many of the bundle's rules the namespace has not: they would rename what is claimed here."""
+    ((count,),) = fetch(
+        """SELECT count(*) FROM staged_predicate s WHERE s.namespace_id = %s AND NOT EXISTS (
+               SELECT FROM conflicts_predicate p WHERE p.project_id = s.project_id AND p.namespace_id = %s
+                   AND p.spelling_digest = s.spelling_digest)""",
+        [there, here],
+    )
+    return int(count)
+
+
+def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+    """Works out the digests of the claims that are to be written, by the rules of the namespace here."""
+    execute("DROP TABLE IF EXISTS pg_temp.staged_digest", [])
+    execute(
+        """CREATE TEMP TABLE staged_digest (fragment_id uuid PRIMARY KEY, subject_digest bytea, predicate_digest bytea,
+               key_digest bytea, value_digest bytea)""",
+        [],
+    )
+    asked = f"""SELECT s.fragment_id, s.subject, s.predicate, s.value FROM staged_claim s
+        {TAKEN.format(id="s.fragment_id", verdicts=NEWER)} WHERE s.namespace_id = %(there)s"""
+    for rows in batches(asked, {"there": there}, size=BATCH):
+        found = digests_of(project_id, here, [row[1:] for row in rows])
+        with connection.cursor() as cursor, cursor.copy("COPY staged_digest FROM STDIN") as copy:
+            for row, digests in zip(rows, found, strict=True):
+                copy.write_row((row[0], *digests))
+    execute("ANALYZE staged_digest", [])
+
+
+def put_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
+    """Those judged as new. Held back ones lie in the archive until the gate has heard them."""
+    back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
+    successor = """CASE WHEN EXISTS (
+            SELECT FROM staged_verdict w WHERE w.id = s.superseded_by_id AND w.verdict = 'insert')
+        OR EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.superseded_by_id)
+        THEN s.superseded_by_id END"""
+    replaced = {
+        "namespace_id": f"'{here}'::uuid",
+        "superseded_by_id": successor,
+        "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
+    }
+    return put(
+        *("memories.Fragment", "fragment", TAKEN.format(id="s.id", verdicts=NEW)), once="(id)", replaced=replaced
+    )
+
+
+def mark_taken(project_id: uuid.UUID) -> int:
+    """Those whose id turned out to be taken by something nobody here may see; how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE staged_verdict v SET verdict = 'rejected', reason = 'id_taken' WHERE v.verdict = 'insert'
+               AND NOT EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = %s AND f.id = v.id)""",
+            [project_id],
+        )
+        return int(cursor.rowcount)
+
+
+def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
+    """Those judged as newer; their claims and votes become those of the bundle."""
+    kept = {"id", "project_id", "namespace_id", *judging.BIRTH}
+    names = [name for name in columns("memories.Fragment") if name not in kept]
+    back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
+    told = {
+        "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
+        "superseded_by_id": """(SELECT o.id FROM memories_fragment o
+            WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)""",
+    }
+    assigned = ", ".join(f'"{name}" = {told.get(name, f"s.{name}")}' for name in names)
+    taken = "FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict = 'update'"
+    mine = "WHERE f.project_id = %(project)s AND f.id = s.id"
+    values = {"project": project_id}
+    for table in ("memories_claim", "conflicts_vote"):
+        execute(
+            f"DELETE FROM {table} f USING staged_verdict v WHERE f.project_id = %(project)s"
+            " AND f.fragment_id = v.id AND v.verdict = 'update'",
+            values,
+        )
+    # The vectors of a text that changes belong to the former one.
+    execute(
+        f"""DELETE FROM memories_embedding e USING memories_fragment f, staged_fragment s, staged_verdict v
+        {mine} AND v.id = s.id AND v.verdict = 'update' AND f.content <> s.content
+        AND e.project_id = f.project_id AND e.namespace_id = f.namespace_id AND e.fragment_id = f.id""",
+        values,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE memories_fragment f SET {assigned} {taken} {mine}", values)
+        changed = int(cursor.rowcount)
+    # A trigger counts on where the text is another one.
+    execute(f"UPDATE memories_fragment f SET revision = s.revision {taken} {mine} AND f.revision <> s.revision", values)
+    return changed
+
+
+def put_under(*, here: uuid.UUID) -> None:
+    """What stands under the fragments that were written, but for links."""
+    digests = "JOIN staged_digest d ON d.fragment_id = s.fragment_id"
+    taken = TAKEN.format(id="s.fragment_id", verdicts=NEWER)
+    status = "(SELECT f.status FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.fragment_id)"
+    replaced = {name: f"d.{name}" for name in ("subject_digest", "predicate_digest", "key_digest", "value_digest")}
+    replaced |= {"namespace_id": f"'{here}'::uuid", "status": status}
+    put(UNDER["claim"], "claim", f"{digests} {taken}", once="(fragment_id)", replaced=replaced)
+    for name in ("revisions", "votes", "labels"):
+        put(UNDER[name], name, taken)
+    execute(
+        f"""INSERT INTO memories_access AS a
+                (fragment_id, project_id, access_count, count_at_tier, last_accessed_at, stability)
+            SELECT s.fragment_id, s.project_id, s.access_count, s.count_at_tier, s.last_accessed_at, s.stability
+            FROM staged_access s {taken}
+            ON CONFLICT (fragment_id) DO UPDATE SET access_count = greatest(a.access_count, excluded.access_count),
+                count_at_tier = greatest(a.count_at_tier, excluded.count_at_tier),
+                last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at),
+                stability = greatest(a.stability, excluded.stability)""",
+        [],
+    )
+
+
+def put_links() -> None:
+    """Those of what was written, here or in a namespace before, whose ends are both there by now."""
+    execute(f"INSERT INTO staged_taken SELECT v.id FROM staged_verdict v WHERE v.verdict IN ({NEWER})", [])
+    both = """JOIN staged_taken t ON t.id = s.fragment_id
+        JOIN memories_fragment o ON o.project_id = s.project_id AND o.id = s.other_id
+        WHERE s.kind <> 'similar' AND s.other_id <> s.fragment_id
+            AND EXISTS (SELECT FROM staged_verdict v WHERE v.id IN (s.fragment_id, s.other_id))"""
+    put(UNDER["links"], "links", both)
+
+
+def put_vectors(project_id: uuid.UUID, *, here: uuid.UUID) -> int:
+    """Vectors of models that are known here, of fragments that have none of theirs."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""INSERT INTO memories_embedding (project_id, namespace_id, fragment_id, model_id, status, session_id,
+                    valid_from, valid_until, vector, cold)
+                SELECT f.project_id, f.namespace_id, f.id, m.id, f.status, coalesce(c.session_id, ''), c.valid_from,
+                    c.valid_until, s.vector::halfvec, f.tier = 'cold'
+                FROM staged_vector s {TAKEN.format(id="s.fragment_id", verdicts=NEWER)}
+                JOIN memories_embeddingmodel m ON m.name = s.model AND m.dim = s.dim
+                JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.fragment_id
+                    AND f.namespace_id = %(here)s
+                LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
+                ON CONFLICT DO NOTHING""",
+            {"project": project_id, "here": here},
+        )
+        return int(cursor.rowcount)
+
+
+def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
+    """Episodes with their members, conflicts, tombstones and copies; how many of each."""
+    mine, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
+    known = "(SELECT f.id FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
+    sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
+    lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
+    counts = {
+        "episode": put(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
+        "conflict": put(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
+        "tombstone": put(
+            MODELS["tombstone"], "tombstone", f"{mine} AND NOT {lives.format('original_id')}", replaced=place
+        ),
+        "archive": _put_copies(project_id, there=there, here=here),
+    }
+    execute(
+        f"""INSERT INTO memories_episodemember (project_id, episode_id, fragment_id, position)
+            SELECT s.project_id, s.episode_id, s.fragment_id, s.position FROM {MEMBERS} s
+            JOIN memories_episode e ON e.project_id = s.project_id AND e.id = s.episode_id AND e.namespace_id = %s
+            WHERE {lives.format("fragment_id")} ON CONFLICT DO NOTHING""",
+        [here],
+    )
+    return counts
+
+
+# The rows of a copy live here again: the inverse of what `records.COPY` takes away.
+_HOME = """{0} || (SELECT coalesce(jsonb_object_agg(k, %(home)s::jsonb -> k), '{{}}')
+    FROM unnest('{{project_id,namespace_id}}'::text[]) AS k WHERE jsonb_exists({0}, k))"""
+LIVING = f"""SELECT a.id, a.fragment_id, a.reason, a.operation_id, a.archived_at, a.expires_at,
+        (SELECT jsonb_object_agg(key, CASE jsonb_typeof(value)
+            WHEN 'object' THEN {_HOME.format("value")}
+            WHEN 'array' THEN (SELECT coalesce(jsonb_agg(CASE jsonb_typeof(e) WHEN 'object'
+                THEN {_HOME.format("e")} ELSE e END ORDER BY place), '[]')
+                FROM jsonb_array_elements(value) WITH ORDINALITY AS l (e, place))
+            ELSE value END) FROM jsonb_each(convert_from(a.payload, 'UTF8')::jsonb))::text
+    FROM staged_archive a WHERE a.namespace_id = %(there)s
+        AND (a.reason = 'compacted' OR NOT EXISTS (
+            SELECT FROM memories_fragment f WHERE f.project_id = a.project_id AND f.id = a.fragment_id))
+    ORDER BY a.archived_at, a.id"""
+
+
+def _put_copies(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> int:
+    home = {"project_id": str(project_id), "namespace_id": str(here)}
+    values = {"there": there, "home": json.dumps(home)}
+    count = 0
+    for rows in batches(LIVING, values, size=COPIES):
+        names = ("id", "fragment_id", "reason", "operation_id", "archived_at", "expires_at")
+        fresh = [
+            Archive(
+                **dict(zip(names, row[:-1], strict=True)),
+                project_id=project_id,
+                namespace_id=here,
+                payload=Archive.packed(row[-1]),
+            )
+            for row in rows
+        ]
+        Archive.objects.bulk_create(fresh, ignore_conflicts=True)
+        count += len(fresh)
+    return count
+
+
+def clear_graves(project_id: uuid.UUID) -> None:
+    """Who is here again has no tombstone, and no copy to come back from."""
+    values = {"project": project_id}
+    back = "USING staged_verdict v WHERE t.project_id = %(project)s AND v.verdict = 'insert'"
+    execute(f"DELETE FROM memories_archive t {back} AND v.id = t.fragment_id AND t.reason <> 'compacted'", values)
+    execute(f"DELETE FROM memories_tombstone t {back} AND v.id = t.original_id", values)
+
+
+def drop_forgotten() -> None:
+    """Former texts and copies of what was forgotten do not come back either."""
+    forgotten = judging.erased("s.fragment_id", "1", "s.content")
+    project = fetch("SELECT project_id FROM staged_fragment LIMIT 1", [])
+    values = {"project": project[0][0] if project else None}
+    if forgotten != "false" and project:
+        execute(f"DELETE FROM staged_revisions s WHERE {forgotten}", values)
+        text = "convert_from(s.payload, 'UTF8')::jsonb #>> '{fragment,content}'"
+        execute(f"DELETE FROM staged_archive s WHERE {judging.erased('s.fragment_id', '1', text)}", values)
+
+
+VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_id, kind, reason, existing_id,
+        subject_digest, predicate_digest, key_digest, value_digest, scope, session_id, statement, new_authority,
+        existing_authority, revision, created_at, resolution, keep, note)
+    SELECT gen_random_uuid(), f.project_id, f.namespace_id, 'restore', 'equal_time_other_content', f.id, '', '', '',
+        sha256(convert_to(s.content, 'UTF8')), '', '', jsonb_build_object('subject', '', 'predicate', 'content',
+            'value', s.content, 'negated', false), s.authority, f.authority, 1, %(now)s, '', '', ''
+    FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict = 'conflict'
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.id
+    WHERE NOT EXISTS (
+        SELECT FROM conflicts_pendingconflict c WHERE c.project_id = f.project_id AND c.existing_id = f.id
+            AND c.kind = 'restore' AND c.value_digest = sha256(convert_to(s.content, 'UTF8')))"""
+
+
+def put_versions(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+    """A conflict for each memory of which the bundle has another version of the same time; once."""
+    execute(VERSIONS, {"project": project_id, "now": now})
+
+
+def index(project_id: uuid.UUID) -> None:
+    """Keywords of what was written; what has no vector of a live model waits for it."""
+    for rows in batches(f"SELECT v.id FROM staged_verdict v WHERE v.verdict IN ({NEWER})", {}, size=BATCH):
+        index_keywords([row[0] for row in rows])
+    execute(
+        f"""INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
+            SELECT gen_random_uuid(), f.project_id, f.id, m.id, 0, now()
+            FROM staged_verdict v JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = v.id
+            JOIN memories_embeddingmodel m ON m.state = ANY (%(live)s)
+            WHERE v.verdict IN ({NEWER}) AND NOT EXISTS (
+                SELECT FROM memories_embedding e WHERE e.project_id = f.project_id
+                    AND e.namespace_id = f.namespace_id AND e.fragment_id = f.id AND e.model_id = m.id)
+            ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING""",
+        {"project": project_id, "live": list(LIVE)},
+    )

@@ -1,0 +1,118 @@
+"""Gating: what comes back and would oppose what is believed here passes the gate, at its original authority."""
+
+import datetime
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conflicts.front import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
+from memories.backups.applying import NEWER
+from memories.ingest import stated
+from memories.models import Claim, Fragment
+from memories.models.raw import execute, fetch
+from memories.models.words import Status
+
+STANDING = "('active', 'disputed')"
+COMING = f"""FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ({NEWER})
+    LEFT JOIN staged_claim c ON c.fragment_id = s.id LEFT JOIN staged_digest d ON d.fragment_id = s.id
+    WHERE s.namespace_id = %(there)s AND s.status IN {STANDING}"""
+CLAIMED = ("subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "valid_from", "valid_until")
+DIGESTS = ("subject_digest", "predicate_digest", "key_digest", "value_digest")
+# Two of the bundle's own that could not both stand: no honest one holds such a pair.
+AT_ODDS = f"""SELECT DISTINCT one.fragment_id FROM staged_claim one
+    JOIN staged_digest d ON d.fragment_id = one.fragment_id
+    JOIN staged_digest e ON e.key_digest = d.key_digest AND e.fragment_id <> d.fragment_id
+    JOIN staged_claim two ON two.fragment_id = e.fragment_id AND two.namespace_id = one.namespace_id
+        AND two.session_id = one.session_id AND two.slot = one.slot
+        AND tstzrange(two.valid_from, two.valid_until) && tstzrange(one.valid_from, one.valid_until)
+    WHERE one.namespace_id = %(there)s AND one.exclusive AND two.exclusive
+        AND one.status IN {STANDING} AND two.status IN {STANDING}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """One that has to be heard, and the status that it comes with."""
+
+    newcomer: Newcomer
+    status: str
+
+
+def contested(
+    project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, now: datetime.datetime
+) -> dict[uuid.UUID, Contested]:
+    """Which staged fragments may not simply stand again, in the order of their birth.
+
+    The caller holds the namespace. Those that are to be replaced by newer versions lie in the archive afterwards.
+    """
+    values = {"project": project_id, "there": there, "here": here}
+    at_odds = {row[0] for row in fetch(AT_ODDS, values)}
+    if not _anybody_stands(values):
+        return _heard([each for each in _coming(values) if each[0].fragment.id in at_odds]) if at_odds else {}
+    execute(
+        f"""UPDATE memories_fragment f SET status = 'archived' FROM staged_verdict v
+            WHERE f.project_id = %(project)s AND f.id = v.id AND v.verdict = 'update' AND f.status IN {STANDING}""",
+        values,
+    )
+    coming = _coming(values)
+    agreed = undisturbed(coming, now=now) - at_odds
+    return _heard([each for each in coming if each[0].fragment.id not in agreed])
+
+
+def _anybody_stands(values: Mapping[str, Any]) -> bool:
+    """Whether a claim stands here that does not itself come from the bundle, or is replaced by it."""
+    ((found,),) = fetch(
+        f"""SELECT EXISTS (SELECT FROM memories_claim c
+            LEFT JOIN staged_verdict v ON v.id = c.fragment_id AND v.verdict = 'update'
+            WHERE c.project_id = %(project)s AND c.namespace_id = %(here)s AND c.status IN {STANDING}
+                AND v.id IS NULL)""",
+        values,
+    )
+    return bool(found)
+
+
+def _heard(coming: list[tuple[Newcomer, Claim | None]]) -> dict[uuid.UUID, Contested]:
+    return {each.fragment.id: Contested(each, str(each.fragment.status)) for each, _ in coming}
+
+
+def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Claim | None]]:
+    own = ("id", "content", "compression", "authority", "status", "source", "owner_id", "created_at")
+    names = (
+        [f"s.{name}" for name in own]
+        + [f"c.{name}" for name in CLAIMED]
+        + ["c.authority", *(f"d.{name}" for name in DIGESTS)]
+    )
+    rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id", values)
+    return [_newcomer(row, dict(zip(own, row, strict=False)), values) for row in rows]
+
+
+def _newcomer(row: tuple[Any, ...], own: dict[str, Any], values: Mapping[str, Any]) -> tuple[Newcomer, Claim | None]:
+    fragment = Fragment(project_id=values["project"], namespace_id=values["here"], **own)
+    claimed = dict(zip((*CLAIMED, "authority", *DIGESTS), row[len(own) :], strict=True))
+    if claimed["subject"] is None:
+        return Newcomer(fragment, None, None, stated(fragment.content)), None
+    place = {"project_id": values["project"], "namespace_id": values["here"]}
+    claim = Claim(fragment=fragment, status=fragment.status, **place, **claimed)
+    return Newcomer(fragment, None, ClaimDraft.of(claim), stated(fragment.content)), claim
+
+
+def hear(project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: datetime.datetime) -> dict[str, int]:
+    """Lets each pass the gate; what became of them, by status. They lie in the archive so far."""
+    counts: dict[str, int] = {}
+    for fragment_id, each in waiting.items():
+        rows = Fragment.objects.within(project_id).select_for_update(of=("self",))
+        fragment = rows.filter(id=fragment_id).first()
+        if fragment is None:
+            continue
+        fragment.updated_at = now
+        admission = _hear(replace(each.newcomer, fragment=fragment), status=each.status, now=now)
+        counts[str(admission.fragment.status)] = counts.get(str(admission.fragment.status), 0) + 1
+    return counts
+
+
+def _hear(newcomer: Newcomer, *, status: str, now: datetime.datetime) -> Admission:
+    try:
+        return readmit(newcomer, now=now, returning=True, at_best=Status(status))
+    except Disputed:  # it replaces nothing; in the archive it can be read
+        newcomer.fragment.refresh_from_db()
+        return Admission(newcomer.fragment)

@@ -1,0 +1,111 @@
+"""The first and the last line of a bundle: what it holds and from whom, and what proves that nothing was changed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from memories import audit
+
+FORMAT, VERSION, PURPOSE = "novamem-bundle", 1, "bundle"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a bundle says of itself. Field names are those of the file."""
+
+    project: str
+    policy: str
+    policyVersion: int
+    exportedAtMs: int
+    instance: str
+    namespaces: list[str]
+    embeddings: bool
+    # Of the fragments, by bucket: {bucket, reason, count}.
+    counts: list[dict[str, Any]]
+    # What changed in transactions from `upto` on may be missing; an increment holds only what changed since `since`.
+    upto: str
+    since: str | None = None
+    base: str | None = None
+    # The SHA-256 of the files that this one goes on from, the oldest first.
+    chain: list[str] = field(default_factory=list)
+    publicKey: str = ""
+    # What the project's fingerprints are keyed with, in hexadecimal: without it they would stop nothing elsewhere.
+    salt: str = ""
+    format: str = FORMAT
+    schemaVersion: int = VERSION
+
+    def line(self) -> bytes:
+        """As it is written, without a line break."""
+        return canonical(asdict(self))
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """As read, with the right names and types. Raises ValueError saying what is wrong."""
+        wanted = cls.__dataclass_fields__
+        if set(told) != set(wanted):
+            raise ValueError(f"the manifest has other fields: {', '.join(sorted(set(told) ^ set(wanted)))}")
+        for name, value in told.items():
+            if not _fits(value, wanted[name].type):
+                raise ValueError(f"{name} of the manifest is of another type")
+        return cls(**told)
+
+    @property
+    def key(self) -> bytes:
+        """The public key. Raises ValueError unless it is one."""
+        key = bytes.fromhex(self.publicKey)
+        if len(key) != 32:
+            raise ValueError("the public key has not 32 bytes")
+        return key
+
+    @property
+    def signer(self) -> str:
+        """The name of who signed, as `--trust-signer` takes it."""
+        return audit.fingerprint(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """How many records there are, the SHA-256 of all lines before this one, and the signature of both."""
+
+    count: int
+    sha256: str
+    signature: str
+
+    @classmethod
+    def of(cls, count: int, digest: str, *, key: Ed25519PrivateKey | None = None) -> Self:
+        """Signed with this key, without one by this instance."""
+        return cls(count, digest, audit.sign(_signed(count, digest), purpose=PURPOSE, key=key).hex())
+
+    def line(self) -> bytes:
+        """As it is written, without a line break."""
+        return canonical({"kind": "footer", **asdict(self)})
+
+    def is_by(self, key: bytes) -> bool:
+        """Whether the holder of this public key signed it."""
+        try:
+            signature = bytes.fromhex(self.signature)
+        except ValueError:
+            return False
+        return audit.is_signed(_signed(self.count, self.sha256), signature, purpose=PURPOSE, key=key)
+
+
+def canonical(told: Mapping[str, Any]) -> bytes:
+    """JSON with sorted keys and no spaces."""
+    return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _signed(count: int, digest: str) -> bytes:
+    return f"{count} {digest}".encode()
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if kind == list[str]:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind == list[dict[str, Any]]:
+        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    if kind is int:
+        return type(value) is int
+    return isinstance(value, kind)

@@ -1,0 +1,151 @@
+"""Where bundles lie: any Django storage under the alias `backups`; a file is there whole or not at all."""
+
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from django.core.files import File
+from django.core.files.storage import FileSystemStorage, storages
+
+ALIAS = "backups"
+PART = ".part"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+SPARE = 64 * 1024 * 1024  # bytes that stay free beside what is written
+ABANDONED = 86_400  # seconds after which what a killed writer left is cleared away
+
+
+class NoSpace(Exception):
+    """The storage has no room for the file: nothing was written."""
+
+    code = "no_space"
+
+    def __init__(self, why: str = "there is not enough room for the file") -> None:
+        super().__init__(why)
+
+
+class FileMissing(Exception):
+    """The storage does not hold the file any more."""
+
+    code = "file_missing"
+
+
+def check_room(needed: int) -> None:
+    """Raises NoSpace unless so many bytes fit, and some more. Storages elsewhere know their own limits."""
+    home = _home()
+    if home is not None and shutil.disk_usage(home).free < needed + SPARE:
+        raise NoSpace(f"{needed + SPARE:,} bytes have to be free in the folder of the backups")
+
+
+@contextmanager
+def taking_room() -> Iterator[None]:
+    """Files are written inside. Raises NoSpace when the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise NoSpace from error
+        raise
+
+
+@contextmanager
+def written(name: str) -> Iterator[IO[bytes]]:
+    """A file to write; it appears in the storage under its name when all is written and on the disk, else never."""
+    home = _home()
+    if home is not None:
+        _clear(home)
+    with taking_room():
+        handle, path = tempfile.mkstemp(suffix=PART, dir=home)
+    try:
+        with taking_room():
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            _publish(Path(path), name, home)
+    finally:
+        with suppress(FileNotFoundError):
+            Path(path).unlink()
+
+
+def _publish(path: Path, name: str, home: Path | None) -> None:
+    if home is None:
+        with path.open("rb") as file:
+            storages[ALIAS].save(name, File(file))
+        return
+    path.rename(home / name)
+    folder = os.open(home, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def store(name: str, file: BinaryIO) -> tuple[str, int]:
+    """Copies a file into the storage; its SHA-256 in hexadecimal and its size. Raises NoSpace."""
+    digest, size = hashlib.sha256(), 0
+    with written(name) as copy:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+            size += copy.write(chunk)
+    return digest.hexdigest(), size
+
+
+def opened(name: str) -> BinaryIO:
+    """The file. Raises FileMissing."""
+    try:
+        return cast("BinaryIO", storages[ALIAS].open(name, "rb"))  # Django's File reads like one
+    except FileNotFoundError as error:
+        raise FileMissing(f"{name} is not in the storage") from error
+
+
+def size_of(name: str) -> int:
+    """In bytes. Raises FileMissing."""
+    try:
+        return storages[ALIAS].size(name)
+    except FileNotFoundError as error:
+        raise FileMissing(f"{name} is not in the storage") from error
+
+
+def pack_file(operation_id: uuid.UUID) -> str:
+    """The name of the pack that an operation made."""
+    return f"{operation_id}.pack"
+
+
+def abandoned(prefix: str) -> list[str]:
+    """Files of this beginning that are older than a day. Only of a folder: storages elsewhere are not listed."""
+    home = _home()
+    if home is None:
+        return []
+    before = time.time() - ABANDONED
+    return [path.name for path in home.glob(f"{prefix}*") if path.stat().st_mtime < before]
+
+
+def remove(name: str) -> None:
+    """Deletes the file; one that is gone is gone."""
+    storages[ALIAS].delete(name)
+
+
+def _home() -> Path | None:
+    """The folder, made when it is missing; None for a storage elsewhere."""
+    storage = storages[ALIAS]
+    if not isinstance(storage, FileSystemStorage):
+        return None
+    home = Path(storage.location)
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return home
+
+
+def _clear(home: Path) -> None:
+    """Takes away what killed writers left half-written."""
+    for part in home.glob(f"*{PART}"):
+        with suppress(FileNotFoundError):
+            if time.time() - part.stat().st_mtime > ABANDONED:
+                part.unlink()

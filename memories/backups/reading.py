@@ -1,0 +1,265 @@
+"""Reading: a bundle is taken line by line and believed in nothing; what is wrong is named with its line.
+
+Whatever the file is, reading it takes bounded memory and raises nothing but BrokenBundle.
+"""
+
+import datetime
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NoReturn
+
+from django.conf import settings
+
+from memories.backups import changes, records, shapes, vectors
+from memories.backups.manifest import VERSION, Footer, Manifest
+
+CHUNK, PIECE = 64 * 1024, 1024 * 1024
+# Texts that repeat themselves shrink to a hundredth; a bomb to less. The first bytes may do as they like.
+RATIO, FREE = 200, 16 * 1024 * 1024
+PARTS = 1_000_000  # brackets and commas of a line: how many values it can hold
+MOST, BYTES = 2_000, 8 * 1024 * 1024  # of a batch
+AHEAD = datetime.timedelta(minutes=5)  # of our clock
+ORDER = {kind: place for place, kind in enumerate((*records.KINDS, *changes.KINDS))}
+
+
+class BrokenBundle(Exception):
+    """It is no bundle, or not as it was written; nothing of it was applied. `line` counts from 1."""
+
+    code = "broken_bundle"
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(f"line {line}: {why}")
+        self.line, self.why = line, why
+        self.told = {"line": line, "detail": why}
+
+
+class UnknownVersion(BrokenBundle):
+    """Of a version that this program does not know."""
+
+    code = "unknown_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record as it was read: its number in the file, its kind, the parsed JSON and the bytes."""
+
+    number: int
+    kind: str
+    told: dict[str, Any]
+    raw: bytes
+
+
+class Reader:
+    """One bundle: the manifest at once, then the records; at their end all is checked."""
+
+    def __init__(self, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False) -> None:
+        self._lines = _unpacked(file)
+        self._digest = hashlib.sha256()
+        self._latest = (now + AHEAD).astimezone(datetime.UTC).isoformat(timespec="microseconds")
+        self._shapes = shapes.shapes()
+        self.number, self.count = 1, 0
+        self.footer: Footer | None = None
+        first = next(self._lines, b"")
+        self._digest.update(first + b"\n")
+        told = self._parsed(first)
+        self._check_version(told, allow_version=allow_version)
+        try:
+            self.manifest = Manifest.of(told)
+            self.signer = self.manifest.signer
+        except ValueError as error:
+            raise BrokenBundle(1, str(error)) from error
+        self._check_names()
+
+    def _check_version(self, told: Mapping[str, Any], *, allow_version: bool) -> None:
+        if "schemaVersion" not in told or "format" not in told:
+            raise BrokenBundle(1, "this is no bundle")
+        if told["schemaVersion"] != VERSION and not allow_version:
+            raise UnknownVersion(1, f"schema version {str(told['schemaVersion'])[:20]} is not known here")
+
+    def _check_names(self) -> None:
+        at = f"{self.manifest.project}:"
+        if any(not name.startswith(at) for name in self.manifest.namespaces):
+            raise BrokenBundle(1, "a namespace belongs to another project")
+
+    def lines(self) -> Iterator[Line]:
+        """Every record in order. Raises BrokenBundle, at the latest after the last one."""
+        names, before = set(self.manifest.namespaces), (-1, "", "")
+        for raw in self._lines:
+            self.number += 1
+            told = self._parsed(raw)
+            kind = told.get("kind")
+            if kind == "footer":
+                return self._finish(told)
+            if type(kind) is not str or kind not in ORDER:
+                raise BrokenBundle(self.number, "this kind of record is not known here")
+            key = self._checked(kind, told)
+            if not before < key:
+                raise BrokenBundle(self.number, "this record stands out of order, or twice")
+            before = key
+            if told.get("namespace", None) is not None and told["namespace"] not in names:
+                raise BrokenBundle(self.number, "this namespace is not in the manifest")
+            self._digest.update(raw + b"\n")
+            self.count += 1
+            yield Line(self.number, kind, told, raw)
+        raise BrokenBundle(self.number, "the file ends before its footer")
+
+    def _checked(self, kind: str, told: dict[str, Any]) -> tuple[int, str, str]:
+        """The place of a record in the order."""
+        if kind in changes.KINDS:
+            return ORDER[kind], "", self._first_id(told)
+        shape = self._shapes[kind]
+        if fault := shape.fault(told, latest=self._latest):
+            raise BrokenBundle(self.number, fault)
+        if "namespace" in shape.fields and type(told["namespace"]) is not str:
+            raise BrokenBundle(self.number, "the namespace is no name")
+        row = told["row"]
+        at, which = row[shape.order], row["id"]
+        if type(at) is not str or type(which) is not str:
+            raise BrokenBundle(self.number, "time or id is missing")
+        if "vectors" in told and (fault := vectors.fault(told["vectors"])):
+            raise BrokenBundle(self.number, fault)
+        return ORDER[kind], at, which
+
+    def _first_id(self, told: dict[str, Any]) -> str:
+        ids = told.get("ids")
+        if told.keys() != {"kind", "ids"} or type(ids) is not list or not ids:
+            raise BrokenBundle(self.number, "this is no list of ids")
+        if any(type(each) is not str for each in ids):
+            raise BrokenBundle(self.number, "this is no list of ids")
+        return str(ids[0])
+
+    def _finish(self, told: dict[str, Any]) -> None:
+        told.pop("kind")
+        if told.keys() != set(Footer.__dataclass_fields__) or type(told["count"]) is not int:
+            raise BrokenBundle(self.number, "the footer has other fields")
+        footer = Footer(told["count"], str(told["sha256"]), str(told["signature"]))
+        if footer.count != self.count:
+            raise BrokenBundle(self.number, f"the footer counts {footer.count} records, the file holds {self.count}")
+        if footer.sha256 != self._digest.hexdigest():
+            raise BrokenBundle(self.number, "the SHA-256 of the lines is another one")
+        if not footer.is_by(self.manifest.key):
+            raise BrokenBundle(self.number, "the signature does not fit the public key of the manifest")
+        if next(self._lines, None) is not None:
+            raise BrokenBundle(self.number + 1, "something follows the footer")
+        self.footer = footer
+
+    def _parsed(self, raw: bytes) -> dict[str, Any]:
+        try:
+            told = parsed(raw)
+        except RecursionError as error:
+            raise BrokenBundle(self.number, "this is nested too deeply") from error
+        except ValueError as error:
+            raise BrokenBundle(self.number, f"this is no record: {str(error)[:200]}") from error
+        return told
+
+
+def records_of(file: BinaryIO, *, now: datetime.datetime) -> Iterator[dict[str, Any]]:
+    """Every record of a bundle, parsed; at the end all is checked. Raises BrokenBundle."""
+    return (line.told for line in Reader(file, now=now).lines())
+
+
+def parsed(raw: bytes) -> dict[str, Any]:
+    """One line as JSON that Postgres takes as it is. Raises ValueError, RecursionError."""
+    opened = raw.count(b"{") + raw.count(b"[")
+    if opened + raw.count(b",") > PARTS:
+        raise ValueError("it has too many parts")
+    told = json.loads(
+        raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_doubles
+    )
+    if type(told) is not dict:
+        raise ValueError("it is no object")
+    lowered = raw.lower() if b"\\" in raw else b""
+    if opened > shapes.DEPTH or b"\\u0000" in lowered or b"\\ud" in lowered:
+        _walk(told, 0)
+    return told
+
+
+def _walk(value: Any, depth: int) -> None:
+    """Looks for what Postgres can't take: too deep, NUL, lone surrogates."""
+    if depth > shapes.DEPTH:
+        raise RecursionError
+    if type(value) is str:
+        if "\0" in value:
+            raise ValueError("a text holds NUL")
+        value.encode("utf-8")
+    elif type(value) is dict:
+        for name, inner in value.items():
+            _walk(name, depth)
+            _walk(inner, depth + 1)
+    elif type(value) is list:
+        for inner in value:
+            _walk(inner, depth + 1)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found
+
+
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a gzip file. Raises BrokenBundle when it is none, is cut off, bursts, or goes on after its end."""
+    unpacker, rest, number = zlib.decompressobj(31), b"", 1
+    taken = given = 0
+    while chunk := file.read(CHUNK):
+        taken += len(chunk)
+        while chunk and not unpacker.eof:
+            try:
+                piece = unpacker.decompress(chunk, PIECE)
+            except zlib.error as error:
+                raise BrokenBundle(number, "the file is no gzip, or damaged") from error
+            chunk = unpacker.unconsumed_tail
+            given += len(piece)
+            if given > FREE + RATIO * taken or given > settings.RESTORE_MAX_BYTES:
+                raise BrokenBundle(number, "the file unpacks to more than may be")
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from whole
+            number += len(whole)
+            if len(rest) > records.LONGEST:
+                raise BrokenBundle(number, f"the line is longer than {records.LONGEST:,} bytes")
+        if unpacker.eof and unpacker.unused_data + chunk:
+            raise BrokenBundle(number, "something follows the end of the file")
+    if not unpacker.eof:
+        raise BrokenBundle(number, "the file is cut off")
+    if rest:
+        raise BrokenBundle(number, "the last line has no end")
+
+
+def batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """So many lines at a time that memory stays flat."""
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line.raw)
+        if len(batch) >= MOST or size >= BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def ahead(made: Iterator[list[Line]]) -> Iterator[list[Line]]:
+    """The same batches; while the database works on one, the next is read."""
+    with ThreadPoolExecutor(max_workers=1) as reading:
+        waiting = reading.submit(next, made, None)
+        while batch := waiting.result():
+            waiting = reading.submit(next, made, None)
+            yield batch

@@ -1,0 +1,255 @@
+"""The canonical records of namespaces: one JSON line each, in one order, so that equal memories give equal bytes.
+
+Postgres writes the lines (`jsonb` as text: its order of keys, floats to the last digit, times in UTC). Namespaces go by
+name, and what belongs to an instance (project id, change numbers, keyed digests that are worked out anew) is left out:
+so a namespace that was restored elsewhere gives the same lines.
+"""
+
+import base64
+import datetime
+import json
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memories.models import Archive, Namespace
+from memories.models.raw import batches, fetch
+
+BATCH, COPIES = 2_000, 200
+
+# In this order, so that what a record refers to comes before it; within a kind by (created_at, id).
+KINDS = ("owner", "namespace", "predicate", "erasure", "fragment", "episode", "conflict", "tombstone", "archive")
+
+LONGEST = 16 * 1024 * 1024  # bytes of a line that is written or read
+
+# What a choice of fragments needs to be understood.
+NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
+
+# Columns that do not travel, by the table's model: where a row lives, and what triggers and naming make of others.
+PLACE = ("project_id", "namespace_id")
+LEFT_OUT = {
+    "memories.Owner": ("project_id", "user_id"),
+    "memories.Namespace": ("project_id", "forked_from_id"),
+    "conflicts.Predicate": (*PLACE, "spelling_digest"),
+    "memories.Erasure": PLACE,
+    "memories.Fragment": (*PLACE, "change", "fingerprint", "details_digest"),
+    "memories.Claim": (
+        *(*PLACE, "fragment_id", "status", "validity"),
+        *("subject_digest", "predicate_digest", "key_digest", "value_digest"),
+    ),
+    "memories.Access": ("project_id", "fragment_id"),
+    "memories.Revision": ("project_id", "fragment_id"),
+    "conflicts.Vote": ("project_id", "fragment_id"),
+    "memories.ClusterLabel": ("project_id", "fragment_id"),
+    "memories.Link": ("project_id", "fragment_id", "chosen"),
+    "memories.Episode": PLACE,
+    "conflicts.PendingConflict": PLACE,
+    "memories.Tombstone": PLACE,
+    "memories.Archive": (*PLACE, "payload"),
+}
+
+
+def _row(alias: str, model: str) -> str:
+    """The columns of a row that travel, as SQL."""
+    return f"to_jsonb({alias}) - '{{{','.join(LEFT_OUT[model])}}}'::text[]"
+
+
+ROWS = {
+    "owner": f"""SELECT jsonb_build_object('kind', 'owner', 'row', {_row("o", "memories.Owner")})::text
+        FROM memories_owner o WHERE o.project_id = %(project)s AND o.id IN (
+            SELECT f.owner_id FROM memories_fragment f
+            WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)
+            UNION SELECT v.owner_id FROM conflicts_vote v
+            JOIN memories_fragment f ON f.project_id = v.project_id AND f.id = v.fragment_id
+            WHERE v.project_id = %(project)s AND f.namespace_id = ANY (%(places)s))
+        ORDER BY o.created_at, o.id""",
+    "namespace": f"""SELECT jsonb_build_object('kind', 'namespace', 'row',
+            ({_row("n", "memories.Namespace")}) || jsonb_build_object('forked_from', s.name))::text
+        FROM memories_namespace n
+        LEFT JOIN memories_namespace s ON s.project_id = n.project_id AND s.id = n.forked_from_id
+        WHERE n.project_id = %(project)s AND n.id = ANY (%(places)s) ORDER BY n.created_at, n.id""",
+    "predicate": f"""SELECT jsonb_build_object('kind', 'predicate', 'namespace', n.name,
+            'row', {_row("t", "conflicts.Predicate")})::text
+        FROM conflicts_predicate t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.created_at, t.id""",
+    "erasure": f"""SELECT jsonb_build_object('kind', 'erasure', 'row', {_row("t", "memories.Erasure")})::text
+        FROM memories_erasure t WHERE t.project_id = %(project)s ORDER BY t.erased_at, t.id""",
+    "episode": f"""SELECT jsonb_build_object('kind', 'episode', 'namespace', n.name,
+            'row', {_row("t", "memories.Episode")}, 'members',
+                (SELECT jsonb_agg(jsonb_build_object('fragment_id', m.fragment_id, 'position', m.position)
+                ORDER BY m.position, m.fragment_id)
+                FROM memories_episodemember m WHERE m.project_id = t.project_id AND m.episode_id = t.id))::text
+        FROM memories_episode t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) AND t.conversation_id = ''
+        ORDER BY t.began_at, t.id""",
+    "conflict": f"""SELECT jsonb_build_object('kind', 'conflict', 'namespace', n.name,
+            'row', {_row("t", "conflicts.PendingConflict")})::text
+        FROM conflicts_pendingconflict t
+        JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.created_at, t.id""",
+    "tombstone": f"""SELECT jsonb_build_object('kind', 'tombstone', 'namespace', n.name,
+            'row', {_row("t", "memories.Tombstone")})::text
+        FROM memories_tombstone t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.evicted_at, t.id""",
+}
+
+# What stands under a fragment, as lists, each in an order of its own.
+UNDER = {
+    "revisions": ("memories.Revision", "u.revision", "true"),
+    "votes": ("conflicts.Vote", "u.created_at, u.id", "true"),
+    "labels": ("memories.ClusterLabel", "u.id", "true"),
+    "links": ("memories.Link", "u.kind, u.other_id", "u.kind <> 'similar'"),
+}
+
+
+def _under(name: str, model: str, order: str, condition: str) -> str:
+    table = model.replace(".", "_").lower()
+    return f"""LEFT JOIN (SELECT u.fragment_id, jsonb_agg({_row("u", model)} ORDER BY {order}) AS held FROM {table} u
+        WHERE u.project_id = %(project)s AND u.fragment_id = ANY (%(ids)s) AND {condition} GROUP BY u.fragment_id
+    ) AS {name} ON {name}.fragment_id = f.id"""
+
+
+FRAGMENTS = f"""SELECT f.id, jsonb_build_object('kind', 'fragment', 'namespace', n.name,
+        'row', {_row("f", "memories.Fragment")}, 'claim', {_row("c", "memories.Claim")},
+        'access', {_row("a", "memories.Access")},
+        {", ".join(f"'{name}', {name}.held" for name in UNDER)})::text
+    FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = wanted.id
+    JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
+    LEFT JOIN memories_claim c ON c.project_id = %(project)s AND c.fragment_id = f.id
+    LEFT JOIN memories_access a ON a.project_id = %(project)s AND a.fragment_id = f.id
+    {" ".join(_under(name, model, order, condition) for name, (model, order, condition) in UNDER.items())}
+    ORDER BY wanted.place"""
+VECTORS = """SELECT e.fragment_id, m.name, m.dim, vector_send(e.vector::vector)
+    FROM memories_embedding e JOIN memories_embeddingmodel m ON m.id = e.model_id
+    WHERE e.project_id = %(project)s AND e.namespace_id = ANY (%(places)s) AND e.fragment_id = ANY (%(ids)s)
+    ORDER BY e.fragment_id, m.name"""
+
+# What concerns a fragment and leaves its own row alone.
+CHANGED = """f.change >= %(since)s::text::xid8
+    OR f.id IN (SELECT e.fragment_id FROM memories_claimevent e
+                WHERE e.project_id = %(project)s AND e.recorded_in >= %(since)s::text::xid8)
+    OR f.id IN (SELECT a.fragment_id FROM memories_access a
+                WHERE a.project_id = %(project)s AND a.last_accessed_at >= %(time)s)
+    OR f.id IN (SELECT v.fragment_id FROM conflicts_vote v
+                WHERE v.project_id = %(project)s AND v.created_at >= %(time)s)
+    OR f.id IN (SELECT b.fragment_id FROM memories_clusterlabel b
+                WHERE b.project_id = %(project)s AND b.labelled_at >= %(time)s)
+    OR f.id IN (SELECT l.fragment_id FROM memories_link l
+                JOIN memories_fragment o ON o.project_id = l.project_id AND o.id = l.other_id
+                WHERE l.project_id = %(project)s AND l.kind <> 'similar' AND o.change >= %(since)s::text::xid8)"""
+
+# A copy holds rows as they were, with the ids of this instance: null stands there, the namespace beside.
+_HOMELESS = """{0} || (SELECT coalesce(jsonb_object_agg(k, NULL), '{{}}')
+    FROM unnest('{{project_id,namespace_id}}'::text[]) AS k WHERE jsonb_exists({0}, k))"""
+COPY = f"""SELECT jsonb_build_object('kind', 'archive', 'namespace', n.name,
+        'row', {_row("t", "memories.Archive")},
+        'copy', (SELECT jsonb_object_agg(key, CASE jsonb_typeof(value)
+            WHEN 'object' THEN {_HOMELESS.format("value")}
+            WHEN 'array' THEN (SELECT coalesce(jsonb_agg(CASE jsonb_typeof(e) WHEN 'object'
+                THEN {_HOMELESS.format("e")} ELSE e END ORDER BY place), '[]')
+                FROM jsonb_array_elements(value) WITH ORDINALITY AS l (e, place))
+            ELSE value END) FROM jsonb_each(held.text::jsonb)))::text
+    FROM unnest(%(ids)s::uuid[], %(texts)s::text[]) WITH ORDINALITY AS held (id, text, place)
+    JOIN memories_archive t ON t.project_id = %(project)s AND t.id = held.id
+    JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+    ORDER BY held.place"""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One canonical record: its kind and its line, without a line break."""
+
+    kind: str
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """From when on: a change number, and a time for the few columns that change without one (some may come twice)."""
+
+    change: int
+    time: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which records: of these namespaces of a project, with vectors or without.
+
+    With `fragments` only these of them, and of the other kinds only what these need to be understood. With `since` only
+    the fragments and copies that changed since, and all of the other kinds: they are few.
+    """
+
+    project_id: uuid.UUID
+    places: tuple[uuid.UUID, ...]
+    embeddings: bool = False
+    fragments: tuple[uuid.UUID, ...] | None = None
+    since: "Since | None" = None
+
+    @classmethod
+    def of(cls, project_id: uuid.UUID, namespaces: Sequence[Namespace], *, embeddings: bool = False) -> "Selection":
+        """Everything of these namespaces."""
+        return cls(project_id, tuple(row.id for row in namespaces), embeddings)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """As the statements name them."""
+        named: dict[str, Any] = {"project": self.project_id, "places": list(self.places)}
+        if self.since:
+            named |= {"since": str(self.since.change), "time": self.since.time}
+        return named
+
+
+def read(selection: Selection) -> Iterator[Record]:
+    """Every record of the selection, in canonical order; memory stays flat. To be called inside `access.enter`.
+
+    What was written meanwhile shows or not as the open transaction's isolation says.
+    """
+    for kind in KINDS if selection.fragments is None else NEEDED:
+        yield from (Record(kind, line) for line in READERS.get(kind, _rows)(kind, selection))
+
+
+def _rows(kind: str, selection: Selection) -> Iterator[bytes]:
+    for batch in batches(ROWS[kind], selection.values, size=BATCH):
+        yield from (line.encode() for (line,) in batch)
+
+
+def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
+    chosen = "AND f.id = ANY (%(chosen)s)" if selection.fragments is not None else ""
+    changed = f"AND ({CHANGED})" if selection.since else ""
+    keys = f"""SELECT f.id FROM memories_fragment f
+        WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) {chosen} {changed}
+        ORDER BY f.created_at, f.id"""
+    values = {**selection.values, "chosen": list(selection.fragments or ())}
+    for batch in batches(keys, values, size=BATCH):
+        asked = {**selection.values, "ids": [row[0] for row in batch]}
+        vectors = _vectors(asked) if selection.embeddings else {}
+        for fragment_id, line in fetch(FRAGMENTS, asked):
+            more = vectors.get(fragment_id)
+            yield line.encode() if more is None else f'{line[:-1]}, "vectors": {json.dumps(more)}}}'.encode()
+
+
+def _vectors(asked: dict[str, Any]) -> dict[uuid.UUID, list[dict[str, Any]]]:
+    """Each fragment's vectors: 32-bit floats, little-endian, in base64, by the model's name."""
+    found: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    for fragment_id, model, dim, sent in fetch(VECTORS, asked):
+        numbers = np.frombuffer(bytes(sent)[4:], dtype=">f4").astype("<f4")
+        told = {"model": model, "dim": dim, "vector": base64.b64encode(numbers.tobytes()).decode()}
+        found.setdefault(fragment_id, []).append(told)
+    return found
+
+
+def _archives(_: str, selection: Selection) -> Iterator[bytes]:
+    changed = "AND t.archived_at >= %(time)s" if selection.since else ""
+    keys = f"""SELECT t.id, t.payload FROM memories_archive t
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) {changed} ORDER BY t.archived_at, t.id"""
+    for batch in batches(keys, selection.values, size=COPIES):
+        texts = [Archive(payload=payload).text() for _, payload in batch]
+        asked = {**selection.values, "ids": [row[0] for row in batch], "texts": texts}
+        yield from (line.encode() for (line,) in fetch(COPY, asked))
+
+
+READERS: dict[str, Callable[[str, Selection], Iterator[bytes]]] = {"fragment": _fragments, "archive": _archives}

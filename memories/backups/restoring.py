@@ -1,0 +1,294 @@
+"""Restoring: read and believe nothing, plan, then apply: what is newer, under its own id, in its own time."""
+
+import datetime
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from conflicts.front import lock_namespace
+from memories import access, audit, failpoints, ingest
+from memories.access import NotFound, Principal
+from memories.backups import applying, gating, judging, places, planning, staging, writing
+from memories.backups.manifest import Manifest
+from memories.backups.reading import BrokenBundle, Reader, ahead, batches
+from memories.models import Backup, Fragment, Namespace, Operation, Project
+from memories.models.raw import execute, fetch
+from memories.models.words import BackupOrigin
+from memories.operations import BadOptions, Options, Progress, check_plan_id
+
+OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id"}
+
+
+class WrongProject(Exception):
+    """The bundle is another project's."""
+
+    code = "wrong_project"
+
+
+class BaseMissing(Exception):
+    """The bundle goes on from others that are not here."""
+
+    code = "base_missing"
+
+
+def check(options: Options) -> None:
+    """Raises BadOptions unless they name a backup."""
+    if stray := set(options) - OPTIONS:
+        raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
+    try:
+        uuid.UUID(str(options.get("backup_id")))
+    except ValueError as error:
+        raise BadOptions("backup_id", "Give the id of a backup.") from error
+    if not isinstance(options.get("trust_signer") or "", str):
+        raise BadOptions("trust_signer", "Give a fingerprint.")
+    if not isinstance(options.get("allow_version", False), bool):
+        raise BadOptions("allow_version", "Give true or false.")
+    check_plan_id(options)
+
+
+@dataclass(slots=True)
+class Read:
+    """What was staged: the last manifest of the chain, who signed, and what was left out."""
+
+    manifest: Manifest
+    foreign: bool
+    stage: staging.Stage
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> list[tuple[str, uuid.UUID]]:
+        """The namespaces and under which ids they are staged."""
+        return [(name, uuid.UUID(row["id"])) for name, row in self.stage.namespaces.items()]
+
+
+def restore(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Runs a restore, or only plans it (dry run); the report has the plan, by namespace and summed up.
+
+    Raises BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
+    is changed.
+    """
+    began, now = time.monotonic(), operation.started_at or operation.created_at
+    chain = _chain(principal, operation)
+    with staging.staged():
+        read = stage(principal, chain, operation, progress, now=now)
+        failpoints.reach("restore.staged")
+        report: dict[str, Any] = {
+            "backup_id": str(chain[-1].id),
+            "signer": chain[-1].signer,
+            "foreign": read.foreign,
+            "left_out": read.left_out,
+            "dry_run": operation.dry_run,
+        }
+        with access.enter(principal, why="restore"):
+            report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
+        if operation.dry_run:
+            parts = planning.planned(principal, read.ids)
+        else:
+            planning.refuse_changed(principal, operation, report, read.ids)
+            report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
+            planning.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
+            planning.agreed(operation, progress)
+            parts = apply(principal, read, progress, now=now)
+    return {
+        **report,
+        **planning.summed(parts),
+        "namespaces": parts,
+        "elapsed_ms": int((time.monotonic() - began) * 1000),
+    }
+
+
+def _chain(principal: Principal, operation: Operation) -> list[Backup]:
+    with access.enter(principal, why="restore"):
+        rows = Backup.objects.within(principal.project_id)
+        found = rows.filter(id=operation.options["backup_id"]).first()
+        if found is None:
+            raise NotFound("backup")
+        return writing.chain_of(found)
+
+
+def stage(
+    principal: Principal,
+    chain: Sequence[Backup],
+    operation: Operation,
+    progress: Progress,
+    *,
+    now: datetime.datetime,
+    as_it_is: bool = False,
+) -> Read:
+    """Reads a chain into the staged tables, in short transactions. Raises BrokenBundle, WrongProject, BaseMissing.
+
+    A stranger's is staged as what it may say here, and without what was forgotten, unless it is to be staged as it is.
+    """
+    taken, total = staging.Stage(principal), sum(row.records for row in chain)
+    trusted = {audit.fingerprint(), operation.options.get("trust_signer") or ""}
+    foreign, manifest, done, before = False, None, 0, list[str]()
+    for row in chain:
+        with places.opened(row.file) as file:
+            reader = Reader(file, now=now, allow_version=operation.options.get("allow_version", False))
+            manifest = reader.manifest
+            check_place(principal, manifest)
+            if manifest.chain != before:
+                raise BaseMissing("the bundle goes on from another that is not here")
+            taken.begin()
+            for batch in ahead(batches(reader.lines())):
+                with access.enter(principal, why="restore"):
+                    taken.take(batch)
+                    done += len(batch)
+                    progress.save(stage="reading", done=done, total=max(total, done), cursor=operation.cursor)
+                progress.check()
+            taken.end()
+        before.append(row.sha256)
+        foreign = foreign or reader.signer not in trusted
+    assert manifest is not None
+    read = Read(manifest, foreign, taken)
+    if not as_it_is:
+        with access.enter(principal, why="restore"):
+            _prepare(principal, read)
+    return read
+
+
+def check_place(principal: Principal, manifest: Manifest) -> None:
+    """Raises WrongProject unless the bundle is of this project."""
+    if manifest.project != principal.project:
+        raise WrongProject("the bundle is of another project")
+
+
+def _prepare(principal: Principal, read: Read) -> None:
+    if read.foreign:
+        read.left_out = judging.left_out()
+        judging.cap(principal)
+    else:
+        # By its id a memory is known under any salt.
+        execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
+    if (read.foreign or not _salt_fits(principal, read.manifest)) and (count := _drop_erasures()):
+        read.left_out["erasure"] = count
+    applying.drop_forgotten()
+
+
+def _drop_erasures() -> int:
+    """Fingerprints that are keyed with another salt say nothing here; how many there are."""
+    ((count,),) = fetch("WITH gone AS (DELETE FROM staged_erasure RETURNING 1) SELECT count(*) FROM gone", [])
+    return int(count)
+
+
+def _salt_fits(principal: Principal, manifest: Manifest) -> bool:
+    salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
+    return salt.hex() == manifest.salt or _is_new(principal)
+
+
+def _is_new(principal: Principal) -> bool:
+    """Whether nothing was ever kept here that is keyed with the project's salt."""
+    tables = ("memories_fragment", "conflicts_predicate", "conflicts_pendingconflict", "memories_erasure")
+    kept = " OR ".join(
+        f"EXISTS (SELECT FROM {table} t WHERE t.project_id = %(project)s)"
+        for table in (*tables, "memories_tombstone", "memories_archive")
+    )
+    ((found,),) = fetch(f"SELECT {kept}", {"project": principal.project_id})
+    return not found
+
+
+def _safety(principal: Principal, operation: Operation, progress: Progress, *, now: datetime.datetime) -> str | None:
+    """A backup of what is here, before anything of it changes; None where nothing is."""
+    with access.enter(principal, why="restore"):
+        if not Fragment.objects.within(principal.project_id).exists():
+            return None
+    wish = writing.Wish(origin=BackupOrigin.SAFETY)
+    return str(writing.make(principal, wish, operation=operation, progress=progress, now=now).id)
+
+
+def apply(principal: Principal, read: Read, progress: Progress, *, now: datetime.datetime) -> dict[str, Any]:
+    """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
+    with access.enter(principal, why="restore"):
+        if not read.foreign and _is_new(principal):
+            Project.objects.filter(id=principal.project_id).update(salt=bytes.fromhex(read.manifest.salt))
+        applying.put_owners()
+        applying.put_erasures()
+        applying.name_predicates(principal.project_id)
+        carry_out(principal.project_id, now=now)
+    failpoints.reach("restore.project")
+    parts: dict[str, Any] = {}
+    for done, (name, there) in enumerate(read.ids):
+        with progress.alive():
+            progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
+            with access.enter(principal, why="restore"):
+                parts[name] = _apply(principal, read, name, there, now=now)
+                failpoints.reach("restore.applied")
+        failpoints.reach("restore.committed")
+        progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
+    return parts
+
+
+FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e
+    JOIN memories_fragment f ON f.project_id = %s AND f.id = e.id AND f.authority <= e.authority
+    ORDER BY f.namespace_id, f.id"""
+
+
+def carry_out(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+    """Forgets what was forgotten where the bundle comes from by somebody as strong, and still stands here."""
+    rows = fetch(FORGOTTEN, [project_id])
+    for place in dict.fromkeys(place for _, place, _ in rows):
+        lock_namespace(place)
+    for authority in sorted({authority for *_, authority in rows}):
+        ids = [which for which, _, rank in rows if rank == authority]
+        ingest.erase(project_id, ids, authority=authority, now=now)
+
+
+def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now: datetime.datetime) -> dict[str, Any]:
+    project_id = principal.project_id
+    here = namespace(principal, read.stage.namespaces[name])
+    lock_namespace(here)
+    if not fetch(
+        "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
+    ):
+        applying.put_predicates(there=there, here=here)
+    told = judging.judge(project_id, there=there, here=here)
+    told["rules_left"] = applying.rules_left(there=there, here=here)
+    applying.name_claims(project_id, there=there, here=here)
+    waiting = gating.contested(project_id, there=there, here=here, now=now)
+    write(project_id, there=there, here=here, held_back=list(waiting), told=told)
+    failpoints.reach("restore.half")
+    applying.clear_graves(project_id)
+    told["others"] = applying.put_others(project_id, there=there, here=here)
+    applying.put_versions(project_id, now=now)
+    applying.index(project_id)
+    told["through_the_gate"] = gating.hear(project_id, waiting, now=now)
+    return told
+
+
+def write(
+    project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, held_back: Sequence[uuid.UUID], told: dict[str, Any]
+) -> None:
+    """The fragments that were judged as new or newer, with all under them."""
+    applying.put_fragments(here=here, held_back=held_back)
+    if taken := applying.mark_taken(project_id):
+        told["insert"] -= taken
+        told["rejected"]["id_taken"] = taken
+    if told["update"]:
+        applying.change_fragments(project_id, here=here, held_back=held_back)
+    applying.put_under(here=here)
+    applying.put_links()
+    applying.put_vectors(project_id, here=here)
+
+
+def namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
+    """The namespace of that name; made as the record says when it is missing, under its own id where that is free."""
+    rows = Namespace.objects.within(principal.project_id)
+    found = rows.filter(name=row["name"]).first()
+    if found is None:
+        source = rows.filter(name=row["forked_from"]).first() if row["forked_from"] else None
+        more = {name: row[name] for name in ("language", "archive_policy", "created_at")}
+        fresh = Namespace(
+            id=uuid.UUID(row["id"]), project_id=principal.project_id, name=row["name"], forked_from=source, **more
+        )
+        with suppress(IntegrityError), transaction.atomic():
+            Namespace.objects.bulk_create([fresh], ignore_conflicts=True)
+        found = Namespace.objects.ensure(project_id=principal.project_id, name=row["name"])
+    return uuid.UUID(str(found.id))
+
+
+__all__ = ["BaseMissing", "BrokenBundle", "WrongProject", "check", "restore"]

@@ -1,0 +1,277 @@
+"""Staging: the records of a bundle, or of a chain of them, in temporary tables that have every CHECK of the real ones.
+
+What can't be stored is found here, with its line, before anything is applied. The tables live as long as the
+connection; whoever stages drops them. Namespaces stand here under ids of the bundle.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.apps import apps
+from django.db import DataError, IntegrityError, connection, transaction
+
+from memories.access import Principal
+from memories.backups import vectors
+from memories.backups.reading import BrokenBundle, Line
+from memories.models import vector_text
+from memories.models.namespace import FORM
+from memories.models.raw import execute, fetch
+from memories.models.words import ArchivePolicy
+
+# Kinds with a table of their own, and what stands under a fragment, by the name in its record.
+MODELS = {
+    "owner": "memories.Owner",
+    "predicate": "conflicts.Predicate",
+    "erasure": "memories.Erasure",
+    "fragment": "memories.Fragment",
+    "episode": "memories.Episode",
+    "conflict": "conflicts.PendingConflict",
+    "tombstone": "memories.Tombstone",
+    "archive": "memories.Archive",
+}
+UNDER = {
+    "claim": "memories.Claim",
+    "access": "memories.Access",
+    "revisions": "memories.Revision",
+    "votes": "conflicts.Vote",
+    "labels": "memories.ClusterLabel",
+    "links": "memories.Link",
+}
+NO_DIGEST = dict.fromkeys(("subject_digest", "predicate_digest", "key_digest", "value_digest"), "\\x")
+# What the real tables' triggers or other rooms work out; here only so that no column is empty.
+FILLED: dict[str, dict[str, Any]] = {
+    "fragment": {"fingerprint": "\\x", "details_digest": "\\x", "change": "0"},
+    "predicate": {"spelling_digest": "\\x"},
+    "claim": NO_DIGEST,
+    "links": {"chosen": False},
+}
+# Of these an increment brings all that there are.
+WHOLE = ("owner", "predicate", "erasure", "episode", "conflict", "tombstone")
+MEMBERS = "staged_episodemember"
+TABLES = (
+    *(f"staged_{name}" for name in (*MODELS, *UNDER)),
+    MEMBERS,
+    "staged_vector",
+    "staged_line",
+    "staged_kept",
+    "staged_taken",
+    "staged_forgotten",
+    "staged_verdict",
+    "staged_digest",
+)
+
+
+def create() -> None:
+    """Makes the tables, empty."""
+    drop()
+    for name, model in {**MODELS, **UNDER}.items():
+        table = apps.get_model(model)._meta.db_table
+        key = "id" if name in MODELS or name not in ("claim", "access") else "fragment_id"
+        more = ", bundle smallint NOT NULL, ordinal bigint NOT NULL" if name == "fragment" else ""
+        execute(
+            f"CREATE TEMP TABLE staged_{name} (LIKE {table} INCLUDING CONSTRAINTS INCLUDING DEFAULTS{more},"
+            f" PRIMARY KEY ({key}))",
+            [],
+        )
+        if key == "id" and name in UNDER:
+            execute(f"CREATE INDEX ON staged_{name} (fragment_id)", [])
+    execute(
+        f"""CREATE TEMP TABLE {MEMBERS} (LIKE memories_episodemember INCLUDING CONSTRAINTS,
+                PRIMARY KEY (episode_id, fragment_id));
+            CREATE TEMP TABLE staged_vector (fragment_id uuid, model text, dim int, vector text,
+                PRIMARY KEY (fragment_id, model));
+            CREATE TEMP TABLE staged_line (ordinal bigint, kind text, body jsonb);
+            CREATE TEMP TABLE staged_kept (id uuid PRIMARY KEY);
+            CREATE TEMP TABLE staged_taken (id uuid PRIMARY KEY);
+            CREATE TEMP TABLE staged_forgotten (id uuid PRIMARY KEY, authority smallint)""",
+        [],
+    )
+
+
+def drop() -> None:
+    """Takes the tables away."""
+    execute(f"DROP TABLE IF EXISTS {', '.join(f'pg_temp.{table}' for table in TABLES)}", [])
+
+
+@contextmanager
+def staged() -> Iterator[None]:
+    """The tables as long as they are needed. Not inside a transaction that is over before."""
+    create()
+    try:
+        yield
+    finally:
+        if not connection.needs_rollback and not connection.closed_in_transaction:
+            drop()
+
+
+class Stage:
+    """Takes the lines of one bundle after the other into the tables."""
+
+    def __init__(self, principal: Principal) -> None:
+        self.principal, self.bundle = principal, -1
+        # The namespaces by name: their records, and the ids under which their rows stand here.
+        self.namespaces: dict[str, dict[str, Any]] = {}
+
+    def begin(self) -> None:
+        """The next bundle of the chain begins."""
+        self.bundle += 1
+        if self.bundle:
+            for table in (*(f"staged_{kind}" for kind in WHOLE), MEMBERS, "staged_kept"):
+                execute(f"DELETE FROM {table}", [])
+            self.namespaces = {}
+
+    def end(self) -> None:
+        """The bundle is read: of an increment, only the copies that it names are still kept."""
+        if self.bundle:
+            execute("DELETE FROM staged_archive a WHERE NOT EXISTS (SELECT FROM staged_kept k WHERE k.id = a.id)", [])
+
+    def take(self, lines: Sequence[Line]) -> None:
+        """A batch. Raises BrokenBundle for the first line that can't be stored, and has taken none then."""
+        for line in lines:
+            if line.kind == "namespace":
+                self._meet(line)
+        self._divide(lines)
+
+    def _divide(self, lines: Sequence[Line]) -> None:
+        """Writes the lines, and where that fails looks for the first to blame by halves."""
+        try:
+            with transaction.atomic():
+                self._write(lines)
+        except (DataError, IntegrityError) as error:
+            if len(lines) == 1:
+                # Postgres' own words quote the row: they belong in no log.
+                raise BrokenBundle(lines[0].number, f"it can't be stored: {_reason(error)}") from None
+        else:
+            return
+        half = len(lines) // 2
+        self._divide(lines[:half])
+        self._divide(lines[half:])
+
+    def _meet(self, line: Line) -> None:
+        row = line.told["row"]
+        texts = [row[name] for name in ("name", "language", "archive_policy", "id")]
+        if any(type(text) is not str for text in texts) or type(row["forked_from"]) not in (str, type(None)):
+            raise BrokenBundle(line.number, "a field of the namespace is no text")
+        try:
+            uuid.UUID(row["id"])
+        except ValueError as error:
+            raise BrokenBundle(line.number, "this is no id") from error
+        if not FORM.fullmatch(row["name"]) or not row["name"].startswith(f"{self.principal.project}:"):
+            raise BrokenBundle(line.number, "this is no namespace of the project")
+        known = fetch("SELECT 1 FROM pg_ts_config WHERE cfgname = %s", [row["language"]])
+        if row["archive_policy"] not in ArchivePolicy.values or not known:
+            raise BrokenBundle(line.number, "the namespace has an unknown language or policy")
+        if row["name"] in self.namespaces or any(row["id"] == each["id"] for each in self.namespaces.values()):
+            raise BrokenBundle(line.number, "two namespaces have one name or id")
+        self.namespaces[row["name"]] = row
+
+    def _write(self, lines: Sequence[Line]) -> None:
+        for line in lines:
+            name = line.told.get("namespace")
+            if name is not None and name not in self.namespaces:
+                raise BrokenBundle(line.number, "the record of its namespace is missing")
+        with connection.cursor() as cursor, cursor.copy("COPY staged_line (ordinal, kind, body) FROM STDIN") as copy:
+            for line in lines:
+                if line.kind != "namespace":
+                    copy.write_row((line.number, line.kind, line.raw.decode()))
+        kinds = dict.fromkeys(line.kind for line in lines)
+        for kind in kinds:
+            self._take_kind(kind)
+        if vectors_of := [(line.told["row"]["id"], each) for line in lines for each in line.told.get("vectors", ())]:
+            self._take_vectors(vectors_of)
+        execute("DELETE FROM staged_line", [])
+
+    def _take_kind(self, kind: str) -> None:
+        if kind == "gone":
+            self._let_go(
+                "SELECT e::uuid FROM staged_line l, jsonb_array_elements_text(l.body -> 'ids') e WHERE l.kind = 'gone'"
+            )
+        elif kind == "kept":
+            execute(
+                "INSERT INTO staged_kept SELECT e::uuid FROM staged_line l,"
+                " jsonb_array_elements_text(l.body -> 'ids') e WHERE l.kind = 'kept'",
+                [],
+            )
+        elif kind in MODELS:
+            self._take_rows(kind)
+
+    def _let_go(self, ids: str) -> None:
+        """Earlier bundles' fragments with these ids, and all under them."""
+        execute(
+            f"""WITH gone AS MATERIALIZED (
+                DELETE FROM staged_fragment WHERE bundle < {self.bundle} AND id IN ({ids}) RETURNING id)
+            {
+                "".join(
+                    f", {name} AS (DELETE FROM staged_{name} WHERE fragment_id IN (SELECT id FROM gone))"
+                    for name in (*UNDER, "vector")
+                )
+            }
+            SELECT 1""",
+            [],
+        )
+
+    def _take_rows(self, kind: str) -> None:
+        if kind == "fragment" and self.bundle:
+            self._let_go("SELECT (l.body #>> '{row,id}')::uuid FROM staged_line l WHERE l.kind = 'fragment'")
+        filled = dict(FILLED.get(kind, {}), project_id=str(self.principal.project_id))
+        more = ""
+        if kind == "fragment":
+            filled["bundle"], more = self.bundle, "|| jsonb_build_object('ordinal', l.ordinal)"
+        if kind == "archive":
+            more = (
+                "|| jsonb_build_object('payload', '\\x' || encode(convert_to((l.body -> 'copy')::text, 'UTF8'), 'hex'))"
+            )
+        execute(
+            f"""INSERT INTO staged_{kind} SELECT r.* FROM staged_line l,
+                    jsonb_populate_record(NULL::staged_{kind}, (l.body -> 'row') || %(filled)s::jsonb {more}
+                        || jsonb_build_object('namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace'))) r
+                WHERE l.kind = '{kind}' {"ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""}""",
+            {"filled": json.dumps(filled), "places": self._places()},
+        )
+        if kind == "fragment":
+            for name in UNDER:
+                self._take_under(name)
+        if kind == "episode":
+            self._take_members()
+
+    def _take_under(self, name: str) -> None:
+        filled = {**FILLED.get(name, {}), "project_id": str(self.principal.project_id)}
+        each = f"nullif(l.body -> '{name}', 'null')"
+        one = name in ("claim", "access")
+        rows = f"(SELECT {each} AS e) AS t" if one else f"jsonb_array_elements({each}) AS t (e)"
+        execute(
+            f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l CROSS JOIN LATERAL {rows}
+                CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, t.e || %(filled)s::jsonb
+                    || jsonb_build_object('fragment_id', l.body #> '{{row,id}}', 'status', l.body #> '{{row,status}}',
+                        'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace'))) r
+                WHERE l.kind = 'fragment' AND t.e IS NOT NULL""",
+            {"filled": json.dumps(filled), "places": self._places()},
+        )
+
+    def _take_members(self) -> None:
+        execute(
+            f"""INSERT INTO {MEMBERS} SELECT r.* FROM staged_line l
+                CROSS JOIN LATERAL jsonb_array_elements(nullif(l.body -> 'members', 'null')) AS e
+                CROSS JOIN LATERAL jsonb_populate_record(NULL::{MEMBERS}, e || jsonb_build_object(
+                    'project_id', %s::text, 'episode_id', l.body #> '{{row,id}}')) r
+                WHERE l.kind = 'episode'""",
+            [str(self.principal.project_id)],
+        )
+
+    def _take_vectors(self, told: list[tuple[str, dict[str, Any]]]) -> None:
+        with connection.cursor() as cursor, cursor.copy("COPY staged_vector FROM STDIN") as copy:
+            for fragment_id, each in told:
+                copy.write_row((fragment_id, each["model"], each["dim"], vector_text(vectors.unpacked(each["vector"]))))
+
+    def _places(self) -> str:
+        return json.dumps({name: row["id"] for name, row in self.namespaces.items()})
+
+
+def _reason(error: Exception) -> str:
+    """Postgres' word for what is wrong, without the values."""
+    told = getattr(error.__cause__, "diag", None)
+    name = told and (told.constraint_name or told.column_name)
+    return f"{type(error).__name__}{f' of {name}' if name else ''}"

@@ -1,0 +1,268 @@
+"""Writing: a snapshot of what is remembered becomes one signed file, whole or not at all."""
+
+import datetime
+import gzip
+import hashlib
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+
+from django.db import connection
+
+from memories import access, audit, failpoints
+from memories.access import NotFound, Principal
+from memories.backups import changes, places, policies, records
+from memories.backups.manifest import Footer, Manifest
+from memories.models import Backup, Namespace, Operation, Project
+from memories.models.raw import execute, fetch, horizon
+from memories.models.words import BackupOrigin, ExportPolicy
+from memories.operations import BadOptions, Options, Progress
+
+LEVEL = 4  # of gzip: twice as fast as its default, a tenth larger
+ORIGINS = (BackupOrigin.ASKED, BackupOrigin.SCHEDULED, BackupOrigin.SYNC)
+OPTIONS = {"policy", "namespaces", "include_embeddings", "base", "origin", "prove"}
+
+
+class RecordTooLong(Exception):
+    """A record is longer than any reader takes."""
+
+    code = "record_too_long"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a backup is to hold; without namespaces all of the project."""
+
+    policy: str = ExportPolicy.FULL
+    namespaces: tuple[str, ...] = ()
+    include_embeddings: bool = False
+    base: uuid.UUID | None = None
+    origin: str = BackupOrigin.ASKED
+
+    @classmethod
+    def of(cls, options: Options) -> "Wish":
+        """As an operation has it."""
+        base = options.get("base")
+        return cls(
+            policy=options.get("policy", ExportPolicy.FULL),
+            namespaces=tuple(options.get("namespaces") or ()),
+            include_embeddings=options.get("include_embeddings", False),
+            base=uuid.UUID(base) if base else None,
+            origin=options.get("origin", BackupOrigin.ASKED),
+        )
+
+
+def check(options: Options) -> None:
+    """Raises BadOptions unless they are a wish."""
+    if stray := set(options) - OPTIONS:
+        raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
+    if options.get("policy", ExportPolicy.FULL) not in ExportPolicy.values:
+        raise BadOptions("policy", f"Use one of: {', '.join(ExportPolicy.values)}.")
+    names = options.get("namespaces") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadOptions("namespaces", "Give a list of names.")
+    for name in ("include_embeddings", "prove"):
+        if not isinstance(options.get(name, False), bool):
+            raise BadOptions(name, "Give true or false.")
+    if options.get("origin", BackupOrigin.ASKED) not in ORIGINS:
+        raise BadOptions("origin", f"Use one of: {', '.join(ORIGINS)}.")
+    if options.get("base") is not None:
+        _check_base(options)
+
+
+def _check_base(options: Options) -> None:
+    try:
+        uuid.UUID(str(options["base"]))
+    except ValueError as error:
+        raise BadOptions("base", "Give the id of a backup.") from error
+    if options.get("policy", ExportPolicy.FULL) != ExportPolicy.FULL:
+        raise BadOptions("base", "Only a full backup goes on from another.")
+
+
+def back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Runs a backup; the report names it (`backup_id`)."""
+    now = operation.started_at or operation.created_at
+    row = make(principal, Wish.of(operation.options), operation=operation, progress=progress, now=now)
+    return {"backup_id": str(row.id), **told(row)}
+
+
+def told(row: Backup) -> dict[str, Any]:
+    """The numbers of a backup."""
+    return {"file": row.file, "size": row.size, "sha256": row.sha256, "records": row.records, "counts": row.counts}
+
+
+def make(
+    principal: Principal, wish: Wish, *, operation: Operation, progress: Progress, now: datetime.datetime
+) -> Backup:
+    """Writes the file, then its row. A second try of the same operation writes the same file again.
+
+    Raises NotFound for a namespace or base that is not there, NoSpace, RecordTooLong.
+    """
+    backup_id = uuid.uuid5(operation.id, wish.origin)
+    audit.seal(principal, now=now)
+    with access.enter(principal, why="backup"):
+        rows = Backup.objects.within(principal.project_id)
+        made: Backup | None = rows.filter(id=backup_id).first()
+        if made is not None:
+            return made
+        base = _base(principal, wish)
+    row = Backup(
+        id=backup_id,
+        project_id=principal.project_id,
+        policy=wish.policy,
+        policy_version=policies.VERSION,
+        include_embeddings=wish.include_embeddings,
+        base=base,
+        origin=wish.origin,
+        file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz",
+        signer=audit.fingerprint(),
+        exported_at=now,
+        operation_id=operation.id,
+        created_at=now,
+    )
+    with progress.alive():
+        _write(principal, row, wish, progress)
+    failpoints.reach("backup.published")
+    row.size = places.size_of(row.file)
+    with access.enter(principal, why="backup"):
+        row.save(force_insert=True)
+        progress.save(stage="written", done=row.records, total=row.records)
+    return row
+
+
+def _base(principal: Principal, wish: Wish) -> Backup | None:
+    if wish.base is None:
+        return None
+    row: Backup | None = Backup.objects.within(principal.project_id).filter(id=wish.base, upto__isnull=False).first()
+    if row is None or row.policy != ExportPolicy.FULL or row.signer != audit.fingerprint():
+        raise NotFound("base")
+    return row
+
+
+@contextmanager
+def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
+    """A transaction that sees one moment, however long it lasts. Inside another one it is a part of that."""
+    with access.enter(principal, why=why):
+        if not connection.savepoint_ids:
+            execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", [])
+        yield
+
+
+def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) -> None:
+    """The file, and what the row says of it."""
+    whole = hashlib.sha256()
+    with snapshot(principal, why="backup"):
+        named = _namespaces(principal, wish, row.base)
+        row.namespaces, row.upto = [place.name for place in named], horizon()
+        # Not earlier than the snapshot: by it forgetting finds the backups that may hold a memory.
+        ((row.created_at,),) = fetch("SELECT clock_timestamp()", [])
+        chosen = policies.choose(wish.policy, principal.project_id, [place.id for place in named])
+        row.counts = chosen.counts
+        places.check_room(_estimate(principal, [place.id for place in named]))
+        selection = records.Selection(
+            principal.project_id,
+            tuple(place.id for place in named),
+            embeddings=wish.include_embeddings,
+            fragments=chosen.fragments,
+            since=changes.since(row.base) if row.base else None,
+        )
+        with places.written(row.file) as file:
+            tee = _Tee(file, whole)
+            with gzip.GzipFile(filename="", fileobj=tee, mode="wb", compresslevel=LEVEL, mtime=0) as packed:
+                row.records = _lines(packed, _manifest(principal, row), selection, progress, chosen.counts)
+            failpoints.reach("backup.written")
+    row.sha256 = whole.hexdigest()
+
+
+def _lines(
+    packed: gzip.GzipFile,
+    manifest: Manifest,
+    selection: records.Selection,
+    progress: Progress,
+    counts: list[dict[str, Any]],
+) -> int:
+    """Manifest, records, footer; how many records."""
+    digest, count, total = hashlib.sha256(), 0, sum(bucket["count"] for bucket in counts)
+    head = manifest.line() + b"\n"
+    digest.update(head)
+    packed.write(head)
+    for record in changes.read(selection):
+        if len(record.line) > records.LONGEST:
+            raise RecordTooLong(f"a record of kind {record.kind} is longer than {records.LONGEST:,} bytes")
+        line = record.line + b"\n"
+        digest.update(line)
+        packed.write(line)
+        count += 1
+        if count % records.BATCH == 0:
+            progress.note(stage="writing", done=count, total=max(count, total))
+            failpoints.reach("backup.half")
+    packed.write(Footer.of(count, digest.hexdigest()).line() + b"\n")
+    return count
+
+
+def _manifest(principal: Principal, row: Backup) -> Manifest:
+    salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
+    base = row.base
+    return Manifest(
+        project=principal.project,
+        policy=row.policy,
+        policyVersion=row.policy_version,
+        exportedAtMs=int(row.exported_at.timestamp() * 1000) if row.exported_at else 0,
+        instance=audit.fingerprint(),
+        namespaces=row.namespaces,
+        embeddings=row.include_embeddings,
+        counts=row.counts,
+        upto=str(row.upto),
+        since=str(base.upto) if base else None,
+        base=str(base.id) if base else None,
+        chain=[each.sha256 for each in chain_of(base)] if base else [],
+        publicKey=audit.public_key().hex(),
+        salt=salt.hex(),
+    )
+
+
+def chain_of(row: Backup) -> list[Backup]:
+    """A backup and all that it goes on from, the oldest first. To be called inside `access.enter`."""
+    found = [row]
+    while found[0].base_id is not None:
+        found.insert(0, Backup.objects.within(row.project_id).get(id=found[0].base_id))
+    return found
+
+
+def _namespaces(principal: Principal, wish: Wish, base: Backup | None) -> list[Namespace]:
+    """Those that are asked for; an increment has those of its base, all when that had all. Raises NotFound."""
+    rows = Namespace.objects.within(principal.project_id).order_by("created_at", "id")
+    if not wish.namespaces:
+        return list(rows)
+    found = list(rows.named(list(wish.namespaces)))
+    if len(found) != len(set(wish.namespaces)):
+        raise NotFound("namespace")
+    return found
+
+
+def _estimate(principal: Principal, place_ids: list[uuid.UUID]) -> int:
+    """About as many bytes as the file will have, rather more: the rows as the database keeps them."""
+    ((size,),) = fetch(
+        "SELECT coalesce(sum(pg_column_size(f.*)), 0) FROM memories_fragment f"
+        " WHERE f.project_id = %s AND f.namespace_id = ANY (%s)",
+        [principal.project_id, place_ids],
+    )
+    return int(size)
+
+
+class _Tee:
+    """A file that hashes what is written to it."""
+
+    def __init__(self, file: IO[bytes], digest: Any) -> None:
+        self._file, self._digest = file, digest
+
+    def write(self, data: bytes) -> int:
+        """Writes and hashes."""
+        self._digest.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Flushes the file."""
+        self._file.flush()

@@ -1,0 +1,51 @@
+"""`manage.py backup`, `restore`, `export`, `import`, `verify`."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+
+def said(*words, **more):
+    out = io.StringIO()
+    call_command(*words, stdout=out, **more)
+    return out.getvalue()
+
+
+def test_out_to_a_file_and_back(store, tmp_path, wipe, texts):
+    store("acme:main", "The heron nests by the mill.")
+    path = tmp_path / "acme.ndjson.gz"
+    made = json.loads(said("export", str(path), "--project", "acme", "--json"))
+    assert made["state"] == "succeeded"
+    assert json.loads(said("verify", str(path), "--json"))["report"]["records"] == 2
+    wipe()
+    assert json.loads(said("restore", str(path), "--dry-run", "--json"))["report"]["insert"] == 1
+    assert texts() == []
+    assert json.loads(said("import", "bundle", str(path), "--json"))["report"]["insert"] == 1
+    assert len(texts()) == 1
+
+
+def test_by_id(store):
+    store("acme:main", "The heron nests by the mill.")
+    which = json.loads(said("backup", "make", "--project", "acme", "--json"))["report"]["backup_id"]
+    for word in ("verify", "drill"):
+        assert json.loads(said("backup", word, which, "--json"))["state"] == "succeeded"
+    (row,) = json.loads(said("backup", "list", "--json"))
+    assert (row["id"], row["verdict"], row["drill_verdict"]) == (which, "sound", "sound")
+    assert which in said("backup", "list")
+    assert "protected" in said("backup", "protect", which)
+    with pytest.raises(CommandError):
+        call_command("backup", "delete", which)
+    said("backup", "protect", which, "--off")
+    said("backup", "delete", which)
+    assert json.loads(said("backup", "list", "--json")) == []
+
+
+def test_what_is_no_bundle_is_refused(project, tmp_path):
+    path = tmp_path / "hello"
+    path.write_text("hello")
+    with pytest.raises(CommandError, match="line 1"):
+        call_command("restore", str(path))
+    with pytest.raises(CommandError):
+        call_command("restore", str(tmp_path / "missing"))

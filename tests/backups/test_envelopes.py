@@ -1,0 +1,198 @@
+"""The V1 envelope: a small backup as one JSON document, out and in; what comes in as one is a stranger's."""
+
+import copy
+import datetime
+import io
+import json
+import uuid
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memories import access, backups
+from memories.backups import envelopes
+from memories.models import Embedding, Fragment
+
+CHUNK = {
+    "id": "5b0d6ad0-3f3e-4d43-9f29-6a2b8f6a3c11",
+    "content": "The heron nests by the mill.",
+    "createdAt": 1_770_000_000_123,
+    "updatedAt": "2026-02-03T04:05:06.000007+01:00",
+}
+ENVELOPE = {"schemaVersion": 1, "exportedAtMs": 1_770_000_100_000, "selection": {}, "counts": {}, "chunks": [CHUNK]}
+
+
+@pytest.fixture
+def take_in(principal, job, now):
+    """Takes an envelope in and restores it; the operation."""
+
+    def upload(told, **more):
+        allow = more.get("allow_version", False)
+        file = io.BytesIO(told if isinstance(told, bytes) else json.dumps(told).encode())
+        row = backups.take_in(principal, file, now=now, allow_version=allow)
+        return job("restore", backup_id=str(row.id), **more)
+
+    return upload
+
+
+@pytest.fixture
+def kept(principal):
+    """Every fragment, by id."""
+
+    def read():
+        with access.enter(principal, why="test"):
+            rows = Fragment.objects.within(principal.project_id).select_related("namespace")
+            return {str(row.id): row for row in rows}
+
+    return read
+
+
+def with_chunk(**more):
+    return {**copy.deepcopy(ENVELOPE), "chunks": [{**CHUNK, **more}]}
+
+
+def test_a_backup_as_an_envelope(alice, store, back_up):
+    row = store("acme:main", "The heron nests by the mill.", by=alice.principal, tags=["mill"], extra={"n": 1})
+    made = back_up(include_embeddings=True)
+    answer = alice.client.get(f"/api/v1/backups/{made.id}/download?format=json")
+    assert answer.status_code == 200
+    told = answer.json()
+    assert told.keys() == {"schemaVersion", "exportedAtMs", "selection", "counts", "chunks"}
+    assert told["selection"] == {
+        "policy": "full",
+        "policyVersion": made.policy_version,
+        "namespaces": ["acme:main"],
+        "embeddings": True,
+    }
+    (chunk,) = told["chunks"]
+    assert (chunk["id"], chunk["content"]) == (str(row.id), row.content)
+    assert datetime.datetime.fromisoformat(chunk["createdAt"]) == row.created_at
+    assert (chunk["metadata"]["namespace"], chunk["metadata"]["extra"]) == ("acme:main", {"n": 1})
+    assert len(chunk["embedding"]) == 384
+    assert chunk["embeddingModelId"] == "fake"
+
+
+def test_an_empty_backup_is_an_envelope_too(alice, store, back_up):
+    told = alice.client.get(f"/api/v1/backups/{back_up().id}/download?format=json").json()
+    assert (told["schemaVersion"], told["chunks"]) == (1, [])
+
+
+def test_out_and_in_again_keeps_ids_times_texts_and_vectors(
+    alice, principal, store, back_up, wipe, take_in, kept, anonymous
+):
+    for n in range(3):
+        store("acme:main", f"Heron {n} nests.", by=alice.principal, tags=["mill"], importance=0.25, extra={"source": n})
+    before = kept()
+    told = alice.client.get(f"/api/v1/backups/{back_up(include_embeddings=True).id}/download?format=json").json()
+    wipe()
+    assert take_in(told).report["insert"] == 3
+    after = kept()
+    assert after.keys() == before.keys()
+    for name in ("content", "created_at", "updated_at", "tags", "importance", "extra", "type", "agent_id", "status"):
+        assert {key: getattr(row, name) for key, row in after.items()} == {
+            key: getattr(row, name) for key, row in before.items()
+        }, name
+    with access.enter(principal, why="test"):
+        assert Embedding.objects.filter(project_id=principal.project_id).count() == 3
+
+
+def test_what_comes_in_as_one_is_a_strangers(take_in, kept):
+    ended = take_in(with_chunk(metadata={"source": "user_explicit", "mood": "calm"}))
+    assert (ended.report["foreign"], ended.report["insert"]) == (True, 1)
+    row = kept()[CHUNK["id"]]
+    assert (row.authority, row.source, row.namespace.name, row.extra) == (2, "document", "acme:main", {"mood": "calm"})
+    assert row.created_at.isoformat() == "2026-02-02T02:40:00.123000+00:00"
+    assert row.updated_at.isoformat() == "2026-02-03T03:05:06.000007+00:00"
+
+
+def test_a_vector_without_a_model_has_its_dimensions_for_a_name(storage, principal, now):
+    file = io.BytesIO(json.dumps(with_chunk(embedding=[3.0, 4.0])).encode())
+    bundle = envelopes.bundle_of(file, project="acme", now=now)
+    told = [record for record in backups.records_of(bundle, now=now) if record["kind"] == "fragment"]
+    assert [(each["model"], each["dim"]) for each in told[0]["vectors"]] == [("legacy_2", 2)]
+
+
+BROKEN = {
+    "text": (b"{hello", "this is no envelope"),
+    "other fields": ({**ENVELOPE, "surprise": 1}, "an envelope has"),
+    "no chunks": ({**ENVELOPE, "chunks": None}, "an envelope has"),
+    "time of the export": ({**ENVELOPE, "exportedAtMs": 0}, "exportedAtMs"),
+    "nan": (json.dumps(with_chunk(embedding=[float("nan")])).encode(), "NaN is no number"),
+    "infinite": (b'{"schemaVersion": 1e999}', "too large"),
+    "no chunk": ({**ENVELOPE, "chunks": [7]}, "chunks[0]"),
+    "unknown field": (with_chunk(surprise=1), "chunks[0]"),
+    "id": (with_chunk(id="seven"), "no UUID"),
+    "text missing": (with_chunk(content=None), "texts"),
+    "born at zero": (with_chunk(createdAt=0), "chunks[0].createdAt"),
+    "born before": (with_chunk(createdAt=-5), "chunks[0].createdAt"),
+    "born tomorrow": (with_chunk(createdAt="2999-01-01T00:00:00Z"), "created_at"),
+    "born nowhere": (with_chunk(createdAt="2026-01-01T00:00:00"), "zone"),
+    "no vector": (with_chunk(embedding=[]), "chunks[0]"),
+    "nothing of a vector": (with_chunk(embedding=[0.0, 0.0]), "no direction"),
+    "too many dimensions": (with_chunk(embedding=[0.5] * 9000), "dimensions"),
+    "another project": (with_chunk(metadata={"namespace": "elsewhere:main"}), "another project's"),
+    "a form that is none": (with_chunk(metadata={"tags": "mill"}), "tags"),
+    "no source": (with_chunk(metadata={"source": []}), "source is a text"),
+    "no extra": (with_chunk(metadata={"extra": 7}), "extra an object"),
+    "a number too large": (json.dumps(with_chunk(embedding=[10**400, 1])).encode(), "too large"),
+    "twice": ({**ENVELOPE, "chunks": [CHUNK, CHUNK]}, "chunks[1]"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_one_names_its_chunk_and_changes_nothing(take_in, texts, storage, name):
+    told, why = BROKEN[name]
+    with pytest.raises(backups.BrokenBundle) as raised:
+        take_in(told)
+    assert why in str(raised.value)
+    assert (texts(), list(storage.glob("*"))) == ([], [])
+
+
+def test_what_the_database_refuses_changes_nothing(take_in, texts):
+    ended = take_in(with_chunk(metadata={"status": "holy"}))
+    assert (ended.state, ended.error["code"], texts()) == ("failed", "broken_bundle", [])
+
+
+def test_unknown_versions_are_refused_unless_allowed(take_in, texts):
+    with pytest.raises(backups.UnknownVersion):
+        take_in({**ENVELOPE, "schemaVersion": 999})
+    assert texts() == []
+    assert take_in({**ENVELOPE, "schemaVersion": 999}, allow_version=True).report["insert"] == 1
+
+
+def test_what_was_forgotten_does_not_come_back_in_one(alice, principal, store, take_in, texts):
+    row = store("acme:main", CHUNK["content"], by=alice.principal)
+    assert alice.client.delete(f"/api/v1/fragments/{row.id}").status_code == 204
+    assert take_in(ENVELOPE).report["blocked_by_erasure"] == 1
+    assert texts() == []
+
+
+def test_a_large_backup_is_no_envelope(alice, store, back_up, monkeypatch):
+    store("acme:main", "The heron nests by the mill.")
+    made = back_up()
+    monkeypatch.setattr(envelopes, "LONGEST", envelopes.SPARE + 100)
+    answer = alice.client.get(f"/api/v1/backups/{made.id}/download?format=json")
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_it_can_be_uploaded(alice, storage, texts):
+    file = io.BytesIO(json.dumps(ENVELOPE).encode())
+    file.name = "memories.json"
+    answer = alice.client.post("/api/v1/restores", {"upload": file, "dry_run": "true"}, format="multipart")
+    assert answer.status_code == 202, answer.content
+
+
+def test_the_command_asks_of_which_project_it_is(tmp_path, storage, kept, project):
+    file = tmp_path / f"{uuid.uuid4()}.json"
+    file.write_text(json.dumps(ENVELOPE))
+    with pytest.raises(CommandError, match="--project"):
+        call_command("restore", str(file))
+    call_command("restore", str(file), project="acme")
+    assert list(kept()) == [CHUNK["id"]]
+
+
+def test_an_increment_is_no_envelope(alice, store, back_up):
+    store("acme:main", "The heron nests by the mill.")
+    made = back_up(base=str(back_up().id))
+    answer = alice.client.get(f"/api/v1/backups/{made.id}/download?format=json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "increment")

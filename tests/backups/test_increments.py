@@ -1,0 +1,133 @@
+"""Increments: what changed since, and what is gone; a chain restores what the last of it saw."""
+
+import gzip
+import json
+import random
+
+import pytest
+from django.utils import timezone
+
+from conflicts.front import ClaimDraft
+from memories import access, ingest, jobs, operations
+from memories.backups import applying
+from memories.models import Backup, Fragment
+from memories.models.raw import execute
+from memories.operations import BadOptions
+
+
+def kinds(lines):
+    return [line.split(b'"kind": "')[1].split(b'"')[0].decode() for line in lines]
+
+
+def test_only_what_changed_since(service, committed, lines):
+    """On rows that are committed, each in a transaction of its own, as in earnest."""
+
+    def keep(text):
+        draft = ingest.Draft(namespace=f"{committed.name}:main", content=text)
+        return ingest.keep(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
+
+    def back_up(**options):
+        wish = {"namespace": None, "options": options, "dry_run": False, "now": timezone.now()}
+        ended = jobs.run(service, operations.start(service, kind="backup", **wish).id)
+        with access.enter(service, why="test"):
+            return Backup.objects.get(id=ended.report["backup_id"])
+
+    stays, goes = keep("The heron nests by the mill."), keep("Ada was six.")
+    first = back_up()
+    new = keep("Otters sleep.")
+    with access.enter(service, why="test"):
+        Fragment.objects.filter(id=goes.id).delete()
+    told = lines(back_up(base=str(first.id)))
+    assert kinds(told) == ["namespace", "fragment", "gone"]
+    assert str(new.id).encode() in told[1]
+    assert json.loads(told[2])["ids"] == [str(goes.id)]
+    assert not any(str(stays.id).encode() in line for line in told)
+
+
+def test_a_chain_restores_what_its_last_one_saw(
+    alice,
+    principal,
+    store,
+    fill,
+    run,
+    back_up,
+    restore,
+    wipe,
+    lines,
+    job,
+    settings,
+):
+
+    def all_is_new(row):
+        """A test is one transaction: it has no before and after."""
+        with access.enter(principal, why="test"):
+            Backup.objects.filter(id=row.id).update(upto=3)
+        return row
+
+    chance, rows = random.Random(3), []
+    fill(8, 400)
+    last = all_is_new(back_up())
+    for step in range(3):
+        for n in range(4):
+            claim = ClaimDraft(subject=f"Ada {n}", predicate="budget", value=f"${chance.randrange(9)}")
+            more = {"claim": claim} if n % 2 else {}
+            rows.append(store(f"acme:{'ab'[n % 2]}", f"Step {step} has {n}.", by=alice.principal, **more))
+        gone = rows.pop(chance.randrange(len(rows)))
+        assert alice.client.delete(f"/api/v1/fragments/{gone.id}").status_code == 204
+        settings.CAPACITY = {"all": 8, "hot": 0, "warm": 0, "cold": 0}
+        run("evict", target=0.9 - step / 10)
+        last = all_is_new(back_up(base=str(last.id)))
+        assert job("verify", backup_id=str(last.id)).state == "succeeded"
+        drilled = job("drill", backup_id=str(last.id))
+        assert drilled.state == "succeeded", drilled.error
+    whole = lines(back_up())
+    wipe()
+    restore(last)
+    assert lines(back_up()) == whole
+
+
+def test_a_chain_that_restores_as_something_else_is_found(principal, store, back_up, job, monkeypatch):
+    store("acme:main", "The heron nests by the mill.")
+    first = back_up()
+    store("acme:main", "Otters sleep.")
+    last = back_up(base=str(first.id))
+    assert job("drill", backup_id=str(last.id)).state == "succeeded"
+    put = applying.put_others
+
+    def spoilt(*args, **kwargs):
+        put(*args, **kwargs)
+        execute("UPDATE memories_fragment SET content = 'Otters swim.' WHERE content = 'Otters sleep.'", [])
+
+    monkeypatch.setattr(applying, "put_others", spoilt)
+    ended = job("drill", backup_id=str(last.id))
+    assert (ended.state, ended.error["code"]) == ("failed", "drill_failed")
+
+
+def test_a_chain_with_a_lost_or_changed_link_is_refused(store, back_up, job, storage, wipe, texts):
+    store("acme:main", "The heron nests by the mill.")
+    first = back_up()
+    store("acme:main", "Otters sleep.")
+    second = back_up(base=str(first.id))
+    data = (storage / first.file).read_bytes()
+    wipe()
+    (storage / first.file).write_bytes(gzip.compress(gzip.decompress(data)[:-30]))
+    assert job("restore", backup_id=str(second.id)).error["code"] == "broken_bundle"
+    (storage / first.file).unlink()
+    assert job("restore", backup_id=str(second.id)).error["code"] == "file_missing"
+    assert texts() == []
+
+
+def test_only_a_full_backup_of_here_is_a_base(store, back_up, job):
+    store("acme:main", "The heron nests by the mill.", is_anchor=True)
+    row = back_up(policy="identity")
+    assert job("backup", base=str(row.id)).error["type"] == "NotFound"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"policy": "all"}, {"namespaces": "acme:main"}, {"base": "x"}, {"surprise": 1}, {"origin": "safety"}],
+    ids=str,
+)
+def test_unfit_options_are_refused(project, options):
+    with pytest.raises(BadOptions):
+        jobs.check_options("backup", options)

@@ -1,0 +1,70 @@
+"""A disk that is full in the middle of a file: told as that, and nothing half-made is visible."""
+
+import resource
+from contextlib import contextmanager
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from memories import access, jobs
+from memories.models import Backup, Operation
+
+LITTLE, HALF = 16 * 1024, 300 * 1024  # nothing fits; the bundle fits, the pack around it does not
+
+
+@contextmanager
+def small_disk(room):
+    """No file can grow beyond a few kilobytes: the kernel refuses, as it does for a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.fixture
+def many(store):
+    """More than fits, also compressed."""
+    return [
+        store("acme:main", f"{n} {'%030x' * 20 % tuple(hash((n, k)) % 16**30 for k in range(20))}") for n in range(80)
+    ]
+
+
+def rows(principal, model, **filters):
+    with access.enter(principal, why="test"):
+        return list(model.objects.within(principal.project_id).filter(**filters))
+
+
+@pytest.mark.parametrize(("kind", "room"), [("backup", LITTLE), ("pack", LITTLE), ("pack", HALF)])
+def test_an_operation_fails_with_no_space(principal, many, storage, kind, room):
+    wish = {"namespace": many[0].namespace if kind == "pack" else None, "options": {}, "now": timezone.now()}
+    operation = jobs.start(principal, kind=kind, wake_up=False, **wish)
+    with small_disk(room):
+        ended = jobs.run(principal, operation.id)
+    assert (ended.state, ended.error["code"]) == ("failed", "no_space")
+    assert list(storage.iterdir()) == []
+    assert rows(principal, Backup) == []
+    again = jobs.start(principal, kind=kind, wake_up=False, **wish)
+    assert jobs.run(principal, again.id).state == "succeeded"
+
+
+def test_an_upload_is_refused(alice, many, storage, principal):
+    made = jobs.start(principal, kind="backup", namespace=None, options={}, now=timezone.now(), wake_up=False)
+    file = jobs.run(principal, made.id).report["file"]
+    data = (storage / file).read_bytes() + bytes(3 << 20)  # so much that it does not stay in memory on its way
+    with small_disk(LITTLE):
+        answer = alice.client.post("/api/v1/restores", {"upload": SimpleUploadedFile("b.gz", data)}, format="multipart")
+    assert (answer.status_code, answer.json()["code"]) == (507, "no_space")
+    assert [path.name for path in storage.iterdir()] == [file]
+    assert [row.file for row in rows(principal, Backup)] == [file]
+    assert rows(principal, Operation, kind="restore") == []
+
+
+def test_a_pack_that_can_not_be_unpacked_is_told(many, storage, principal, tmp_path):
+    path = tmp_path / "main.sqlite"
+    call_command("pack", "write", "acme:main", str(path))
+    with small_disk(LITTLE), pytest.raises(CommandError, match="not enough room"):
+        call_command("pack", "import", str(path))
