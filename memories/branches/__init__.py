@@ -1,0 +1,32 @@
+"""Branches: namespaces that fork, go their own way, merge back or end."""
+
+from memories.branches.deleting import (
+    check_namespace,
+    check_project,
+    delete_namespace,
+    delete_project,
+    project_size,
+    size,
+)
+from memories.branches.forking import BranchTaken, check_fork, copied, copy_namespace, fork, is_empty, refuse_taken
+from memories.branches.merging import check_merge, merge, refuse_unfit_merge, undo_merge
+
+__all__ = [
+    "BranchTaken",
+    "check_fork",
+    "check_merge",
+    "check_namespace",
+    "check_project",
+    "copied",
+    "copy_namespace",
+    "delete_namespace",
+    "delete_project",
+    "fork",
+    "is_empty",
+    "merge",
+    "project_size",
+    "refuse_unfit_merge",
+    "refuse_taken",
+    "size",
+    "undo_merge",
+]

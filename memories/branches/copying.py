@@ -1,0 +1,190 @@
+"""Copying: memories of one namespace stand in another under new ids, with all that stands under them.
+
+Which tables those are says each one's catalogue; a test compares. Set-based, in the open transaction: a temporary table
+holds the old and the new ids. New ids are digests of the old and the namespace, so that a second look names the same.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.apps import apps
+
+from memories.models import Namespace
+from memories.models.raw import execute, fetch
+from memories.models.search import LIVE
+
+BY_TRIGGER = {"fingerprint", "details_digest", "change"}
+NEW_ID = "md5(t.{column}::text || %(target)s::text)::uuid"
+MAPPED = "(SELECT m.new FROM branch_copies m WHERE m.old = t.{column})"
+EACH_MAPPED = """ARRAY(SELECT coalesce(m.new, e.id) FROM unnest(t.{column}) WITH ORDINALITY AS e (id, place)
+    LEFT JOIN branch_copies m ON m.old = e.id ORDER BY e.place)"""
+COPIED = "EXISTS (SELECT FROM branch_copies m WHERE m.old = t.{column})"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table that is copied: columns that get another value, which rows, and whether it is about the namespace."""
+
+    model: str
+    instead: Mapping[str, str] = field(default_factory=dict)
+    rows: str = "true"
+    # Of the namespace as a whole, not of its fragments one by one.
+    of_namespace: bool = False
+
+    @property
+    def table(self) -> str:
+        """Its name in the database."""
+        return str(apps.get_model(self.model)._meta.db_table)
+
+
+def _under(model: str, *, own_id: bool = False, rows: str = "true") -> Part:
+    """What hangs on a fragment."""
+    own = {"id": NEW_ID.format(column="id")} if own_id else {}
+    here = COPIED.format(column="fragment_id")
+    return Part(model, {**own, "fragment_id": MAPPED.format(column="fragment_id")}, f"{here} AND {rows}")
+
+
+# Of a fragment also of its revision: a merge may bring it once more when it changed.
+NEW_FRAGMENT_ID = "md5(t.id::text || %(target)s::text || t.revision::text)::uuid"
+FRAGMENTS = Part(
+    "memories.Fragment",
+    {
+        "id": MAPPED.format(column="id"),
+        "superseded_by_id": MAPPED.format(column="superseded_by_id"),
+        "parents": EACH_MAPPED.format(column="parents"),
+        "roots": EACH_MAPPED.format(column="roots"),
+    },
+    COPIED.format(column="id"),
+)
+# In this order: what is named comes before what names it.
+PARTS = (
+    FRAGMENTS,
+    _under("memories.Claim"),
+    _under("memories.Access"),
+    _under("conflicts.Vote", own_id=True),
+    _under("memories.Embedding"),
+    _under("memories.Keywords"),
+    _under("memories.ClusterLabel", own_id=True),
+    Part(
+        "memories.Link",
+        {"id": NEW_ID.format(column="id")}
+        | {column: MAPPED.format(column=column) for column in ("fragment_id", "other_id")},
+        f"t.kind <> 'similar' AND {COPIED.format(column='fragment_id')} AND {COPIED.format(column='other_id')}",
+    ),
+)
+# What belongs to the namespace as a whole: copied by a fork alone.
+PARTS_OF_NAMESPACES = (
+    Part("conflicts.Predicate", {"id": NEW_ID.format(column="id")}, of_namespace=True),
+    Part(
+        "conflicts.PendingConflict",
+        {
+            "id": NEW_ID.format(column="id"),
+            "newcomer_id": MAPPED.format(column="newcomer_id"),
+            "existing_id": MAPPED.format(column="existing_id"),
+            "before": "NULL::jsonb",
+        },
+        "(t.resolved_at IS NULL OR t.resolution = 'reject')",
+        of_namespace=True,
+    ),
+    Part("memories.Episode", {"id": NEW_ID.format(column="id")}, "t.conversation_id = ''", of_namespace=True),
+    Part(
+        "memories.EpisodeMember",
+        {
+            "episode_id": NEW_ID.format(column="episode_id"),
+            "fragment_id": MAPPED.format(column="fragment_id"),
+        },
+        COPIED.format(column="fragment_id"),
+    ),
+)
+# A text that was forgotten is copied nowhere, whoever says it still.
+CHOSEN = """
+    INSERT INTO branch_copies (old, new)
+    SELECT t.id, {new} FROM memories_fragment t
+    WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s AND {rows} AND NOT EXISTS (
+        SELECT FROM memories_erasure e WHERE e.project_id = t.project_id AND e.fingerprint = t.fingerprint
+            AND e.authority >= t.authority)"""
+ORIGINS = """
+    INSERT INTO memories_origin (fragment_id, project_id, namespace_id, origin_id, root_id, revision, operation_id)
+    SELECT m.new, f.project_id, %(target)s, m.old, coalesce(o.root_id, m.old), f.revision, %(operation)s
+    FROM branch_copies m JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = m.old
+    LEFT JOIN memories_origin o ON o.project_id = f.project_id AND o.fragment_id = f.id
+    ON CONFLICT (fragment_id) DO UPDATE SET revision = excluded.revision, operation_id = excluded.operation_id"""
+AWAITED = """
+    INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
+    SELECT gen_random_uuid(), %(project)s, m.new, e.id, 0, now()
+    FROM branch_copies m JOIN memories_embeddingmodel e ON e.state = ANY (%(live)s)
+    WHERE NOT EXISTS (SELECT FROM memories_embedding v WHERE v.project_id = %(project)s
+        AND v.namespace_id = %(target)s AND v.fragment_id = m.new AND v.model_id = e.id)
+    ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING"""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From one namespace to another, for an operation (none: a fork)."""
+
+    source: Namespace
+    target: Namespace
+    operation_id: uuid.UUID | None = None
+
+    @property
+    def values(self) -> dict[str, object]:
+        """For the statements."""
+        here = {"project": self.source.project_id, "source": self.source.id, "target": self.target.id}
+        return {**here, "operation": self.operation_id, "live": list(LIVE)}
+
+
+def new_id(old: uuid.UUID, target: uuid.UUID, revision: int) -> uuid.UUID:
+    """What a memory is called in another namespace; as the database works it out."""
+    return uuid.UUID(hashlib.md5(f"{old}{target}{revision}".encode(), usedforsecurity=False).hexdigest())
+
+
+@contextmanager
+def chosen(way: Way, *, rows: str = "true", values: Mapping[str, object] | None = None) -> Iterator[int]:
+    """Within, `branch_copies` holds the memories that fit and are not barred, with their new ids; how many they are."""
+    execute("CREATE TEMP TABLE branch_copies (old uuid PRIMARY KEY, new uuid NOT NULL) ON COMMIT DROP", [])
+    yield execute(CHOSEN.format(new=NEW_FRAGMENT_ID, rows=rows), {**way.values, **(values or {})})
+    execute("DROP TABLE branch_copies", [])
+
+
+@contextmanager
+def paired(ids: Mapping[uuid.UUID, uuid.UUID]) -> Iterator[None]:
+    """Within, `branch_copies` holds these memories with those that they are elsewhere."""
+    execute("CREATE TEMP TABLE branch_copies (old uuid PRIMARY KEY, new uuid NOT NULL) ON COMMIT DROP", [])
+    execute("INSERT INTO branch_copies SELECT * FROM unnest(%s::uuid[], %s::uuid[])", [list(ids), list(ids.values())])
+    yield
+    execute("DROP TABLE branch_copies", [])
+
+
+def copy(way: Way, part: Part, *, clash: str = "") -> int:
+    """Copies one table's rows of what was chosen; how many. `clash` says what becomes of those that are there."""
+    here = "t.namespace_id = %(source)s" if part.of_namespace else "true"
+    columns = [
+        name
+        for (name,) in fetch(
+            """SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+                   AND attgenerated = '' ORDER BY attnum""",
+            [part.table],
+        )
+        if name not in BY_TRIGGER
+    ]
+    instead = {"namespace_id": "%(target)s::uuid", **part.instead}
+    values = [instead.get(name, f't."{name}"') for name in columns]
+    named = ", ".join(f'"{name}"' for name in columns)
+    return execute(
+        f"""INSERT INTO {part.table} ({named}) SELECT {", ".join(values)} FROM {part.table} t
+            WHERE t.project_id = %(project)s AND {here} AND {part.rows} {clash}""",
+        way.values,
+    )
+
+
+def note_origins(way: Way) -> None:
+    """Keeps of which memory each copy is one."""
+    execute(ORIGINS, way.values)
+
+
+def await_vectors(way: Way) -> None:
+    """Lets the copies wait for the vectors that their originals had not yet."""
+    execute(AWAITED, way.values)

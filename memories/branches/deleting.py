@@ -1,0 +1,109 @@
+"""Deleting a namespace or a whole project: batch by batch, until nothing is left but events, which hold no text."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from memories import access, backups, failpoints
+from memories.access import Principal
+from memories.models import (
+    Archive,
+    Backup,
+    Fragment,
+    Membership,
+    Namespace,
+    Operation,
+    Project,
+    RepeatedRequest,
+    Tombstone,
+)
+from memories.models.raw import execute
+from memories.operations import BadOptions, Options, Progress
+
+BATCH = 5_000
+
+
+def check_namespace(options: Options) -> None:
+    """Raises BadOptions unless they name a namespace."""
+    if set(options) != {"namespace"}:
+        raise BadOptions("namespace", "Name the namespace that is to go.")
+
+
+def check_project(options: Options) -> None:
+    """Raises BadOptions unless they name a project."""
+    if set(options) != {"project"}:
+        raise BadOptions("project", "Name the project that is to go.")
+
+
+def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Deletes `options.namespace` with all that it holds; one that is gone already needs nothing."""
+    name, deleted = operation.options["namespace"], int(operation.cursor or 0)
+    for number in _emptied(principal, name, progress, done=deleted):
+        deleted = number
+    with access.enter(principal, why="delete namespace"):
+        rows = Namespace.objects.within(principal.project_id).filter(name=name)
+        packs = _packs(Operation.objects.within(principal.project_id).filter(namespace__name=name))
+        rows.delete()
+        _remove(packs)
+    return {"namespace": name, "deleted": deleted}
+
+
+def delete_project(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Deletes the project with everything in it, keys, members and this operation too."""
+    with access.enter(principal, why="delete project"):
+        names = list(Namespace.objects.within(principal.project_id).order_by("name").values_list("name", flat=True))
+    deleted = int(operation.cursor or 0)
+    for name in names:
+        for number in _emptied(principal, name, progress, done=deleted):
+            deleted = number
+    with access.enter(principal, why="delete project"):
+        files = list(Backup.objects.within(principal.project_id).values_list("file", flat=True))
+        files += _packs(Operation.objects.within(principal.project_id))
+        Membership.objects.filter(project=principal.project_id).delete()
+        # What hangs on it goes by cascade: the app role may not take a seal away by itself.
+        execute("DELETE FROM memories_project WHERE id = %s", [principal.project_id])
+        _remove(files)  # before the commit, after which nobody would know of them
+        failpoints.reach("branches.deleted")
+    return {"project": principal.project, "deleted": deleted}
+
+
+def _packs(operations: Any) -> list[str]:
+    """The files of packs that these operations made."""
+    return [backups.pack_file(i) for i in operations.filter(kind="pack").values_list("id", flat=True)]
+
+
+def _remove(files: list[str]) -> None:
+    """Takes files out of the storage, once no row names them any more."""
+    for name in files:
+        backups.remove(name)
+
+
+def size(namespace: Namespace) -> int:
+    """How many memories would go."""
+    return int(Fragment.objects.within(namespace.project_id).filter(namespace=namespace).count())
+
+
+def project_size(project: Project) -> int:
+    """How many memories would go with the whole project."""
+    return int(Fragment.objects.within(project.id).count())
+
+
+def _emptied(principal: Principal, name: str, progress: Progress, *, done: int) -> Iterator[int]:
+    """Deletes a namespace's memories, so many in each transaction; yields how many are gone."""
+    mine = principal.project_id
+    while True:
+        with access.enter(principal, why="delete namespace"):
+            rows = Fragment.objects.within(mine).filter(namespace__name=name)
+            ids = list(rows.order_by("id").values_list("id", flat=True)[:BATCH])
+            if not ids:
+                stones = Tombstone.objects.within(mine).filter(namespace__name=name)
+                gone = list(stones.values_list("original_id", flat=True))
+                RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=gone).delete()
+                return
+            RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=ids).delete()
+            Archive.objects.within(mine).filter(fragment_id__in=ids).delete()
+            execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [mine, ids])
+            done += len(ids)
+            progress.save(stage=name[:64], done=done, total=None, cursor=done)
+            failpoints.reach("branches.deleting")
+        yield done
+        progress.check()

@@ -1,0 +1,103 @@
+"""Forking: a namespace begins as a copy of another; from then on neither sees what the other writes."""
+
+from typing import Any
+
+from conflicts.front import lock_namespace
+from memories import access, failpoints
+from memories.access import Principal
+from memories.branches.copying import PARTS, PARTS_OF_NAMESPACES, Way, await_vectors, chosen, copy, note_origins
+from memories.models import Fragment, Namespace, Operation, Origin
+from memories.models.namespace import FORM, SHARED
+from memories.models.raw import execute, fetch
+from memories.operations import BadOptions, Options, Progress
+
+
+class BranchTaken(Exception):
+    """There is a namespace of that name, and it is not empty."""
+
+
+def check_fork(options: Options) -> None:
+    """Raises BadOptions unless they name a target."""
+    target = options.get("target")
+    if set(options) != {"target"} or not isinstance(target, str) or not FORM.fullmatch(target):
+        raise BadOptions("target", "Name the new namespace: project:branch.")
+    if target.partition(":")[2] == SHARED:
+        raise BadOptions("target", f"{SHARED!r} is what the whole project reads, and no branch.")
+
+
+def refuse_taken(operation: Operation) -> None:
+    """Raises BranchTaken before a fork is queued whose target is not empty."""
+    found = Namespace.objects.within(operation.project_id).filter(name=operation.options["target"]).first()
+    if found is not None and (found.id == operation.namespace_id or not is_empty(found)):
+        raise BranchTaken(f"{found.name} is there already and holds memories")
+
+
+def is_empty(namespace: Namespace) -> bool:
+    """Whether it holds no memory."""
+    return not Fragment.objects.within(namespace.project_id).filter(namespace=namespace).exists()
+
+
+def copied(branch: Namespace) -> int:
+    """How many memories a branch began with."""
+    return int(Origin.objects.within(branch.project_id).filter(namespace=branch, operation_id=None).count())
+
+
+def fork(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Forks as an operation asks; see `copy_namespace`. Begun again after its end it has nothing to do."""
+    if operation.cursor:
+        return dict(operation.cursor)
+    source = operation.namespace
+    assert source is not None  # the kind asks for one
+    with access.enter(principal, why="fork"):
+        total = Fragment.objects.within(source.project_id).filter(namespace=source).count()
+        progress.save(stage="copy", done=0, total=total)
+    with progress.alive(), access.enter(principal, why="fork"):
+        told = copy_namespace(source, operation.options["target"])
+        progress.save(stage="copied", done=told["copied"], total=told["copied"], cursor=told)
+        failpoints.reach("branches.forked")
+    failpoints.reach("branches.fork.committed")
+    return told
+
+
+def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
+    """Copies all that a namespace holds into a new or empty one, in the open transaction, which it holds meanwhile.
+
+    The same authorities, times, votes and source ids under new ids. What was forgotten in another place is not copied.
+    Raises BranchTaken.
+    """
+    lock_namespace(source.id)
+    target, _ = Namespace.objects.branch(source=source, name=name)
+    lock_namespace(target.id)
+    if target.id == source.id or not is_empty(target):
+        raise BranchTaken(f"{name} is there already and holds memories")
+    total = _held(source)
+    _made_a_branch(source, target)
+    way = Way(source, target)
+    with chosen(way) as copied:
+        for part in (*PARTS, *PARTS_OF_NAMESPACES):
+            copy(way, part)
+            failpoints.reach(f"branches.fork.{part.table}")
+        note_origins(way)
+        await_vectors(way)
+    return {"namespace": name, "forked_from": source.name, "copied": copied, "blocked_by_erasure": total - copied}
+
+
+def _held(source: Namespace) -> int:
+    """Holds every memory of a namespace as it is; how many there are."""
+    ((count,),) = fetch(
+        """SELECT count(*) FROM (SELECT FROM memories_fragment
+               WHERE project_id = %s AND namespace_id = %s ORDER BY id FOR SHARE) AS held""",
+        [source.project_id, source.id],
+    )
+    return int(count)
+
+
+def _made_a_branch(source: Namespace, target: Namespace) -> None:
+    """Its settings are the source's; what is left of a namespace that was empty goes."""
+    Namespace.objects.within(source.project_id).filter(id=target.id).update(
+        forked_from=source, language=source.language, archive_policy=source.archive_policy
+    )
+    Origin.objects.within(source.project_id).filter(namespace=target).delete()
+    execute(
+        "DELETE FROM conflicts_predicate WHERE project_id = %s AND namespace_id = %s", [source.project_id, target.id]
+    )

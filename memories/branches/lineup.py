@@ -1,0 +1,147 @@
+"""The lineup: each memory of a branch beside the one that it is elsewhere, and what became of either since."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from memories.branches.copying import Way
+from memories.models.raw import execute, fetch
+from memories.models.words import STANDING
+from memories.upkeep.relevance import LAST_USED, days_since, decayed
+
+# What decay leaves of a memory at a moment; see `decayed`.
+RELEVANCE = f"""CASE WHEN {{f}}.is_pinned OR {{f}}.is_anchor THEN {{f}}.base_relevance ELSE (
+    SELECT {decayed("f.base_relevance", days=days_since(LAST_USED))}
+    FROM (SELECT {{f}}.*) AS f
+    LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id) END"""
+# Every memory of both sides with the root of its line: copies of one memory have one.
+SIDES = """
+    CREATE TEMP TABLE branch_{side} ON COMMIT DROP AS
+    SELECT f.id, f.status, f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
+        coalesce(o.root_id, f.id) AS root, o.origin_id, o.revision AS base,
+        (c.key_digest, c.value_digest, c.scope, c.session_id)::text AS claim
+    FROM memories_fragment f
+    LEFT JOIN memories_origin o ON o.project_id = f.project_id AND o.fragment_id = f.id
+    LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
+    WHERE f.project_id = %(project)s AND f.namespace_id = %({side})s"""
+# Of several of one line the copy of this very memory, else the one that stands, else the youngest.
+PAIRS = """
+    CREATE TEMP TABLE branch_pairs ON COMMIT DROP AS
+    SELECT DISTINCT ON (s.id) s.id AS mine, t.id AS theirs, s.status, t.status AS their_status,
+        s.revision > CASE WHEN t.origin_id = s.id THEN t.base ELSE coalesce(s.base, s.revision) END AS changed,
+        t.revision > CASE WHEN s.origin_id = t.id THEN s.base ELSE coalesce(t.base, t.revision) END AS they_changed
+    FROM branch_source s JOIN branch_target t ON t.root = s.root
+    ORDER BY s.id, (t.origin_id = s.id) DESC NULLS LAST, (t.status IN ('active', 'disputed')) DESC,
+        t.created_at DESC, t.id"""
+# Changed in its words or in what it claims; a text that was shortened says the same.
+EDITED = """
+    SELECT p.mine FROM branch_pairs p JOIN branch_source s ON s.id = p.mine JOIN branch_target t ON t.id = p.theirs
+    WHERE p.changed AND s.status IN ('active', 'disputed', 'quarantined') AND s.compression = 'full'
+        AND (s.fingerprint <> t.fingerprint AND t.compression = 'full' OR s.claim IS DISTINCT FROM t.claim)"""
+# Without a counterpart: whether what it was there was forgotten, or evicted.
+ALONE = """
+    WITH alone AS MATERIALIZED (
+        SELECT s.id, s.status, s.origin_id, s.root FROM branch_source s
+        WHERE NOT EXISTS (SELECT FROM branch_target t WHERE t.root = s.root)),
+    former AS MATERIALIZED (
+        SELECT id, origin_id AS was FROM alone WHERE origin_id IS NOT NULL UNION SELECT id, root FROM alone
+        UNION SELECT s.id, o.fragment_id FROM alone s JOIN memories_origin o ON o.project_id = %(project)s
+            AND o.namespace_id = %(target)s AND o.root_id = s.root)
+    SELECT s.id, s.status, bool_or(e.fragment_id IS NOT NULL), bool_or(d.original_id IS NOT NULL)
+    FROM alone s JOIN former w ON w.id = s.id
+    LEFT JOIN memories_erasure e ON e.project_id = %(project)s AND e.fragment_id = w.was
+    LEFT JOIN memories_tombstone d ON d.project_id = %(project)s AND d.namespace_id = %(target)s
+        AND d.original_id = w.was
+    GROUP BY s.id, s.status"""
+# Whose very words were forgotten, wherever that was.
+BARRED = """
+    SELECT DISTINCT s.id FROM branch_source s
+    JOIN memories_erasure e ON e.project_id = %(project)s AND e.fingerprint = s.fingerprint
+        AND e.authority >= s.authority"""
+# Found by the line or by the source, each by its index.
+RIVALS = f"""
+    SELECT k.mine, t.id, t.authority, {RELEVANCE.format(f="t")}, t.updated_at, bool_or(k.same)
+    FROM (
+        SELECT bs.id AS mine, bt.id AS theirs, true AS same
+        FROM branch_source bs JOIN branch_target bt ON bt.root = bs.root WHERE bs.id = ANY (%(ids)s)
+        UNION ALL
+        SELECT s.id, o.id, false FROM memories_fragment s
+        CROSS JOIN LATERAL (SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
+            AND f.namespace_id = %(target)s AND f.source_id = s.source_id AND f.source_id <> ''
+            AND f.conversation_id = s.conversation_id OFFSET 0) AS o
+        WHERE s.project_id = %(project)s AND s.id = ANY (%(ids)s) AND s.source_id <> ''
+    ) k
+    JOIN memories_fragment t ON t.project_id = %(project)s AND t.id = k.theirs AND t.status = ANY (%(standing)s)
+    GROUP BY k.mine, t.project_id, t.id ORDER BY k.mine, t.id"""
+RELEVANCES = f"""
+    SELECT f.id, {RELEVANCE.format(f="f")} FROM memories_fragment f
+    WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A standing memory of the target that is the same one by its line, or comes from the same source."""
+
+    id: uuid.UUID
+    authority: int
+    relevance: float
+    updated_at: datetime.datetime
+    same_line: bool
+
+
+@dataclass(slots=True)
+class Lineup:
+    """What a merge has to look at: ids of the source's memories."""
+
+    # To be replayed through the gate: new ones, and those whose words changed.
+    coming: list[uuid.UUID]
+    # Superseded or archived before they were ever here: history.
+    history: list[uuid.UUID]
+    forgotten: list[uuid.UUID]
+    evicted: list[uuid.UUID]
+    # What each memory of the source is in the target.
+    counterparts: dict[uuid.UUID, uuid.UUID]
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Joins by hashing: a plan from before a table grew would read all of it for each row."""
+    execute("SET LOCAL enable_nestloop = off", [])
+    yield
+    execute("SET LOCAL enable_nestloop = on", [])
+
+
+def line_up(way: Way) -> Lineup:
+    """Compares both namespaces; leaves `branch_source`, `branch_target` and `branch_pairs` for `carrying`."""
+    with at_once():
+        for side in ("source", "target"):
+            execute(SIDES.format(side=side), way.values)
+            execute(f"CREATE INDEX ON branch_{side} (root); CREATE UNIQUE INDEX ON branch_{side} (id)", [])
+            execute(f"ANALYZE branch_{side}", [])
+        execute(PAIRS, [])
+        execute("CREATE UNIQUE INDEX ON branch_pairs (mine); ANALYZE branch_pairs", [])
+        found = Lineup([mine for (mine,) in fetch(EDITED, [])], [], [], [], {})
+        barred = {mine for (mine,) in fetch(BARRED, way.values)}
+        for mine, status, forgotten, evicted in fetch(ALONE, way.values):
+            if forgotten or evicted or mine in barred:
+                (found.evicted if evicted and not (forgotten or mine in barred) else found.forgotten).append(mine)
+            else:
+                (found.coming if status in (*STANDING, "quarantined") else found.history).append(mine)
+    found.counterparts = dict(fetch("SELECT mine, theirs FROM branch_pairs", []))
+    return found
+
+
+def rivals_of(way: Way, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, list[Rival]]:
+    """Who stands in the target for the same memory or source, by the id of the one that comes."""
+    found: dict[uuid.UUID, list[Rival]] = defaultdict(list)
+    for mine, *rival in fetch(RIVALS, {**way.values, "ids": list(ids), "now": now, "standing": list(STANDING)}):
+        found[mine].append(Rival(*rival))
+    return found
+
+
+def relevances(way: Way, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, float]:
+    """What decay left of each memory by now."""
+    return dict(fetch(RELEVANCES, {**way.values, "ids": list(ids), "now": now}))

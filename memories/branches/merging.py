@@ -1,0 +1,149 @@
+"""Merging: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
+
+import datetime
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+
+from conflicts.front import lock_namespace
+from memories import access, failpoints, upkeep
+from memories.access import NotFound, Principal
+from memories.branches.carrying import bring_along, bring_history, carry, forget_there
+from memories.branches.copying import Way
+from memories.branches.lineup import line_up
+from memories.branches.replaying import replay
+from memories.models import EmbeddingModel, Namespace, Operation, Origin
+from memories.models.namespace import FORM
+from memories.models.raw import execute, fetch
+from memories.operations import (
+    BadOptions,
+    Options,
+    PlanChanged,
+    Progress,
+    check_plan_id,
+    plan_of,
+    refuse_unfit_plan,
+)
+from memories.providers import active_model
+
+MOST_NAMED = 1_000
+
+
+class _OnlyLooked(Exception):
+    """A dry run ends: all is as before."""
+
+
+def check_merge(options: Options) -> None:
+    """Raises BadOptions unless they name a source."""
+    source = options.get("source")
+    if set(options) - {"plan_id"} != {"source"} or not isinstance(source, str) or not FORM.fullmatch(source):
+        raise BadOptions("source", "Name the branch that is merged: project:branch.")
+    check_plan_id(options)
+
+
+def refuse_unfit_merge(operation: Operation) -> None:
+    """Raises NotFound for a source that is not there, BadOptions for a merge with itself, and as its plan is unfit."""
+    rows = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"])
+    found = rows.values_list("id", flat=True).first()
+    if found is None:
+        raise NotFound("namespace")
+    if found == operation.namespace_id:
+        raise BadOptions("target", "A namespace can't be merged with itself.")
+    refuse_unfit_plan(operation)
+
+
+def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Merges `options.source` into the operation's namespace; a dry run does the same and takes it back.
+
+    Begun again after it was applied it has nothing to do. Raises PlanChanged, NoPlan; nothing is merged then.
+    """
+    if operation.cursor:
+        return dict(operation.cursor)
+    target = operation.namespace
+    assert target is not None  # the kind asks for one
+    model, now = active_model(), operation.created_at
+    told: dict[str, Any] = {}
+    with progress.alive(), access.enter(principal, why="merge"):
+        source = Namespace.objects.within(target.project_id).get(name=operation.options["source"])
+        way = Way(source, target, operation.id)
+        try:
+            with transaction.atomic():
+                told = _applied(way, operation, progress, model=model, now=now)
+                _refuse_changed(operation, told)
+                if operation.dry_run:
+                    raise _OnlyLooked
+        except _OnlyLooked:
+            return told
+        progress.save(stage="applied", done=1, total=1, cursor=told)
+        failpoints.reach("branches.merge.applied")
+    failpoints.reach("branches.merge.committed")
+    return told
+
+
+def _refuse_changed(operation: Operation, told: dict[str, Any]) -> None:
+    plan = plan_of(operation)
+    if plan and any((plan.report or {}).get(name) != told[name] for name in ("counts", "skipped_because")):
+        raise PlanChanged("the merge would do something else than its plan said")
+
+
+def undo_merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """The target as it was before the merge, but for what was forgotten. Raises CannotUndo; nothing changes then."""
+
+    def unlink(run: Operation) -> None:
+        Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
+
+    return upkeep.take_back(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
+
+
+def _applied(
+    way: Way, operation: Operation, progress: Progress, *, model: EmbeddingModel, now: datetime.datetime
+) -> dict[str, Any]:
+    _hold(way)
+    erased = forget_there(way, now=now)
+    failpoints.reach("branches.merge.forgotten")
+    found = line_up(way)
+    with upkeep.recorded(operation):
+        carried = carry(way, found.coming, now=now)
+        failpoints.reach("branches.merge.carried")
+        done = replay(way, found.coming, found.counterparts, model=model, now=now)
+        elsewhere = {**found.counterparts, **done.now_is}
+        bring_along(way, done.stored, found.counterparts)
+        history = bring_history(way, found.history, elsewhere)
+        failpoints.reach("branches.merge.brought")
+    execute("DROP TABLE branch_source, branch_target, branch_pairs", [])
+    skipped = done.skipped | dict.fromkeys(found.evicted, "evicted")
+    ours = set(done.stored.values())
+    lists = {
+        "added": done.added,
+        "superseded": sorted({i for i in done.superseded if i not in ours}),
+        "conflicting": done.conflicting,
+        "skipped": sorted(skipped),
+        "blocked_by_erasure": sorted({*found.forgotten, *done.forgotten}),
+        "forgotten": erased,
+        "carried": sorted(carried),
+    }
+    return {
+        "source": way.source.name,
+        "target": way.target.name,
+        "counts": {**{name: len(ids) for name, ids in lists.items()}, "history": history},
+        "skipped_because": dict(sorted(Counter(skipped.values()).items())),
+        **{name: _named(ids) for name, ids in lists.items()},
+    }
+
+
+def _named(ids: Iterable[uuid.UUID]) -> list[str]:
+    return [str(i) for i in ids][:MOST_NAMED]
+
+
+def _hold(way: Way) -> None:
+    """Holds both namespaces with every memory in them: in the order of their ids, as everybody does."""
+    for namespace in sorted((way.source, way.target), key=lambda row: row.id):
+        lock_namespace(namespace.id)
+    fetch(
+        """SELECT count(*) FROM (SELECT FROM memories_fragment WHERE project_id = %(project)s
+               AND namespace_id IN (%(source)s, %(target)s) ORDER BY id FOR NO KEY UPDATE) AS held""",
+        way.values,
+    )

@@ -1,0 +1,178 @@
+"""A pack: one file of a namespace, searched offline, imported back with equal canonical digests."""
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+
+import apsw
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from conflicts.front import ClaimDraft
+from memories import access, backups, branches, ingest, jobs, packs, upkeep
+from memories.models import Backup, Fragment, Namespace
+
+MAIN = "acme:main"
+pytestmark = pytest.mark.usefixtures("storage")
+
+
+@pytest.fixture
+def full(store, alice, bob, now):
+    """A namespace with one of most things."""
+    rows = [
+        store(MAIN, "The heron nests behind the old mill.", by=alice.principal, tags=["bird"]),
+        store(MAIN, "Otters swim in the river at night.", by=bob.principal),
+        store(MAIN, "Ada is six.", by=alice.principal, claim=ClaimDraft("Ada", "age", "6"), source="tool_output"),
+        store(MAIN, "Ada is seven.", by=alice.principal, claim=ClaimDraft("Ada", "age", "7"), source="tool_output"),
+        store(MAIN, "Ada is eight.", by=bob.principal, claim=ClaimDraft("Ada", "age", "8")),
+        store(MAIN, "The badger was put away.", by=alice.principal),
+        store(MAIN, "It was a secret.", by=alice.principal),
+    ]
+    bob.client.post(f"/api/v1/fragments/{rows[0].id}/reinforce", format="json")
+    ingest.archive(alice.principal, rows[5].id, now=now)
+    ingest.forget(alice.principal, rows[6].id, now=now)
+    return rows
+
+
+@pytest.fixture
+def written(full, tmp_path):
+    """The namespace as a file."""
+    path = tmp_path / "main.sqlite"
+    call_command("pack", "write", MAIN, str(path))
+    return path
+
+
+@pytest.fixture
+def digest(principal):
+    """The canonical digest."""
+
+    def look():
+        with access.enter(principal, why="test"):
+            return upkeep.canonical_digest(Namespace.objects.get(name=MAIN))
+
+    return look
+
+
+def wipe(principal):
+    options = {"namespace": MAIN}
+    operation = jobs.start(principal, kind="delete", namespace=None, options=options, now=timezone.now(), wake_up=False)
+    assert jobs.run(principal, operation.id).state == "succeeded"
+
+
+def test_words_and_meaning_are_found(written):
+    found = packs.search(written, "Where does the heron nest?")
+    assert found[0].content == "The heron nests behind the old mill."
+    assert found[0].words == 1.0
+    assert {hit.content for hit in found} <= {
+        "The heron nests behind the old mill.",
+        "Otters swim in the river at night.",
+        "Ada is seven.",
+    }
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    assert len(packs.search(written, "otter", limit=1)) == 1
+    assert packs.search(written, '" OR NEAR( * :') is not None
+
+
+def test_it_is_searched_without_a_database(written):
+    environment = {
+        **os.environ,
+        "DATABASE_URL": "postgres://nobody:x@127.0.0.1:1/none",
+        "EMBEDDER": "fake",
+        "SECRET_KEY": "of the test",
+        "PYTHONPATH": str(django_settings.ROOT),
+    }
+    command = [sys.executable, "manage.py", "pack", "search", str(written), "where does the heron nest?", "--json"]
+    done = subprocess.run(
+        command, cwd=django_settings.ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["content"] == "The heron nests behind the old mill."
+
+
+def test_importing_gives_the_same_namespace(written, principal, digest, count, capsys):
+    before = digest()
+    wipe(principal)
+    assert count(Fragment) == 0
+    call_command("pack", "import", str(written), "--dry-run")
+    assert count(Fragment) == 0
+    call_command("pack", "import", str(written))
+    assert digest() == before
+    call_command("pack", "import", str(written))
+    assert digest() == before
+    with access.enter(principal, why="test"):
+        assert not Backup.objects.exclude(origin="safety").exists()
+
+
+def test_what_was_forgotten_meanwhile_does_not_come_back(written, full, principal, alice, count, now, capsys):
+    ingest.forget(alice.principal, full[0].id, now=now)
+    wipe(principal)
+    capsys.readouterr()
+    call_command("pack", "import", str(written), "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["blocked_by_erasure"] == 1
+    with access.enter(principal, why="test"):
+        assert not Fragment.objects.filter(content__startswith="The heron").exists()
+
+
+def test_over_http(full, alice, principal, bob, charlie, tmp_path):
+    told = alice.client.post("/api/v1/packs", {"namespace": MAIN}, format="json")
+    assert told.status_code == 202
+    url = f"/api/v1/packs/{told.json()['id']}/download"
+    assert alice.client.get(url).status_code == 404
+    ended = jobs.run(principal, told.json()["id"])
+    assert (ended.state, ended.report["memories"]) == ("succeeded", 3)
+    answer = alice.client.get(url)
+    assert answer.status_code == 200
+    path = tmp_path / "got.sqlite"
+    path.write_bytes(b"".join(answer.streaming_content))
+    assert packs.search(path, "heron")[0].id == str(full[0].id)
+    assert (bob.client.get(url).status_code, charlie.client.get(url).status_code) == (403, 404)
+    for days, status in ((6, 200), (8, 410)):
+        backups.expire(principal, now=timezone.now() + datetime.timedelta(days=days))
+        answer = alice.client.get(url)
+        assert answer.status_code == status
+        b"".join(getattr(answer, "streaming_content", ()))
+    assert charlie.client.post("/api/v1/packs", {"namespace": MAIN}, format="json").status_code == 404
+
+
+def broken(path, how):
+    if how == "nothing":
+        path.unlink()
+    elif how == "text":
+        path.write_text("no database")
+    elif how == "cut":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    else:
+        with apsw.Connection(str(path)) as file:
+            statement = {
+                "version": "UPDATE meta SET value = '9' WHERE name = 'version'",
+                "parts": "DELETE FROM bundle WHERE part = 0",
+                "bytes": "UPDATE bundle SET bytes = x'00' WHERE part = 0",
+                "table": "DROP TABLE bundle",
+                "place": "UPDATE meta SET value = 'x' WHERE name = 'namespace'",
+            }[how]
+            file.execute(statement)
+        file.close()
+
+
+@pytest.mark.parametrize("how", ["nothing", "text", "cut", "version", "parts", "bytes", "table", "place"])
+def test_what_is_broken_changes_nothing(written, digest, count, how):
+    before, rows = digest(), count(Backup)
+    broken(written, how)
+    with pytest.raises((CommandError, SystemExit)):
+        call_command("pack", "import", str(written))
+    assert (digest(), count(Backup)) == (before, rows)
+    if how in ("nothing", "text", "version", "table"):
+        with pytest.raises(CommandError):
+            call_command("pack", "search", str(written), "heron")
+
+
+def test_a_branch_can_be_packed(full, principal, tmp_path):
+    with access.enter(principal, why="test"):
+        branches.copy_namespace(Namespace.objects.get(name=MAIN), "acme:side")
+    call_command("pack", "write", "acme:side", str(tmp_path / "side.sqlite"))
+    assert packs.search(tmp_path / "side.sqlite", "heron")[0].content.startswith("The heron")
