@@ -1,6 +1,37 @@
 """Long jobs: the row is the truth, a worker holds it by a lease, and a job run twice changes nothing."""
 
+from memories.operations.kinds import BadOptions, Kind, Options
 from memories.operations.leasing import OPEN, LeaseLost, NotOpen, cancel, claim, start, stranded
+from memories.operations.plans import (
+    NoPlan,
+    PlanChanged,
+    PlanUsed,
+    check_plan_id,
+    plan_of,
+    refuse_unfit_plan,
+    runs_of,
+)
 from memories.operations.running import Cancelled, Progress, run
 
-__all__ = ["OPEN", "Cancelled", "LeaseLost", "NotOpen", "Progress", "cancel", "claim", "run", "start", "stranded"]
+__all__ = [
+    "OPEN",
+    "BadOptions",
+    "Cancelled",
+    "Kind",
+    "LeaseLost",
+    "NoPlan",
+    "NotOpen",
+    "Options",
+    "PlanChanged",
+    "PlanUsed",
+    "Progress",
+    "cancel",
+    "check_plan_id",
+    "claim",
+    "plan_of",
+    "refuse_unfit_plan",
+    "run",
+    "runs_of",
+    "start",
+    "stranded",
+]

@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from memories import access
 from memories.access import NotFound, Principal
 from memories.models import Namespace, Operation
+from memories.models.operation import MOST_STAGES
 from memories.models.words import OperationState
 
 ATTEMPTS = 5  # a job that loses its worker so often is what ends the worker
@@ -76,8 +77,13 @@ def keep_hold(principal: Principal, operation: Operation, *, now: datetime.datet
         mine = Operation.objects.within(principal.project_id).filter(
             id=operation.id, fence=operation.fence, state=OperationState.RUNNING
         )
+        stage = values.get("stage")
+        if stage and stage != operation.stage and len(operation.stages) < MOST_STAGES:
+            values["stages"] = [*operation.stages, [stage, now.isoformat()]]
         if not mine.update(heartbeat_at=now, lease_until=now + lease(), **values):
             raise LeaseLost(str(operation.id))
+        if stage:
+            operation.stage, operation.stages = stage, values.get("stages", operation.stages)
 
 
 def cancel(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime) -> Operation:

@@ -1,19 +1,23 @@
 """Running an operation to its end, with progress that people can watch and a stop between batches."""
 
+import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from memories import access
 from memories.access import Principal
 from memories.models import Operation
 from memories.models.words import OperationState
-from memories.operations.leasing import LeaseLost, claim, keep_hold
+from memories.operations.leasing import LeaseLost, claim, keep_hold, lease
 
 log = structlog.get_logger(__name__)
+NOTED_EVERY = 1.0  # seconds
 Watcher = Callable[[str, int, int | None], None]
 
 
@@ -26,6 +30,11 @@ class Progress:
 
     def __init__(self, principal: Principal, operation: Operation, watcher: Watcher | None = None) -> None:
         self.principal, self.operation, self._watcher = principal, operation, watcher
+        # What a run that fails leaves as its report.
+        self.report: dict[str, Any] | None = None
+        # How far a transaction is that still lasts, and whether somebody asked it to end.
+        self._noted: dict[str, Any] = {}
+        self._cancelled = False
 
     def save(self, *, stage: str, done: int, total: int | None, cursor: Any = None) -> None:
         """Saves how far it is and where to go on after a crash. Raises LeaseLost.
@@ -38,6 +47,48 @@ class Progress:
         if self._watcher:
             self._watcher(stage, done, total)
 
+    def note(self, *, stage: str, done: int, total: int | None) -> None:
+        """Inside `alive`: how far it is, for people; written soon, by the other connection. Raises Cancelled."""
+        self._noted = {"stage": stage, "done": done, "total": total}
+        if self._watcher:
+            self._watcher(stage, done, total)
+        if self._cancelled:
+            raise Cancelled
+
+    @contextmanager
+    def alive(self) -> Iterator[None]:
+        """Renews the lease meanwhile from a connection of its own: for what takes long in one transaction."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._renew, args=(over,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _renew(self, over: threading.Event) -> None:
+        waited, told = 0.0, self._noted
+        while not over.wait(NOTED_EVERY):
+            waited += NOTED_EVERY
+            if waited < lease().total_seconds() / 3 and told is self._noted:
+                continue
+            waited, told = 0.0, self._noted
+            try:
+                keep_hold(self.principal, self.operation, now=timezone.now(), **told)
+                self._cancelled = self._is_to_end()
+            except LeaseLost:
+                return  # whoever saves next hears of it
+            except DatabaseError as error:
+                log.warning("lease_not_renewed", operation=str(self.operation.id), error=type(error).__name__)
+            finally:
+                connection.close()
+
+    def _is_to_end(self) -> bool:
+        with access.enter(self.principal, why="progress"):
+            rows = Operation.objects.within(self.principal.project_id).filter(id=self.operation.id)
+            return bool(rows.values_list("cancel_requested", flat=True).get())
+
     def check(self) -> None:
         """To be called between batches. Raises Cancelled when somebody asked the operation to end."""
         with access.enter(self.principal, why="progress"):
@@ -46,6 +97,7 @@ class Progress:
             raise Cancelled
 
 
+UNFORESEEN = "internal"
 Handler = Callable[[Principal, Operation, Progress], dict[str, Any]]
 
 
@@ -66,21 +118,41 @@ def run(
     except Cancelled:
         _end(principal, operation, OperationState.CANCELLED)
     except Exception as error:  # whatever a handler raises belongs into the row that people look at
-        log.exception("operation_failed", operation=str(operation.id), kind=operation.kind)
-        _end(principal, operation, OperationState.FAILED, error={"code": _code(error), "type": type(error).__name__})
+        code = _code(error)
+        about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
+        # What a room refuses by a name of its own is an answer; a traceback tells of what nobody foresaw.
+        if code == UNFORESEEN:
+            log.exception("operation_failed", **about)
+        else:
+            log.warning("operation_failed", **about)
+        told = {"report": progress.report} if progress.report is not None else {}
+        _end(
+            principal,
+            operation,
+            OperationState.FAILED,
+            error={"code": code, "type": type(error).__name__, **_more(error)},
+            **told,
+        )
     return operation
 
 
 def _code(error: Exception) -> str:
     """The exception's own word for itself, when it has one: other people's `code` may be anything."""
     code = getattr(error, "code", None)
-    return code if isinstance(code, str) and code.isidentifier() else "internal"
+    return code if isinstance(code, str) and code.isidentifier() else UNFORESEEN
+
+
+def _more(error: Exception) -> dict[str, Any]:
+    """What an exception of a room tells people beside its code: words and numbers of ours, never a memory's text."""
+    told = getattr(error, "told", None)
+    return told if isinstance(told, dict) else {}
 
 
 def _end(principal: Principal, operation: Operation, state: OperationState, **values: Any) -> None:
     now = timezone.now()
     try:
-        keep_hold(principal, operation, now=now, state=state, finished_at=now, **values)
+        with access.enter(principal, why=operation.kind):  # row history tells what ended
+            keep_hold(principal, operation, now=now, state=state, finished_at=now, **values)
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
         return

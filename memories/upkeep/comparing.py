@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories import access
 from memories.access import Principal
-from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models import EmbeddingModel, Fragment, Namespace, vector_text
 from memories.models.words import Status
 from memories.providers import EmbeddingFailed, embed_query
 
@@ -92,7 +92,7 @@ def _nearest(principal: Principal, probe: Probe, model: EmbeddingModel, vector: 
                 probe.namespaces,
                 model.id,
                 probe.itself,
-                "[" + ",".join(f"{x:.7g}" for x in vector) + "]",
+                vector_text(vector),
                 DEPTH,
             ],
         )

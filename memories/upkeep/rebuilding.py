@@ -1,43 +1,66 @@
 """Rebuilding what is derived from the canonical fragments: nothing seen through the API changes ([2] ADR-001)."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conflicts.front import embedding, index_keywords
 from memories import access
 from memories.access import Principal
-from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
+from memories.models import Archive, Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
 from memories.models.bulk import insert
-from memories.operations import Progress
+from memories.operations import BadOptions, Options, Progress
 from memories.providers import active_model, embed
+from memories.upkeep import connections
+
+# Rebuilds one target for an operation, saving progress; how many fragments that were.
+Rebuild = Callable[[Principal, Operation, Progress], int]
+Write = Callable[[Sequence[Fragment], Any], None]
+Finish = Callable[[Operation], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Something derived: what is worked out for a batch before the transaction, and how it is written in it."""
-
-    batch: int
-    prepare: Callable[[Sequence[Fragment]], Any]
-    write: Callable[[Sequence[Fragment], Any], None]
+def check_target(options: Options) -> None:
+    """Raises BadOptions unless they name a target."""
+    if set(options) != {"target"} or options["target"] not in list(TARGETS):
+        raise BadOptions("options", f"Give a target: {', '.join(TARGETS)}.")
 
 
 def rebuild(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Rebuilds `options.target` batch by batch; goes on after the saved cursor. The report counts fragments."""
+    """Rebuilds `options.target`; the report counts fragments."""
     name = operation.options["target"]
-    target = TARGETS[name]
-    done, after = operation.done, operation.cursor
-    with access.enter(principal, why="rebuild"):
-        total = _rows(operation).count()
-    while batch := _batch(principal, operation, after, size=target.batch):
-        prepared = target.prepare(batch)
-        done, after = done + len(batch), str(batch[-1].id)
+    return {"target": name, "rebuilt": TARGETS[name](principal, operation, progress)}
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """A target that is rebuilt batch by batch; it goes on after the saved cursor.
+
+    `prepare` works something out for a batch before the transaction, `write` writes it in it, `finish` takes away what
+    belongs to no fragment.
+    """
+
+    size: int
+    write: Write
+    prepare: Callable[[Sequence[Fragment]], Any] | None = None
+    finish: Finish | None = None
+
+    def __call__(self, principal: Principal, operation: Operation, progress: Progress) -> int:
+        """How many fragments were rebuilt."""
+        done, after = operation.done, operation.cursor
         with access.enter(principal, why="rebuild"):
-            target.write(batch, prepared)
-            progress.save(stage=name, done=done, total=total, cursor=after)
-        progress.check()
-    return {"target": name, "rebuilt": done}
+            total = _rows(operation).count()
+        while batch := _batch(principal, operation, after, size=self.size):
+            prepared = self.prepare(batch) if self.prepare else None
+            done, after = done + len(batch), str(batch[-1].id)
+            with access.enter(principal, why="rebuild"):
+                self.write(batch, prepared)
+                progress.save(stage=operation.options["target"], done=done, total=total, cursor=after)
+            progress.check()
+        if self.finish:
+            with access.enter(principal, why="rebuild"):
+                self.finish(operation)
+        return done
 
 
 def _rows(operation: Operation) -> Any:
@@ -48,11 +71,8 @@ def _rows(operation: Operation) -> Any:
 def _batch(principal: Principal, operation: Operation, after: str | None, *, size: int) -> list[Fragment]:
     with access.enter(principal, why="rebuild"):
         rows = _rows(operation)
-        return list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:size])
-
-
-def _nothing(batch: Sequence[Fragment]) -> None:
-    """Keywords are worked out by the database."""
+        batch = list((rows.filter(id__gt=uuid.UUID(after)) if after else rows)[:size])
+        return with_what_was_said(principal.project_id, batch)
 
 
 def _write_keywords(batch: Sequence[Fragment], _: None) -> None:
@@ -61,7 +81,21 @@ def _write_keywords(batch: Sequence[Fragment], _: None) -> None:
 
 def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, list[Any]]:
     model = active_model()
-    return model, embed([fragment.content for fragment in batch], model=model)
+    return model, embed_said(batch, model=model)
+
+
+def with_what_was_said(project_id: uuid.UUID, batch: list[Any]) -> list[Any]:
+    """Sets `said` on each: its text before it was compacted, None where nobody knows that any more."""
+    said = Archive.objects.within(project_id).said(batch)
+    for fragment in batch:
+        fragment.said = said[fragment.id]
+    return batch
+
+
+def embed_said(batch: Sequence[Any], *, model: EmbeddingModel) -> list[Any]:
+    """Vectors of what the fragments said; None where nobody knows that."""
+    vectors = iter(embed([fragment.said for fragment in batch if fragment.said is not None], model=model))
+    return [None if fragment.said is None else next(vectors) for fragment in batch]
 
 
 def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, list[Any]]) -> None:
@@ -84,7 +118,11 @@ def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, 
     )
 
 
-TARGETS = {
-    "keywords": Target(500, _nothing, _write_keywords),
-    "embeddings": Target(64, _embed, write_embeddings),
+TARGETS: Mapping[str, Rebuild] = {
+    "keywords": Batches(500, _write_keywords),
+    "embeddings": Batches(64, write_embeddings, prepare=_embed),
+    "links": Batches(250, connections.relink),
+    "graph": Batches(500, connections.reproject, finish=connections.drop_unmentioned),
+    "episodes": Batches(500, connections.regather, finish=connections.drop_unspoken),
+    "clusters": connections.recluster,
 }

@@ -10,10 +10,10 @@ from django.db.models import Exists
 from memories import access
 from memories.access import Principal
 from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding, Project
+from memories.models.search import LIVE
 from memories.models.words import ModelState
-from memories.operations import Progress
-from memories.providers import embed
-from memories.upkeep.rebuilding import write_embeddings
+from memories.operations import BadOptions, Options, Progress
+from memories.upkeep.rebuilding import embed_said, with_what_was_said, write_embeddings
 
 BATCH, DROP_BATCH = 64, 1000
 PATIENCE = 60.0  # seconds for transactions that were open when the model was added
@@ -24,6 +24,23 @@ class EmbedderAway(Exception):
     """The model's embedder answers nothing; what is done stays, a later backfill goes on."""
 
     code = "embedder_unavailable"
+
+
+def check_backfill(options: Options) -> None:
+    """Raises BadOptions unless they name a model that may be filled."""
+    _check_model(options, LIVE)
+
+
+def check_drop(options: Options) -> None:
+    """Raises BadOptions unless they name a retired model."""
+    _check_model(options, (ModelState.RETIRED,))
+
+
+def _check_model(options: Options, fitting: tuple[ModelState, ...]) -> None:
+    if set(options) != {"model"} or not isinstance(options["model"], str):
+        raise BadOptions("options", "Give the name of a model.")
+    if not EmbeddingModel.objects.filter(name=options["model"], state__in=fitting).exists():
+        raise BadOptions("options", f"Give the name of a model that is {' or '.join(fitting)}.")
 
 
 def backfill(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -39,7 +56,7 @@ def backfill(principal: Principal, operation: Operation, progress: Progress) -> 
     total = _total(principal)
     while ids := _ids(principal, at["after"], size=BATCH):
         batch = _without_vector_of(principal, model, ids)
-        vectors = embed([fragment.content for fragment in batch], model=model)
+        vectors = embed_said(batch, model=model)
         found = sum(vector is not None for vector in vectors)
         failures = failures + 1 if batch and not found else 0
         if failures == TRIES:
@@ -89,7 +106,7 @@ def _await_writers(principal: Principal) -> None:
     if connection.in_atomic_block:
         return  # nobody to wait for but oneself
     upto, end = _asked(principal, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"), time.monotonic() + PATIENCE
-    while not _asked(principal, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::xid8", upto):
+    while not _asked(principal, "SELECT nova_horizon() >= %s::xid8", upto):
         if time.monotonic() > end:
             return
         time.sleep(0.05)
@@ -131,4 +148,5 @@ def _without_vector_of(principal: Principal, model: EmbeddingModel, ids: list[uu
         vectors = Embedding.objects.filter(project_id=principal.project_id, model=model, fragment_id__in=ids)
         there = set(vectors.values_list("fragment_id", flat=True))
         rows = Fragment.objects.within(principal.project_id).order_by("id")
-        return list(rows.filter(id__in=[each for each in ids if each not in there]))
+        batch = list(rows.filter(id__in=[each for each in ids if each not in there]))
+        return with_what_was_said(principal.project_id, batch)

@@ -78,7 +78,8 @@ def test_a_text_that_is_never_embedded_holds_up_no_others(principal, fill, now, 
     while embedded(principal) < 69:
         at, rounds = at + datetime.timedelta(hours=2), rounds + 1
         for _ in range(70):  # what a worker does: on while something succeeds; here also after failures
-            ingest.embed_pending(principal, now=at)
+            if ingest.embed_pending(principal, now=at) == (0, 0):
+                break
     assert rounds < 10
     ((attempts, _),) = waiting(principal)
     assert attempts >= rounds

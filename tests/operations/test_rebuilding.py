@@ -6,8 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memories import access, ingest, jobs
+from memories import access, ingest, jobs, upkeep
 from memories.models import Embedding, Keywords, PendingEmbedding
+from memories.operations import Kind
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
 
@@ -140,7 +141,7 @@ def test_the_command_takes_one_namespace(principal, fill, store, capsys):
 
 def test_the_command_ends_badly_when_the_operation_does(principal, fill, capsys, monkeypatch):
     fill(principal, 1)
-    monkeypatch.setitem(jobs.HANDLERS, "rebuild", lambda *_: 1 / 0)
+    monkeypatch.setitem(jobs.KINDS, "rebuild", Kind(lambda *_: 1 / 0, upkeep.check_target))
     with pytest.raises(SystemExit) as ended:
         call_command("rebuild", "keywords", "--project", "acme")
     assert ended.value.code == 1

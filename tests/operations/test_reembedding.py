@@ -8,24 +8,13 @@ from django.utils import timezone
 
 from memories import access, ingest, jobs, operations, tasks, upkeep
 from memories.models import Embedding, EmbeddingModel, PendingEmbedding
-from memories.providers import active_model, embeddings, live_models
-from memories.providers import endpoint as endpoint_module
-from memories.providers.fake_endpoint import POISON, serving
+from memories.providers import active_model, live_models
+from memories.providers.fake_endpoint import POISON
 from memories.upkeep import reembedding
 
 
 @pytest.fixture
-def server(settings, monkeypatch):
-    """An endpoint for vectors of 64 dimensions."""
-    monkeypatch.setattr(endpoint_module, "PAUSE", 0.0)
-    monkeypatch.setattr(embeddings, "_made", {})
-    with serving(dim=64) as running:
-        settings.EMBEDDINGS_URL = running.url
-        yield running
-
-
-@pytest.fixture
-def added(server, db):
+def added(small_endpoint, db):
     """A second model, building."""
     return upkeep.add_model(name="small", provider="openai", dim=64, now=timezone.now())
 
@@ -62,7 +51,7 @@ def test_a_backfill_fills_what_is_there(principal, fill, added):
     assert state(added) == "ready"
 
 
-def test_new_memories_wait_for_every_live_model(principal, fill, added, server):
+def test_new_memories_wait_for_every_live_model(principal, fill, added, small_endpoint):
     fill(principal, 3)
     assert (vectors(principal, active_model()), waiting(principal, active_model())) == (3, 0)
     assert (vectors(principal, added), waiting(principal, added)) == (0, 3)
@@ -103,7 +92,7 @@ def test_a_retired_model_gets_nothing_more(principal, fill, added):
     assert added not in live_models()
 
 
-def test_the_active_model_is_served_first(principal, fill, added, server):
+def test_the_active_model_is_served_first(principal, fill, added, small_endpoint):
     assert live_models() == [active_model(), added]
     upkeep.activate(added.id)
     assert [model.name for model in live_models()] == ["small", "fake"]
@@ -123,24 +112,24 @@ def test_switch_and_switch_back(principal, fill, added):
     assert (active_model(), state(former), state(added)) == (former, "active", "ready")
 
 
-def test_a_dead_embedder_ends_it_and_the_next_goes_on(principal, fill, added, server, monkeypatch):
+def test_a_dead_embedder_ends_it_and_the_next_goes_on(principal, fill, added, small_endpoint, monkeypatch):
     EmbeddingModel.objects.filter(id=added.id).update(state="retired")
     fill(principal, 200)
     EmbeddingModel.objects.filter(id=added.id).update(state="building")
-    server.mode = "unavailable"
+    small_endpoint.mode = "unavailable"
     monkeypatch.setattr(reembedding, "BATCH", 16)
     ended = backfill(principal, added)
     assert (ended.state, ended.error["code"]) == ("failed", "embedder_unavailable")
     assert (vectors(principal, added), waiting(principal, added), state(added)) == (0, 32, "building")
-    server.mode = "right"
+    small_endpoint.mode = "right"
     assert backfill(principal, added).report == {"model": "small", "embedded": 200, "missing": 0}
     assert (vectors(principal, added), waiting(principal, added), state(added)) == (200, 0, "ready")
 
 
-def test_a_text_that_is_refused_waits_and_holds_up_nobody(principal, fill, added, server, store):
+def test_a_text_that_is_refused_waits_and_holds_up_nobody(principal, fill, added, small_endpoint, store):
     fill(principal, 5)
     store("acme:main", f"A {POISON} of a text.")
-    server.mode = "picky"
+    small_endpoint.mode = "picky"
     assert backfill(principal, added).report == {"model": "small", "embedded": 5, "missing": 1}
     assert (vectors(principal, added), waiting(principal, added), state(added)) == (5, 1, "ready")
 
@@ -211,7 +200,7 @@ def test_the_active_model_is_not_retired(principal, db):
 
 
 @pytest.fixture
-def everywhere(service, server, django_db_blocker):
+def everywhere(service, small_endpoint, django_db_blocker):
     """A second model that other threads see, gone afterwards."""
     model = upkeep.add_model(name="small", provider="openai", dim=64, now=timezone.now())
     yield model

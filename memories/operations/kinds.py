@@ -1,0 +1,40 @@
+"""What a kind of long job is: what runs it, which options it takes, how its effect is taken back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memories.models import Operation
+from memories.operations.running import Handler
+
+Options = Mapping[str, Any]
+
+
+class BadOptions(Exception):
+    """The options do not fit the kind; `field` is the one at fault."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(why)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of operation.
+
+    `check` raises BadOptions unless the options fit. With `whole_project` no namespace may be named, with
+    `one_namespace` one has to be. `undo` takes the effect of an ended operation, which it is given, back; None where
+    that cannot be; `check_undo` raises where it is known beforehand, and `check_start` for one that was just
+    queued, in the transaction that did. `dry_runs` says whether it may only look. With `own_door` it is asked for at an
+    endpoint of its own, which alone writes its options.
+    """
+
+    run: Handler
+    check: Callable[[Options], None]
+    whole_project: bool = False
+    undo: Handler | None = None
+    check_undo: Callable[[Operation], None] | None = None
+    check_start: Callable[[Operation], None] | None = None
+    one_namespace: bool = False
+    dry_runs: bool = False
+    own_door: bool = False

@@ -1,0 +1,67 @@
+"""A plan that somebody looked at: a run that names it does what the plan said, or nothing."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+
+from memories.access import NotFound
+from memories.models import Operation
+from memories.models.words import OperationState
+from memories.operations.kinds import BadOptions, Options
+from memories.operations.leasing import OPEN
+
+PLAN = "plan_id"
+
+
+class NoPlan(NotFound):
+    """There is no such plan of what the run is about, or it is gone."""
+
+    code = "no_plan"
+
+
+class PlanUsed(Exception):
+    """The plan was applied already."""
+
+    code = "plan_used"
+
+
+class PlanChanged(Exception):
+    """What the run would do is no longer what its plan said."""
+
+    code = "plan_changed"
+
+
+def check_plan_id(options: Options) -> None:
+    """Raises BadOptions unless `plan_id` is an id, or left out."""
+    try:
+        uuid.UUID(str(options.get(PLAN, uuid.UUID(int=0))))
+    except ValueError as error:
+        raise BadOptions(PLAN, "Give the id of a plan.") from error
+
+
+def plan_of(operation: Operation) -> Operation | None:
+    """The dry run whose plan a run is bound to; None for a run without one. Inside `access.enter`. Raises NoPlan."""
+    if PLAN not in operation.options or operation.dry_run:
+        return None
+    rows = Operation.objects.within(operation.project_id).filter(
+        id=operation.options[PLAN], dry_run=True, state=OperationState.SUCCEEDED
+    )
+    found: Operation | None = rows.filter(kind=operation.kind, namespace=operation.namespace_id).first()
+    same = {name: value for name, value in operation.options.items() if name != PLAN}
+    if found is None or found.options != same:
+        raise NoPlan("there is no such plan of this any more")
+    return found
+
+
+def runs_of(plan: Operation) -> QuerySet[Any]:
+    """The runs that applied a plan, or are about to. Inside `access.enter`."""
+    rows = Operation.objects.within(plan.project_id).filter(kind=plan.kind, options__plan_id=str(plan.id))
+    return rows.filter(dry_run=False, state__in=(*OPEN, OperationState.SUCCEEDED)).order_by("created_at", "id")
+
+
+def refuse_unfit_plan(operation: Operation) -> None:
+    """Raises NoPlan or PlanUsed when the plan that a queued run is bound to can't be applied."""
+    plan = plan_of(operation)
+    if plan and runs_of(plan).exclude(id=operation.id).exists():
+        raise PlanUsed("this plan was applied already")

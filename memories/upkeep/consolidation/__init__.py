@@ -1,0 +1,36 @@
+"""Consolidation: memory that stays small and true, and every run of which can be taken back (SPEC 7)."""
+
+from memories.operations import NoPlan, PlanUsed
+from memories.upkeep.consolidation.applying import NeedsConfirmation
+from memories.upkeep.consolidation.digest_requests import CannotDigest, DigestRequest, keep_digest, prepare_digest
+from memories.upkeep.consolidation.digests import LEAST, MOST
+from memories.upkeep.consolidation.pipeline import consolidate
+from memories.upkeep.consolidation.planning import refuse_unfit_plan
+from memories.upkeep.consolidation.recording import recorded
+from memories.upkeep.consolidation.undoing import CannotUndo, expire, refuse_unfit, take_back, undo
+from memories.upkeep.consolidation.wishes import RANGES, check
+from memories.upkeep.consolidation.wording import lines
+
+DIGEST_SIZES = LEAST, MOST  # how many memories go into one digest
+
+__all__ = [
+    "DIGEST_SIZES",
+    "RANGES",
+    "CannotDigest",
+    "CannotUndo",
+    "DigestRequest",
+    "NeedsConfirmation",
+    "NoPlan",
+    "PlanUsed",
+    "check",
+    "consolidate",
+    "expire",
+    "keep_digest",
+    "lines",
+    "prepare_digest",
+    "recorded",
+    "refuse_unfit",
+    "refuse_unfit_plan",
+    "take_back",
+    "undo",
+]

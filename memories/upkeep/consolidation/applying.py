@@ -1,0 +1,121 @@
+"""Applying a plan: every phase of the namespace in one transaction, so that it stands as before or as after it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from conflicts.front import lock_namespace
+from memories import access, failpoints
+from memories.models import Operation
+from memories.operations import Progress
+from memories.upkeep.consolidation import (
+    contradicting,
+    corroborating,
+    digesting,
+    digests,
+    fading,
+    merging,
+    recording,
+    reports,
+    steps,
+)
+from memories.upkeep.consolidation.outlook import Outlook
+from memories.upkeep.consolidation.steps import Phase, Step, of_phase
+
+FREE, SHARE = 100, 0.2  # a run that changes more than both asks before
+
+
+class NeedsConfirmation(Exception):
+    """The plan would change so much that an administrator has to confirm it."""
+
+    code = "needs_confirmation"
+
+
+def guard(outlook: Outlook, plan: Sequence[Step], before: dict[str, int]) -> None:
+    """Raises NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed."""
+    number = reports.changed(plan)
+    if not outlook.wish.confirm and number > max(FREE, SHARE * before["total"]):
+        raise NeedsConfirmation(f"{number} of {before['total']} memories would change")
+
+
+def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Applies a plan; answers what was done. Raises NeedsConfirmation, LeaseLost; nothing is applied then."""
+    with access.enter(outlook.principal, why="consolidate"):
+        known = {n: step for n, step in steps.kept(plan).items() if n not in outlook.wish.leave_out}
+    guard(outlook, list(known.values()), told["before"])
+    drafts = digesting.prepare(outlook, of_phase(known.values(), Phase.DIGEST))
+    with access.enter(outlook.principal, why="consolidate"):
+        lock_namespace(outlook.namespace.id)
+        before = reports.totals(outlook.namespace)
+        unchanged = _held(outlook, plan)
+        ready = [step for ordinal, step in sorted(known.items()) if ordinal in unchanged]
+        with recording.recorded(outlook.operation):
+            done = _phases(outlook, ready, list(known.values()), drafts, progress)
+        did = {(step.phase, step.fragment, step.other) for step in done}
+        stale = [step for step in known.values() if (step.phase, step.fragment, step.other) not in did]
+        report = {
+            **reports.counted(done),
+            "stale": reports.named(stale),
+            "before": before,
+            "after": reports.totals(outlook.namespace),
+            "recorded": recording.tally(outlook.operation),
+            "used": _used(done),
+        }
+        progress.save(stage="applied", done=steps.STAGES, total=steps.STAGES, cursor={"plan": told, "applied": report})
+        failpoints.reach("consolidation.applied")
+    failpoints.reach("consolidation.committed")
+    return report
+
+
+def _held(outlook: Outlook, plan: Operation) -> set[int]:
+    """Locks all that the plan names, in the order in which everybody does; the steps that nothing overtook."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM (SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id IN (
+                   SELECT s.fragment_id FROM memories_planstep s
+                       WHERE s.project_id = %(project)s AND s.operation_id = %(plan)s
+                   UNION SELECT s.other_id FROM memories_planstep s
+                       WHERE s.project_id = %(project)s AND s.operation_id = %(plan)s)
+               ORDER BY f.id FOR NO KEY UPDATE OF f) AS held""",
+            {"project": outlook.project_id, "plan": plan.id},
+        )
+    return steps.fresh(plan)
+
+
+def _phases(
+    outlook: Outlook,
+    ready: Sequence[Step],
+    planned: Sequence[Step],
+    drafts: Sequence[digests.Draft],
+    progress: Progress,
+) -> list[Step]:
+    phases: list[tuple[Phase, Callable[[Sequence[Step]], list[Step]]]] = [
+        (Phase.DEDUPLICATE, lambda mine: merging.apply(outlook, mine)),
+        (Phase.CONTRADICTIONS, lambda mine: contradicting.apply(outlook, mine)),
+        (Phase.CORROBORATE, lambda mine: corroborating.apply(outlook, mine)),
+        (
+            Phase.DIGEST,
+            lambda mine: digesting.apply(outlook, mine, drafts, planned=of_phase(planned, Phase.DIGEST)),
+        ),
+        (Phase.DECAY, lambda mine: fading.cool(outlook, mine)),
+        (Phase.ARCHIVE, lambda mine: fading.archive(outlook, mine)),
+        (Phase.PRUNE, lambda mine: fading.prune(outlook, mine)),
+    ]
+    done: list[Step] = []
+    for number, (phase, apply) in enumerate(phases, start=steps.PLANNED):
+        progress.note(stage=f"apply {phase}", done=number, total=steps.STAGES)
+        done += apply(of_phase(ready, phase))
+        if progress.report is not None:
+            progress.report["phases"].append(str(phase))
+        failpoints.reach(f"consolidation.apply.{phase}")
+    return done
+
+
+def _used(done: Sequence[Step]) -> dict[str, int]:
+    """What this run used up of the caps that hold for all runs at one time."""
+    return {
+        "memories": reports.changed(done),
+        Phase.DIGEST: len({step.details["digest"] for step in of_phase(done, Phase.DIGEST)}),
+        Phase.CONTRADICTIONS: len(of_phase(done, Phase.CONTRADICTIONS)),
+    }

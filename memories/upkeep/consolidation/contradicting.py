@@ -1,0 +1,125 @@
+"""Contradictions: texts that claim nothing yet are read and pass the gate; who waits for nobody is decided on again."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db import connection
+
+from conflicts.front import ClaimDraft, Finding, Newcomer, Ruling, examine, foresee
+from memories import access
+from memories.ingest import reread
+from memories.models import Claim, Fragment
+from memories.models.words import Compression, SourceType, Status
+from memories.upkeep.consolidation.outlook import MOST_HEARD, Outlook
+from memories.upkeep.consolidation.steps import Phase, Step
+
+BATCH = 1_000
+UNREAD = ("entities", "topics", "extra")
+# Opponents that upkeep put away still count: a belief that faded was not refuted.
+ALONE = """
+    SELECT p.newcomer_id FROM conflicts_pendingconflict p
+    JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id AND n.status = 'quarantined'
+    LEFT JOIN memories_fragment o ON o.project_id = p.project_id AND o.id = p.existing_id
+    WHERE p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
+    GROUP BY p.newcomer_id
+    HAVING bool_and(o.id IS NULL OR o.status = 'superseded'
+        OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
+"""
+LEAVE = {Ruling.REPEATS, Ruling.OUTDATED, Ruling.LOSES, Ruling.BARRED}
+
+
+def plan(outlook: Outlook) -> None:
+    """One step for each fragment whose standing or claim changes."""
+    newcomers = [n for n in _texts(outlook) if n.fragment.id not in outlook.gone]
+    newcomers.sort(key=lambda n: (n.fragment.created_at, n.fragment.id))
+    room = max(0, MOST_HEARD - outlook.used.get(Phase.CONTRADICTIONS, 0))
+    outlook.put_off(Phase.CONTRADICTIONS, len(newcomers) - room)
+    with access.enter(outlook.principal, why="plan"):
+        heard = [*newcomers[:room], *_waiting(outlook)]
+        findings = foresee(heard, gone=outlook.gone, now=outlook.now)
+    steps = outlook.wanted(_step(finding) for finding in findings if finding.ruling != Ruling.WAITS)
+    for step in outlook.take(steps):
+        outlook.changed |= {step.fragment, *_others(step)}
+        if step.action in LEAVE:
+            outlook.gone.add(step.fragment)
+        elif step.action == Ruling.RETURNS:
+            outlook.arrived.add(step.fragment)
+        if step.action == Ruling.REPEATS and step.other:
+            outlook.repeated[step.fragment] = step.other
+        if step.action in (Ruling.WINS, Ruling.RETURNS):
+            outlook.gone |= _others(step)
+
+
+def _step(finding: Finding) -> Step:
+    others = [str(other) for other in finding.others]
+    first = finding.others[0] if finding.others else None
+    return Step(Phase.CONTRADICTIONS, finding.ruling, finding.fragment_id, first, {"others": others})
+
+
+def _others(step: Step) -> set[uuid.UUID]:
+    return {uuid.UUID(other) for other in step.details["others"]}
+
+
+def _texts(outlook: Outlook) -> list[Newcomer]:
+    """What claims nothing, changed since the last run, and is read to claim something."""
+    return [
+        Newcomer(fragment, claim=claim)
+        for batch in _unclaimed(outlook)
+        for fragment in batch
+        if (claim := reread(fragment).claim_for(fragment))
+    ]
+
+
+def _unclaimed(outlook: Outlook) -> Iterator[list[Fragment]]:
+    after = None
+    while True:
+        with access.enter(outlook.principal, why="plan"):
+            rows = Fragment.objects.within(outlook.project_id).filter(
+                namespace=outlook.namespace,
+                status=Status.ACTIVE,
+                compression=Compression.FULL,
+                claim__isnull=True,
+                change__gte=outlook.examined_to,
+            )
+            rows = rows.exclude(source_type=SourceType.DIGEST).defer(*UNREAD).order_by("id")
+            batch = list((rows.filter(id__gt=after) if after else rows)[:BATCH])
+        if not batch:
+            return
+        after = batch[-1].id
+        yield batch
+
+
+def _waiting(outlook: Outlook) -> list[Newcomer]:
+    """Those in quarantine that nobody opposes any more, the oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(ALONE, [outlook.project_id, outlook.namespace.id])
+        ids = [row[0] for row in cursor]
+    return _again(outlook, ids)
+
+
+def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
+    rows = Fragment.objects.within(outlook.project_id).filter(id__in=ids).order_by("created_at", "id")
+    claims = {
+        c.fragment_id: ClaimDraft.of(c) for c in Claim.objects.within(outlook.project_id).filter(fragment__in=ids)
+    }
+    return [Newcomer(row, claim=claims.get(row.id), statements=reread(row).statements) for row in rows]
+
+
+def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+    """Does what is still ruled as planned, in the open transaction; answers those steps."""
+    if not steps:
+        return []
+    expected = {s.fragment: Finding(s.fragment, Ruling(s.action), tuple(_ordered(s))) for s in steps}
+    place = {step.fragment: number for number, step in enumerate(steps)}
+    rows = Fragment.objects.within(outlook.project_id).filter(id__in=list(place)).defer(*UNREAD)
+    by_id: dict[uuid.UUID, Any] = {row.id: row for row in rows}
+    texts = [Newcomer(row, claim=reread(row).claim_for(row)) for row in by_id.values() if row.status == Status.ACTIVE]
+    waiting = _again(outlook, [row.id for row in by_id.values() if row.status == Status.QUARANTINED])
+    newcomers = sorted([*texts, *waiting], key=lambda n: place[n.fragment.id])
+    done = {finding.fragment_id for finding in examine(newcomers, expected, now=outlook.now)}
+    return [step for step in steps if step.fragment in done]
+
+
+def _ordered(step: Step) -> list[uuid.UUID]:
+    return [uuid.UUID(other) for other in step.details["others"]]

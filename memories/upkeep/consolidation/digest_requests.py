@@ -1,0 +1,108 @@
+"""Digests on request: somebody names the memories; what the digest phase would leave is refused."""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conflicts.front import Admission, lock_namespace
+from memories import access, governance
+from memories.access import NotFound, Principal
+from memories.ingest import check_change
+from memories.models import Claim, EmbeddingModel, Fragment
+from memories.models.words import Compression, Status
+from memories.operations import BadOptions
+from memories.providers import active_model, embed
+from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, Draft, Place, store
+from memories.upkeep.consolidation.extracts import extract
+from memories.upkeep.consolidation.wishes import LLM, check_method
+
+
+class CannotDigest(Exception):
+    """Some of the memories have to stay as they are; `reasons` says why by the place in the request."""
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        super().__init__("some of these memories have to stay as they are")
+        self.reasons = dict(reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class DigestRequest:
+    """What is to be digested, and the digest as the texts stood before the transaction; `extract`: their sentences."""
+
+    ids: Sequence[uuid.UUID]
+    draft: Draft
+    model: EmbeddingModel
+    extract: str
+
+
+def prepare_digest(
+    principal: Principal, ids: Sequence[uuid.UUID], *, now: datetime.datetime, method: str = "extractive"
+) -> DigestRequest:
+    """Reads the memories and embeds their digest; no transaction is open during the provider's call.
+
+    Raises BadOptions (`ids`: too few, too many, one twice, of several namespaces; `method`), NotFound, NotPermitted,
+    CannotDigest, NoDigest.
+    """
+    check_method(method)
+    if len(set(ids)) != len(ids):
+        raise BadOptions("ids", "Name each memory once.")
+    if not LEAST <= len(ids) <= MOST:
+        raise BadOptions("ids", f"Name {LEAST} to {MOST} memories.")
+    model = active_model()
+    with access.enter(principal, why="digest"):
+        members = _members(principal, ids)
+    text = extract([row.content for row in members])
+    told = governance.Summary(text, {})
+    if method == LLM:
+        told = governance.summarise(principal, members[0].namespace, members, now=now)
+    (vector,) = embed([told.text], model=model)
+    return DigestRequest(ids, Draft(uuid.uuid4(), told.text, vector, told.origin), model, text)
+
+
+def keep_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:
+    """Stores the digest and archives the originals; they can be taken out of the archive one by one.
+
+    Whoever was changed meanwhile is digested as it is now; the vector follows then. Raises NotFound, NotPermitted,
+    CannotDigest, BlockedByErasure.
+    """
+    with access.enter(principal, why="digest"):
+        members = _members(principal, request.ids)
+        namespace = members[0].namespace
+        lock_namespace(namespace.id)
+        members = _members(principal, request.ids, hold=True)
+        text = extract([row.content for row in members])
+        draft = request.draft if text == request.extract else Draft(request.draft.id, text, None)
+        return store(Place(principal, namespace, request.model, now), draft, members)
+
+
+def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = False) -> list[Fragment]:
+    """The memories, oldest first, if they may be digested by this principal."""
+    found = Fragment.objects.within(principal.project_id).filter(id__in=ids).select_related("namespace").order_by("id")
+    rows: list[Fragment] = list(found.select_for_update(of=("self",), no_key=True) if hold else found)
+    visible = {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
+    if len(visible) < len(ids):
+        raise NotFound("fragment")
+    for row in visible.values():
+        check_change(principal, namespace=row.namespace.name, authority=row.authority)
+    if len({row.namespace_id for row in visible.values()}) > 1:
+        raise BadOptions("ids", "These memories lie in several namespaces: a digest is of one.")
+    claims = Claim.objects.within(principal.project_id).filter(fragment__in=ids)
+    claiming = set(claims.values_list("fragment_id", flat=True))
+    reasons = {n: _stays(visible[i], claims_something=i in claiming) for n, i in enumerate(ids)}
+    if refused := {number: why for number, why in reasons.items() if why}:
+        raise CannotDigest(refused)
+    return sorted(visible.values(), key=lambda row: (row.created_at, row.id))
+
+
+def _stays(row: Fragment, *, claims_something: bool) -> str:
+    """Why a memory may not go into a digest, or nothing; the conditions are those of the digest phase."""
+    conditions = {
+        f"It is {row.status}, not active.": row.status != Status.ACTIVE,
+        "It is a digest already.": row.category == DIGEST,
+        "It is pinned.": row.is_pinned,
+        "It is an anchor.": row.is_anchor,
+        f"Its text was shortened ({row.compression}).": row.compression != Compression.FULL,
+        "It claims something that is believed.": claims_something,
+    }
+    return next((why for why, holds in conditions.items() if holds), "")

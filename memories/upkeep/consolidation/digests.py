@@ -1,0 +1,105 @@
+"""Digests: one memory that says what several said; the originals go to the archive."""
+
+import datetime
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from conflicts.front import SOURCE_RANK, Admission, Newcomer, admit, lowered_source, withdraw_all
+from memories.access import Principal
+from memories.language.routing import route
+from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models.words import LinkKind, SourceClass, SourceType, Status
+from memories.weighing import initial_importance
+
+LEAST, MOST = 3, 50  # members; what hundreds say does not go into one text
+DIGEST = "digest"
+DIGESTED = "digested"
+LINK = """
+    INSERT INTO memories_link (id, project_id, fragment_id, other_id, kind, similarity)
+    SELECT gen_random_uuid(), %(project)s, e.one, e.other, e.kind, 1 FROM unnest(%(ids)s::uuid[]) AS t (id)
+    CROSS JOIN LATERAL (VALUES (%(digest)s, t.id, %(of)s), (t.id, %(digest)s, %(into)s)) AS e (one, other, kind)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where, when and by whom a digest is made."""
+
+    principal: Principal
+    namespace: Namespace
+    model: EmbeddingModel
+    now: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A digest made before the transaction: its text and vector (None without an embedder).
+
+    `origin`: the calls of a language model that it came of, and who judged it; it is
+    believed as an inference then, at the most.
+    """
+
+    id: uuid.UUID
+    text: str
+    vector: Any
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+def store(place: Place, draft: Draft, members: Sequence[Fragment]) -> Admission:
+    """Stores a digest of these fragments of one namespace, oldest first, and archives them; in the open transaction.
+
+    The caller holds the namespace and the fragments. Raises BlockedByErasure; nothing is stored then.
+    """
+    project_id, ids = place.namespace.project_id, [row.id for row in members]
+    fragment = _fragment(place, draft, members)
+    (admission,) = admit([Newcomer(fragment, draft.vector)], model=place.model, now=place.now)
+    withdraw_all(project_id, ids, now=place.now)
+    Fragment.objects.within(project_id).filter(id__in=ids).update(
+        status=Status.ARCHIVED, archived_reason=DIGESTED, updated_at=place.now
+    )
+    kinds = {"of": LinkKind.DIGEST_OF.value, "into": LinkKind.DIGESTED_INTO.value}
+    with connection.cursor() as cursor:
+        cursor.execute(LINK, {"project": project_id, "ids": ids, "digest": draft.id, **kinds})
+    return admission
+
+
+def _fragment(place: Place, draft: Draft, parents: Sequence[Fragment]) -> Fragment:
+    """The digest: no more believed than its weakest parent, and no more than whoever makes it."""
+    routing = route(draft.text)
+    weakest = min(parents, key=lambda row: (row.authority, row.source))
+    source = lowered_source(source=weakest.source, ceiling=place.principal.ceiling)
+    if draft.origin:
+        source = lowered_source(source=source, ceiling=SourceClass.INFERENCE)
+    importance = initial_importance(
+        entities=len(routing.entities), valence=routing.valence, source_type=SourceType.DIGEST
+    )
+    return Fragment(
+        id=draft.id,
+        project_id=place.namespace.project_id,
+        namespace=place.namespace,
+        agent_id=place.namespace.agent,
+        type=Counter(row.type for row in parents).most_common(1)[0][0],
+        content=draft.text,
+        category=DIGEST,
+        source_type=SourceType.DIGEST,
+        source_ids=list(dict.fromkeys(source for row in parents for source in row.source_ids)),
+        tags=list(dict.fromkeys([place.namespace.agent, *(tag for row in parents for tag in row.tags)])),
+        entities=list({e["text"]: e for row in parents for e in row.entities}.values()),
+        topics=routing.topics,
+        importance=max(importance, *(row.importance for row in parents)),
+        emotional_valence=routing.valence,
+        created_at=place.now,
+        updated_at=place.now,
+        source=source,
+        authority=min(SOURCE_RANK[SourceClass(source)], weakest.authority),
+        grant_id=place.principal.grant_id,
+        owner_id=place.principal.owner_id,
+        extra=dict(draft.origin),
+        parents=[row.id for row in parents],
+        roots=sorted({root for row in parents for root in row.roots or [row.id]}),
+    )

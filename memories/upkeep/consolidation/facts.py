@@ -1,0 +1,73 @@
+"""Facts: what two texts have to agree on before one may stand for the other: numbers, dates, names and negation.
+
+A cosine takes "$750" and "$7500", 6 pm and 7 pm for one. In doubt texts differ: a twin too many costs a line of
+context, a false one a memory.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memories.language.gazetteers import GIVEN_NAMES
+from memories.language.words import CALENDAR, OPENERS, listed
+
+WORD = re.compile(r"[^\s,;!?()\[\]{}\"“”]+")
+EDGES = ".:'’‘`*_#>-–—/"
+NUMBERS = listed("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half
+    quarter dozen first second third fourth fifth sixth seventh eighth ninth tenth once twice am pm a.m p.m noon
+    midnight
+""")
+TIMES = listed("today tomorrow yesterday tonight morning afternoon evening night weekday weekend") | CALENDAR
+NEGATIONS = listed("""
+    not no never none nobody nothing nowhere neither nor without cannot hardly barely scarcely stopped quit
+    longer unlike refuse refuses refused except
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a text says: numbers (with the word behind them) and times, how often it negates, names, all words."""
+
+    counted: tuple[str, ...]
+    negations: int
+    names: frozenset[str]
+    words: frozenset[str]
+
+    def agree(self, other: "Facts") -> bool:
+        """Whether both say the same numbers, times and names, and negate as often. A name may be written small."""
+        return (
+            self.counted == other.counted
+            and self.negations == other.negations
+            and self.names <= other.words
+            and other.names <= self.words
+        )
+
+
+def facts(text: str) -> Facts:
+    """Reads a text."""
+    words = [word for found in WORD.findall(unicodedata.normalize("NFKC", text)) if (word := found.strip(EDGES))]
+    lowered = [word.casefold() for word in words]
+    return Facts(
+        counted=tuple(sorted(_counted(lowered))),
+        negations=sum(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in lowered),
+        names=frozenset(low for word, low in zip(words, lowered, strict=True) if _is_name(word, low)),
+        words=frozenset(lowered),
+    )
+
+
+def _counted(lowered: list[str]) -> Iterator[str]:
+    for word, after in zip(lowered, [*lowered[1:], ""], strict=True):
+        if any(c.isdigit() for c in word):
+            yield f"{word} {after}"
+        elif word in NUMBERS or word in TIMES:
+            yield word
+
+
+def _is_name(word: str, lowered: str) -> bool:
+    """A known given name, or written like a name and no word that only begins sentences."""
+    if lowered in OPENERS or lowered in TIMES:
+        return False
+    return lowered.removesuffix("'s").removesuffix("’s") in GIVEN_NAMES or any(c.isupper() for c in word)

@@ -1,0 +1,57 @@
+"""A consolidation: embed what waits, plan, and, unless it is a dry run, apply the plan."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from memories import access, failpoints
+from memories.access import Principal
+from memories.models import Operation
+from memories.operations import Progress
+from memories.upkeep.consolidation import applying, planning, reports
+from memories.upkeep.consolidation.outlook import Outlook
+from memories.upkeep.consolidation.steps import kept
+
+
+def consolidate(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Runs it to its end; the report is that of DETAILS 7. Its `now` is the operation's creation.
+
+    Whoever runs it again after a crash goes on from the plan, or only tells what was applied. Raises
+    NeedsConfirmation, NoPlan; the report then says what was planned.
+    """
+    cursor = operation.cursor or {}
+    progress.report = {"phases": [], "applied": False}
+    with progress.alive():
+        embedded = 0
+        if not cursor:
+            progress.save(stage="embed", done=0, total=None)
+            embedded = planning.embed_waiting(principal, operation)
+            failpoints.reach("consolidation.embedded")
+        outlook = planning.outlook_of(principal, operation)
+        plan, told = operation, cursor.get("plan")
+        if outlook.wish.plan_id is not None:
+            plan, told = planning.earlier_plan(outlook, outlook.wish.plan_id)
+            outlook.operation.created_at = plan.created_at
+        elif told is None:
+            told = planning.make(outlook, progress)
+        assert told is not None
+        common = {**told, "dry_run": operation.dry_run, "reembedded": embedded, "timestamp": outlook.now.isoformat()}
+        progress.report |= {**common, **_foretold(outlook, plan, told)}
+        if operation.dry_run:
+            done = _foretold(outlook, plan, told)
+        else:
+            done = cursor.get("applied") or applying.run(outlook, plan, told, progress)
+    return {**common, **done, **reports.duration(operation.started_at or outlook.now, timezone.now())}
+
+
+def _foretold(outlook: Outlook, plan: Operation, told: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a plan, as if it were applied now."""
+    with access.enter(outlook.principal, why="plan"):
+        planned = list(kept(plan).values())
+    numbers = reports.counted(planned)
+    return {
+        **numbers,
+        "stale": reports.named([]),
+        "before": told["before"],
+        "after": reports.foretold(told["before"], planned),
+    }

@@ -1,0 +1,86 @@
+"""Reports: what a run did, or would do, in numbers. The same function tells of a plan and of its run."""
+
+import datetime
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from conflicts.front import Ruling
+from memories.models import Fragment, Namespace
+from memories.models.words import Status
+from memories.upkeep.consolidation.outlook import counts
+from memories.upkeep.consolidation.steps import Phase, Step, of_phase
+
+RESOLVED = {Ruling.WINS, Ruling.REPEATS, Ruling.OUTDATED, Ruling.ANSWERED, Ruling.RETURNS, Ruling.BARRED}
+LEAVES = {Ruling.REPEATS, Ruling.OUTDATED, Ruling.LOSES, Ruling.BARRED}
+MOST_NAMED = 100
+
+
+def totals(namespace: Namespace) -> dict[str, int]:
+    """How many memories there are, and how many of them are active."""
+    rows = Fragment.objects.within(namespace.project_id).filter(namespace=namespace)
+    return {"total": rows.count(), "active": rows.filter(status=Status.ACTIVE).count()}
+
+
+def changed(steps: Iterable[Step]) -> int:
+    """How many memories a plan changes, fading not counted."""
+    return len({step.fragment for step in steps if counts(step)})
+
+
+def counted(steps: Sequence[Step]) -> dict[str, Any]:
+    """The numbers of DETAILS 7, in both spellings."""
+    merged = len(of_phase(steps, Phase.DEDUPLICATE))
+    rulings = Counter(step.action for step in of_phase(steps, Phase.CONTRADICTIONS))
+    digested = of_phase(steps, Phase.DIGEST)
+    decayed = len(of_phase(steps, Phase.ARCHIVE))
+    pruned = Counter(step.action for step in of_phase(steps, Phase.PRUNE))
+    return {
+        "merged": merged,
+        "deduplicated": merged,
+        "contradictions": {
+            "resolved": sum(rulings[ruling] for ruling in RESOLVED),
+            "pending": rulings[Ruling.LOSES],
+            "claims": rulings[Ruling.CLAIMS],
+        },
+        "corroborated": len(of_phase(steps, Phase.CORROBORATE)),
+        "compressed": {
+            "clusters": len({step.details["digest"] for step in digested}),
+            "source_memories": len(digested),
+        },
+        "decayed": len(of_phase(steps, Phase.DECAY)),
+        "archived": decayed + sum(pruned.values()),
+        "pruned": {
+            "superseded": pruned[Status.SUPERSEDED.value],
+            "decayed": decayed,
+            "disputed": pruned[Status.DISPUTED.value],
+        },
+    }
+
+
+def foretold(before: Mapping[str, int], steps: Sequence[Step]) -> dict[str, int]:
+    """The totals when a plan will have been applied."""
+    numbers = counted(steps)
+    made = numbers["compressed"]["clusters"]
+    leaving = {s.fragment for s in steps if s.phase in (Phase.DEDUPLICATE, Phase.DIGEST, Phase.ARCHIVE)}
+    arriving: set[uuid.UUID] = set()
+    for step in of_phase(steps, Phase.CONTRADICTIONS):
+        if step.action in LEAVES:
+            leaving.add(step.fragment)
+        elif step.action == Ruling.RETURNS:
+            arriving.add(step.fragment)
+        if step.action in (Ruling.WINS, Ruling.RETURNS):
+            leaving |= {uuid.UUID(other) for other in step.details["others"]}
+    active = before["active"] - len(leaving - arriving) + len(arriving - leaving) + made
+    return {"total": before["total"] + made, "active": active}
+
+
+def named(steps: Sequence[Step]) -> dict[str, Any]:
+    """How many steps were left, and the first of their memories."""
+    return {"count": len(steps), "ids": [str(step.fragment) for step in steps[:MOST_NAMED]]}
+
+
+def duration(begun: datetime.datetime, ended: datetime.datetime) -> dict[str, int]:
+    """In both spellings."""
+    took = round((ended - begun).total_seconds() * 1000)
+    return {"durationMs": took, "duration_ms": took}

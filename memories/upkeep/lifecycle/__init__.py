@@ -1,0 +1,52 @@
+"""The life of a memory: how close at hand it is kept, how much of it is left, when it leaves and how it returns."""
+
+from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, capacity_of, vector_octets
+from memories.upkeep.lifecycle.compaction import (
+    WaitsForDecision,
+    check_compaction,
+    compact,
+    compact_one,
+    undo_compaction,
+)
+from memories.upkeep.lifecycle.copies import take as take_copies
+from memories.upkeep.lifecycle.due import due
+from memories.upkeep.lifecycle.eviction import AlreadyRunning, Candidate, candidates, check_eviction, evict, excesses
+from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.upkeep.lifecycle.putting_away import check_putting_away, expire_copies, put_away
+from memories.upkeep.lifecycle.returning import Purged, restore, undo_leaving, visible_tombstone
+from memories.upkeep.lifecycle.tiers import TierMismatch, check_tiering, move_one, sizes, tier
+
+__all__ = [
+    "AlreadyRunning",
+    "Candidate",
+    "Capacity",
+    "Cause",
+    "Purged",
+    "TierMismatch",
+    "WaitsForDecision",
+    "after_storing",
+    "candidates",
+    "capacities",
+    "capacity_of",
+    "check_compaction",
+    "check_eviction",
+    "check_putting_away",
+    "check_tiering",
+    "compact",
+    "compact_one",
+    "due",
+    "evict",
+    "excesses",
+    "expire_copies",
+    "leave",
+    "move_one",
+    "put_away",
+    "restore",
+    "sizes",
+    "take_copies",
+    "tier",
+    "undo_compaction",
+    "undo_leaving",
+    "vector_octets",
+    "visible_tombstone",
+]

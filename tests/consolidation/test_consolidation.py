@@ -1,0 +1,338 @@
+"""Seed 3, feature 6: one call keeps the whole memory in order."""
+
+import pytest
+from django.utils import timezone
+
+from conflicts.front import ClaimDraft
+from conflicts.models import PendingConflict
+from memories import access
+from memories.models import Claim, Fragment, Link
+from tests.consolidation.conftest import DAY, beside, unit
+from tests.governed import Judge
+
+
+def test_on_an_empty_namespace_there_is_nothing_to_do(run, digest):
+    before = digest()
+    done = run()
+    assert (done.state, done.error) == ("succeeded", None)
+    report = done.report
+    assert report["merged"] == report["deduplicated"] == report["corroborated"] == report["archived"] == 0
+    assert report["contradictions"] == {"resolved": 0, "pending": 0, "claims": 0}
+    assert report["compressed"] == {"clusters": 0, "source_memories": 0}
+    assert report["pruned"] == {"superseded": 0, "decayed": 0, "disputed": 0}
+    assert report["before"] == report["after"] == {"total": 0, "active": 0}
+    assert report["durationMs"] == report["duration_ms"] >= 0
+    assert digest() == before
+
+
+def test_with_no_issues_the_report_shows_zeros(run, remember, digest):
+    remember("The heron nests behind the old mill.", vector=unit(1))
+    remember("The otter sleeps under the bridge.", vector=unit(0, 1))
+    before = digest()
+    report = run().report
+    assert (report["merged"], report["archived"], report["decayed"], report["corroborated"]) == (0, 0, 0, 0)
+    assert report["before"] == report["after"] == {"total": 2, "active": 2}
+    assert digest() == before
+
+
+def test_near_identical_memories_are_merged(run, remember, link, now_of, principal):
+    best = remember(
+        "The heron nests behind the old mill.", vector=unit(1), source="tool_output", tags=["birds"], source_id="a"
+    )
+    twin = remember("The heron nests behind the old mill!", vector=beside(0.97), tags=["mill"], source_id="b", base=0.4)
+    third = remember("Nests: behind the old mill, the heron.", vector=unit(0, 0, 1))
+    link(twin, third, kind="related")
+    report = run().report
+    kept, gone = now_of(best), now_of(twin)
+    assert (report["merged"], report["deduplicated"]) == (1, 1)
+    assert (kept.status, gone.status, gone.superseded_by_id) == ("active", "superseded", kept.id)
+    assert set(kept.tags) >= {"birds", "mill"}
+    assert kept.source_ids == ["a", "b"]
+    with access.enter(principal, why="test"):
+        links = set(Link.objects.filter(fragment=kept).values_list("other_id", "kind"))
+    assert links == {(third.id, "related"), (gone.id, "supersedes")}
+    assert report["after"] == {"total": 3, "active": 2}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The budget is $750.", "The budget is $7500."),
+        ("Dinner is at 6 pm.", "Dinner is at 7 pm."),
+        ("Dinner is at 6 am.", "Dinner is at 6 pm."),
+        ("Ann likes tea.", "Bob likes tea."),
+        ("The user likes tea.", "The user does not like tea."),
+        ("The meeting is on Monday.", "The meeting is on Tuesday."),
+        ("Take two pills.", "Take three pills."),
+        ("The rope is 5 kg.", "The rope is 5 lb."),
+        ("I moved to Oslo.", "I moved to Rome."),
+    ],
+)
+def test_what_differs_in_a_fact_is_never_merged(run, remember, digest, one, other):
+    remember(one, vector=unit(1))
+    remember(other, vector=unit(1))
+    before = digest()
+    report = run().report
+    assert (report["merged"], report["corroborated"]) == (0, 0)
+    assert report["contradictions"]["claims"] or digest() == before
+
+
+def test_a_quarantined_twin_is_never_merged(run, remember, principal, now_of):
+    stands = remember("Ada is seven.", vector=unit(1), source="tool_output", claim=ClaimDraft("Ada", "age", "7"))
+    waits = remember("Ada is eight.", vector=unit(0, 1), claim=ClaimDraft("Ada", "age", "8"))
+    twin = remember("Ada is eight, they say.", vector=unit(0, 1))
+    report = run().report
+    assert report["merged"] == 0
+    assert [now_of(row).status for row in (stands, waits)] == ["active", "quarantined"]
+    assert now_of(twin).superseded_by_id is None
+
+
+def test_types_are_kept_apart(run, remember):
+    remember("The heron nests behind the old mill.", vector=unit(1), type="semantic")
+    remember("The heron nests behind the old mill.", vector=unit(1), type="episodic")
+    assert run().report["merged"] == 0
+
+
+def test_contradictions_in_unclaimed_texts_are_resolved(run, remember, now_of, principal, alice):
+    old = remember("I live in Oslo.", by=alice.principal, source="user_explicit", vector=unit(1), age=9)
+    new = remember("I live in Bergen.", by=alice.principal, source="user_explicit", vector=unit(0, 1), age=2)
+    report = run().report
+    assert report["contradictions"] == {"resolved": 1, "pending": 0, "claims": 1}
+    assert (now_of(old).status, now_of(old).superseded_by_id) == ("superseded", new.id)
+    assert now_of(new).status == "active"
+    with access.enter(principal, why="test"):
+        claim = Claim.objects.get(fragment=new)
+        assert (claim.value, claim.authority, claim.status) == ("Bergen", 6, "active")
+
+
+def test_what_was_written_before_a_standing_claim_does_not_replace_it(run, remember, now_of, alice):
+    remember("I live in Oslo.", by=alice.principal, source="user_explicit", vector=unit(1), age=9)
+    new = remember(
+        "I live in Bergen.",
+        by=alice.principal,
+        source="user_explicit",
+        vector=unit(0, 1),
+        claim=ClaimDraft("user", "lives_in", "Bergen"),
+        age=2,
+    )
+    assert run().report["contradictions"]["resolved"] == 1
+    assert now_of(new).status == "active"
+
+
+def test_a_weaker_contradiction_waits_for_a_person(run, remember, now_of, principal, alice, bob):
+    mine = remember("I live in Oslo.", by=alice.principal, source="user_explicit", vector=unit(1), age=9)
+    other = remember("The user lives in Bergen.", by=bob.principal, vector=unit(0, 1), age=2)
+    report = run().report
+    assert report["contradictions"] == {"resolved": 0, "pending": 1, "claims": 1}
+    assert (now_of(mine).status, now_of(other).status) == ("active", "quarantined")
+    with access.enter(principal, why="test"):
+        assert PendingConflict.objects.get(newcomer=other, resolved_at=None).existing_id == mine.id
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["of_this_run", "of_a_run_before"])
+def test_who_waits_yields_to_a_winner_that_says_the_same(run, undo, remember, now_of, digest, alice, bob, before):
+    old = remember("The budget is $7500.", vector=unit(1), by=alice.principal, age=9)
+    waiting = remember("The budget is $750.", vector=unit(0, 1), by=bob.principal, age=8)
+    expected = {"resolved": 2, "pending": 0, "claims": 1}
+    if before:
+        assert run().report["contradictions"] == {"resolved": 0, "pending": 1, "claims": 1}
+        expected["claims"] = 0
+    newest = remember("The budget is $750.", vector=unit(0, 0, 1), by=alice.principal)
+    stood = digest()
+    foreseen = run(dry_run=True).report
+    done = run()
+    assert done.report["contradictions"] == foreseen["contradictions"] == expected
+    assert done.report["after"] == foreseen["after"] == {"total": 3, "active": 1}
+    assert [now_of(row).superseded_by_id for row in (old, waiting)] == [newest.id, newest.id]
+    undo(done)
+    assert digest() == stood
+
+
+def test_who_waits_for_somebody_forgotten_is_decided_on_again(run, remember, now_of, principal, now):
+    from memories import ingest
+
+    stands = remember("Ada is seven.", vector=unit(1), source="tool_output", claim=ClaimDraft("Ada", "age", "7"))
+    waits = remember("Ada is eight.", vector=unit(0, 1), claim=ClaimDraft("Ada", "age", "8"))
+    assert run().report["contradictions"]["resolved"] == 0
+    ingest.forget(principal, stands.id, now=now)
+    assert run().report["contradictions"]["resolved"] == 1
+    assert now_of(waits).status == "active"
+    with access.enter(principal, why="test"):
+        assert not PendingConflict.objects.filter(resolved_at=None).exists()
+
+
+def test_independent_sources_corroborate_once_ever(run, remember, now_of, alice, bob):
+    one = remember("The heron nests behind the mill.", by=alice.principal, source="tool_output", vector=unit(1))
+    remember("Behind the mill nests the heron.", by=bob.principal, vector=beside(0.93))
+    first = run().report
+    assert (first["merged"], first["corroborated"]) == (0, 1)
+    assert now_of(one).corroboration == 2
+    for _ in range(3):
+        assert run().report["corroborated"] == 0
+    assert now_of(one).corroboration == 2
+
+
+def test_one_owner_does_not_corroborate_itself(run, remember, now_of, bob):
+    one = remember("The heron nests behind the mill.", by=bob.principal, vector=unit(1))
+    remember("Behind the mill nests the heron.", by=bob.principal, vector=beside(0.93))
+    assert run().report["corroborated"] == 0
+    assert now_of(one).corroboration == 1
+
+
+def test_a_merged_twin_of_another_owner_corroborates(run, remember, now_of, alice, bob):
+    one = remember("The heron nests behind the mill.", by=alice.principal, source="tool_output", vector=unit(1))
+    remember("The heron nests behind the mill!", by=bob.principal, vector=beside(0.99))
+    report = run().report
+    assert (report["merged"], report["corroborated"]) == (1, 1)
+    assert now_of(one).corroboration == 2
+
+
+def test_a_stale_cluster_becomes_a_digest(run, remember, link, now_of, principal):
+    texts = ["The heron nests behind the mill.", "The heron feeds at the weir.", "The heron left in August."]
+    rows = [remember(t, vector=unit(*[0] * n, 1), age=40, read=1) for n, t in enumerate(texts)]
+    link(*rows)
+    report = run().report
+    assert report["compressed"] == {"clusters": 1, "source_memories": 3}
+    with access.enter(principal, why="test"):
+        made = Fragment.objects.get(source_type="digest")
+        into = set(Link.objects.filter(kind="digested_into").values_list("fragment_id", "other_id"))
+        of = set(Link.objects.filter(kind="digest_of").values_list("fragment_id", "other_id"))
+    assert (made.category, made.status, sorted(made.parents)) == ("digest", "active", sorted(r.id for r in rows))
+    assert made.authority == min(row.authority for row in rows)
+    assert into == {(row.id, made.id) for row in rows}
+    assert of == {(made.id, row.id) for row in rows}
+    assert {(now_of(row).status, now_of(row).archived_reason) for row in rows} == {("archived", "digested")}
+    assert all(part in made.content for part in ("nests", "feeds"))
+
+
+def test_a_cluster_with_a_recent_member_is_left(run, remember, link, digest):
+    rows = [remember(f"Heron number {n} nests here.", vector=unit(*[0] * n, 1), age=40, read=1) for n in range(3)]
+    rows.append(remember("Heron number 9 nests there.", vector=unit(0, 0, 0, 0, 1)))
+    link(*rows)
+    before = digest()
+    assert run().report["compressed"]["clusters"] == 0
+    assert digest() == before
+
+
+def test_only_five_digests_a_run(run, remember, link):
+    for cluster in range(6):
+        link(
+            *[
+                remember(f"Heron {cluster} of mill {n}.", vector=unit(*[0] * (3 * cluster + n), 1), age=40, read=1)
+                for n in range(3)
+            ]
+        )
+    now = timezone.now()
+    first = run(now=now).report
+    assert (first["compressed"]["clusters"], first["deferred"]) == (5, {"clusters": 1})
+    assert run(now=now).report["compressed"]["clusters"] == 0
+    assert run(now=now + DAY / 24).report["compressed"]["clusters"] == 1
+
+
+def test_old_superseded_memories_are_pruned(run, remember, link, now_of, principal):
+    old = remember("Ada was six.", vector=unit(1), status="superseded", unchanged=91)
+    young = remember("Ada was five.", vector=unit(0, 1), status="superseded", unchanged=89)
+    link(old, young)
+    assert run(prune_superseded=False).report["pruned"]["superseded"] == 0
+    report = run().report
+    assert (report["pruned"]["superseded"], report["archived"]) == (1, 1)
+    assert (now_of(old).status, now_of(old).archived_reason) == ("archived", "superseded")
+    assert now_of(young).status == "superseded"
+    with access.enter(principal, why="test"):
+        assert not Link.objects.exists()
+
+
+def test_disputed_memories_of_low_trust_are_pruned(run, remember, now_of):
+    low = remember("The mill burnt down.", vector=unit(1), status="disputed", disputes=3, age=500)
+    high = remember("The weir broke.", vector=unit(0, 1), status="disputed", disputes=3, source="tool_output")
+    assert run().report["pruned"]["disputed"] == 1
+    assert (now_of(low).status, now_of(low).archived_reason) == ("archived", "disputed")
+    assert now_of(high).status == "disputed"
+
+
+def test_faded_memories_get_cold_and_then_leave(run, remember, now_of):
+    told = remember("We met the heron.", vector=unit(1), age=60, type="episodic", importance=0.3)
+    fact = remember("Herons eat fish.", vector=unit(0, 1), age=60, type="semantic", importance=0.3)
+    dim = remember("We saw the otter.", vector=unit(0, 0, 1), age=40, type="episodic", importance=0.3)
+    pinned = remember("We are herons.", vector=unit(0, 0, 0, 1), age=60, type="episodic", is_pinned=True)
+    report = run().report
+    assert (report["decayed"], report["archived"], report["pruned"]["decayed"]) == (3, 1, 1)
+    assert (now_of(told).status, now_of(told).archived_reason) == ("archived", "decayed")
+    assert [(now_of(row).status, now_of(row).tier) for row in (fact, dim)] == [("active", "cold")] * 2
+    assert (now_of(pinned).status, now_of(pinned).tier) == ("active", "hot")
+
+
+def test_a_dry_run_changes_nothing_and_tells_what_its_run_would_do(run, remember, digest, alice, bob):
+    remember("The heron nests behind the mill.", by=alice.principal, source="tool_output", vector=unit(1))
+    remember("The heron nests behind the mill!", by=bob.principal, vector=beside(0.99))
+    remember("We met the heron.", vector=unit(0, 0, 1), age=60, type="episodic", importance=0.3)
+    before, now = digest(), timezone.now()
+    foretold = run(dry_run=True, now=now).report
+    assert digest() == before
+    assert foretold["plan_id"]
+    done = run(plan_id=foretold["plan_id"]).report
+    assert digest() != before
+    for name in (
+        "merged",
+        "archived",
+        "decayed",
+        "corroborated",
+        "contradictions",
+        "pruned",
+        "compressed",
+        "plan_hash",
+        "before",
+        "after",
+        "timestamp",
+    ):
+        assert done[name] == foretold[name], name
+
+
+def test_a_language_model_is_refused_while_none_is_bound(begin, settings):
+    from memories.operations import BadOptions
+
+    settings.SIDECAR_URL = ""
+    with pytest.raises(BadOptions, match="No language model"):
+        begin(method="llm")
+
+
+def herons(remember, link):
+    """A cluster that nobody changed for long, of a tool's words."""
+    rows = [
+        remember(f"Heron {word} by the mill.", vector=unit(*[0] * n, 1), source="tool_output", age=40 - n)
+        for n, word in enumerate(("nests", "fishes", "sleeps"))
+    ]
+    link(*rows)
+    return rows
+
+
+def test_a_language_model_digests_what_its_judge_allows(
+    run, remember, link, model_server, bind_judge, principal, proposal_history
+):
+    rows = herons(remember, link)
+    judge = bind_judge(Judge())
+    assert run(method="llm").report["compressed"]["clusters"] == 1
+    with access.enter(principal, why="test"):
+        made = Fragment.objects.get(source_type="digest")
+    assert (made.source, made.authority, set(made.parents)) == ("inference", 1, {row.id for row in rows})
+    (entry,) = proposal_history()
+    assert (entry.kind, entry.outcome, set(entry.about)) == ("digest", "allowed", set(made.parents))
+    assert made.extra["calls"][0]["id"] == str(entry.calls[0])
+    assert [len(candidate.sources) for candidate in judge.asked] == [3]
+
+
+@pytest.mark.parametrize("mode", ["delete_all", "broken", "schema_invalid", "right"])
+def test_where_the_model_fails_the_best_sentences_stand_for_the_cluster(
+    run, remember, link, model_server, bind_judge, principal, proposal_history, mode
+):
+    rows = herons(remember, link)
+    if mode == "right":
+        bind_judge(Judge(allowed=False))
+    model_server.mode = mode
+    assert run(method="llm").report["compressed"]["clusters"] == 1
+    with access.enter(principal, why="test"):
+        made = Fragment.objects.get(source_type="digest")
+    assert (made.source, made.authority, made.extra) == ("tool_output", 4, {})
+    assert all(word in made.content for word in ("nests", "fishes", "sleeps"))
+    assert len(rows) == len(made.parents)
+    assert [entry.fragment for entry in proposal_history()] == [None]

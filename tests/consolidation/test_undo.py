@@ -1,0 +1,145 @@
+"""Undoing a run: everything as before it, or a word on what stands in the way."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from conflicts.front import ClaimDraft
+from memories import ingest, jobs, upkeep
+from memories.models import RunChange
+from tests.consolidation.conftest import beside, unit
+
+
+@pytest.fixture
+def full(remember, link, alice, bob):
+    """A namespace in which every phase finds something to do."""
+
+    def fill():
+        rows = {
+            "best": remember("The heron nests by the mill.", by=alice.principal, source="tool_output", vector=unit(1)),
+            "twin": remember("The heron nests by the mill!", by=bob.principal, vector=beside(0.98), tags=["twin"]),
+            "like": remember("By the mill nests the heron.", by=bob.principal, vector=beside(0.93, 0, 2)),
+            "oslo": remember(
+                "I live in Oslo.", by=alice.principal, source="user_explicit", vector=unit(0, 0, 0, 1), age=9
+            ),
+            "rome": remember("I live in Rome.", by=alice.principal, source="user_explicit", vector=unit(0, 0, 0, 0, 1)),
+            "told": remember("The user lives in Bath.", by=bob.principal, vector=unit(0, 0, 0, 0, 0, 1)),
+            "gone": remember("Ada was six.", vector=unit(*[0] * 6, 1), status="superseded", unchanged=91),
+            "low": remember("It burnt down.", vector=unit(*[0] * 7, 1), status="disputed", disputes=3, age=500),
+            "dim": remember("We met Ivo.", vector=unit(*[0] * 8, 1), age=60, type="episodic", importance=0.3),
+        }
+        stale = [remember(f"Otter {n} sleeps.", vector=unit(*[0] * (9 + n), 1), age=40, read=1) for n in range(3)]
+        link(*stale)
+        link(rows["twin"], rows["dim"], rows["gone"])
+        return rows
+
+    return fill
+
+
+def test_undo_is_the_identity(run, undo, full, digest, operation_of, count):
+    full()
+    before = digest()
+    done = run()
+    numbers = done.report
+    found = [numbers[name] for name in ("merged", "corroborated", "archived", "decayed")]
+    found += [numbers["contradictions"][name] for name in ("resolved", "pending")]
+    assert all([*found, *numbers["compressed"].values(), *numbers["pruned"].values()])
+    assert digest() != before
+    undone = undo(done)
+    assert (undone.state, undone.kind, undone.error) == ("succeeded", "undo", None)
+    assert digest() == before
+    assert operation_of(done).report["undone"]["by"] == str(undone.id)
+    assert count(RunChange) == 0
+
+
+def test_what_was_undone_is_not_done_again(run, undo, full, digest):
+    full()
+    before = digest()
+    undo(run())
+    again = run()
+    assert again.report["planned"] == 0
+    assert digest() == before
+
+
+def test_a_row_that_changed_since_stands_in_the_way(run, undo, full, digest, principal, now):
+    rows = full()
+    done = run()
+    ingest.unarchive(principal, rows["dim"].id, now=now)
+    before = digest()
+    refused = undo(done)
+    assert (refused.state, refused.error["code"]) == ("failed", "cannot_undo")
+    assert refused.report["changed_since"] == {"count": 1, "ids": [str(rows["dim"].id)]}
+    assert digest() == before
+
+
+def test_other_columns_of_a_row_may_have_changed(run, undo, remember, principal, now, now_of):
+    row = remember("We met Ivo.", vector=unit(1), age=60, type="episodic", importance=0.3)
+    done = run()
+    ingest.revise(principal, row.id, changes={"outcome": "positive"}, revision=None, now=now_of(row).updated_at)
+    assert undo(done).state == "succeeded"
+    assert (now_of(row).status, now_of(row).outcome) == ("active", "positive")
+
+
+def test_forgetting_erases_what_was_kept_of_a_memory(run, undo, full, principal, now, count):
+    rows = full()
+    done = run()
+    kept = count(RunChange)
+    ingest.forget(principal, rows["dim"].id, now=now)
+    assert count(RunChange) < kept
+    assert undo(done).state == "succeeded"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_applied_nothing_can_not_be_undone(run, undo, full, principal, dry_run):
+    full()
+    done = run(dry_run=dry_run)
+    if not dry_run:
+        undo(done)
+    with pytest.raises(jobs.NotUndoable if dry_run else upkeep.CannotUndo):
+        jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
+
+
+def test_a_run_is_undone_until_its_retention_ends(run, undo, full, principal, settings, digest, count, now):
+    full()
+    done = run()
+    after = digest()
+    settings.CONSOLIDATION_UNDO_DAYS = 0
+    assert upkeep.expire_runs(principal, now=timezone.now()) == 1
+    assert count(RunChange) == 0
+    with pytest.raises(upkeep.CannotUndo, match="retention"):
+        jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
+    assert upkeep.expire_runs(principal, now=timezone.now()) == 0
+    assert digest() == after
+
+
+def test_another_value_that_took_the_place_stands_in_the_way(run, undo, remember, alice, now, digest, principal):
+    old = remember("Ada is six.", vector=unit(1), claim=ClaimDraft("Ada", "age", "6"), age=70, type="episodic")
+    with_all(principal, old)
+    done = run()
+    assert done.report["archived"] == 1
+    remember("Ada is seven.", vector=unit(0, 1), claim=ClaimDraft("Ada", "age", "7"))
+    before = digest()
+    refused = undo(done)
+    assert (refused.state, refused.error["code"]) == ("failed", "cannot_undo")
+    assert digest() == before
+
+
+def with_all(principal, row):
+    from memories import access
+    from memories.models import Namespace
+
+    with access.enter(principal, why="test"):
+        Namespace.objects.filter(id=row.namespace_id).update(archive_policy="all")
+
+
+def test_a_kind_without_undo_says_so(principal, begin):
+    from memories import operations
+
+    other = operations.start(
+        principal, kind="rebuild", namespace=None, options={"target": "keywords"}, dry_run=False, now=timezone.now()
+    )
+    with pytest.raises(jobs.NotUndoable):
+        jobs.start_undo(principal, other.id, now=timezone.now())
+    with pytest.raises(jobs.access.NotFound):
+        jobs.start_undo(principal, uuid.uuid4(), now=timezone.now())
