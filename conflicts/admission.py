@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Q
-
 from conflicts.claims import ClaimDraft, Statement
 from conflicts.docket import Case, Docket, place_of
 from conflicts.locking import Place, lock_keys, lock_namespaces
@@ -113,6 +111,31 @@ def readmit(
     return Admission(fragment, False, list(case.superseded), conflicts.get(fragment.id, []))
 
 
+def undisturbed(returning: Sequence[tuple[Newcomer, Claim | None]], *, now: datetime.datetime) -> set[uuid.UUID]:
+    """Which fragments that were gone may stand as they did; each comes with its claim as it was.
+
+    One that somebody opposes or repeats by now, or that would be named otherwise, has to pass the gate. Their keys are
+    held from here on; nothing is stored.
+    """
+    if not returning:
+        return set()
+    _, cases = _heard([newcomer for newcomer, _ in returning], now=now, returning=True)
+    return {
+        case.fragment.id
+        for case, (_, former) in zip(cases, returning, strict=True)
+        if case.verdict and case.verdict.status == Status.ACTIVE and not (case.repeats or case.replaces)
+        if _named(case.claim) == _named(former)
+    }
+
+
+def _named(claim: Claim | None) -> tuple[Any, ...]:
+    """Where a claim stands, under which names."""
+    if claim is None:
+        return ()
+    digests = (claim.subject_digest, claim.predicate_digest, claim.key_digest, claim.value_digest)
+    return (*map(bytes, digests), claim.exclusive, claim.slot, claim.valid_from, claim.valid_until)
+
+
 def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
     """Saves the new text of what does not stand any more; no gate, for it is history. Raises BlockedByErasure."""
     fragment = changed.fragment
@@ -124,16 +147,11 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
         place_anew(fragment, changed.vector, claim, model=model)
 
 
-def withdraw(fragment: Fragment, *, now: datetime.datetime, erase: bool = False) -> None:
-    """Ends what waits because of a fragment that leaves; with `erase` no word of it stays in what was decided."""
+def withdraw(fragment: Fragment, *, now: datetime.datetime) -> None:
+    """Ends what waits because of a fragment that leaves."""
     mine = PendingConflict.objects.within(fragment.project_id)
     mine.pending().filter(newcomer=fragment).end(now=now)
     mine.pending().filter(existing=fragment, kind=Kind.DISPUTE).end(now=now)
-    if erase:
-        told = mine.filter(Q(newcomer=fragment) | Q(existing=fragment))
-        newcomers = set(told.exclude(newcomer=None).values_list("newcomer_id", flat=True))
-        told.update(statement=None)
-        mine.filter(Q(newcomer__in=newcomers) | Q(existing=fragment)).update(note="", before=None)
 
 
 def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, draft: ClaimDraft | None = None) -> None:

@@ -1,6 +1,6 @@
 """Announcements: what happened to beliefs, read from row history in the order of its transactions (DETAILS 4).
 
-Ids and enums, never text. A transaction counts once everything older is over (`pg_snapshot_xmin`), so that whoever
+Ids and enums, never text. A transaction counts once everything older is over (`nova_horizon`), so that whoever
 reads on from a place misses no late commit.
 """
 
@@ -17,6 +17,7 @@ from django.db.models import TextChoices
 
 from memories import access
 from memories.access import Principal
+from memories.models import raw
 
 MOST_XID, MOST_NUMBER = 2**64 - 1, 2**63 - 1
 
@@ -54,7 +55,7 @@ class Bookmark:
             mark = cls(int(recorded_in), int(table), int(number), kind)
         except (ValueError, binascii.Error) as error:
             raise NoBookmark(text) from error
-        known = kind in ("", *Happening) and mark.table in (0, FRAGMENTS, CONFLICTS)
+        known = kind in ("", *Happening) and mark.table in (0, *SOURCES)
         if not known or not 0 <= mark.recorded_in <= MOST_XID or not 0 <= mark.number <= MOST_NUMBER:
             raise NoBookmark(text)
         return mark
@@ -66,7 +67,10 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """One thing that happened: to which fragment or conflict, which other one it concerns, by whom and why."""
+    """One thing that happened: to which fragment or conflict, which other one it concerns, by whom and why.
+
+    Of a consolidation: the operation, and as the other one the run that an undo took back.
+    """
 
     mark: Bookmark
     kind: str
@@ -74,6 +78,7 @@ class Announcement:
     namespace: str
     fragment_id: uuid.UUID | None
     conflict_id: uuid.UUID | None
+    operation_id: uuid.UUID | None
     other_id: uuid.UUID | None
     who: dict[str, str | None]
     why: str | None
@@ -87,12 +92,14 @@ class News:
     next: Bookmark
 
 
-FRAGMENTS, CONFLICTS = 1, 2
+FRAGMENTS, CONFLICTS, OPERATIONS, TOMBSTONES = 1, 2, 3, 4
+# Whose copy stays in the archive is not erased.
+LEAVING = ["evict", "put away"]
 # `b` is the same object before the event; the first conditions pass over what can't be news without looking for it.
 SOURCES = {
     FRAGMENTS: """
         SELECT e.recorded_in, 1 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
-            e.pgh_obj_id AS fragment_id, NULL::uuid AS conflict_id,
+            e.pgh_obj_id AS fragment_id, NULL::uuid AS conflict_id, NULL::uuid AS operation_id,
             CASE k.kind WHEN 'supersede' THEN e.superseded_by_id END AS other_id, e.pgh_context
         FROM memories_fragmentevent e
         LEFT JOIN LATERAL (
@@ -103,7 +110,7 @@ SOURCES = {
         CROSS JOIN LATERAL (VALUES
             ('corroborate', e.corroboration > b.corroboration),
             ('dispute', e.disputes > b.disputes OR (e.status = 'disputed' AND b.status <> 'disputed')),
-            ('erase', e.pgh_label = 'delete'),
+            ('erase', e.pgh_label = 'delete' AND coalesce(e.pgh_context ->> 'why', '') <> ALL (%(leaving)s)),
             ('supersede', e.status = 'superseded' AND b.status <> 'superseded')
         ) k (kind, holds)
         WHERE (e.pgh_label = 'delete' OR (e.pgh_label = 'update'
@@ -111,6 +118,7 @@ SOURCES = {
     CONFLICTS: """
         SELECT e.recorded_in, 2 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
             coalesce(e.newcomer_id, e.existing_id) AS fragment_id, e.pgh_obj_id AS conflict_id,
+            NULL::uuid AS operation_id,
             CASE WHEN e.newcomer_id IS NOT NULL THEN e.existing_id END AS other_id, e.pgh_context
         FROM conflicts_pendingconflictevent e
         LEFT JOIN LATERAL (
@@ -123,6 +131,26 @@ SOURCES = {
             ('conflict_resolved', e.resolved_at IS NOT NULL AND e.pgh_label = 'update' AND b.resolved_at IS NULL)
         ) k (kind, holds)
         WHERE e.pgh_label <> 'delete'""",
+    OPERATIONS: """
+        SELECT e.recorded_in, 3 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
+            NULL::uuid AS fragment_id, NULL::uuid AS conflict_id, e.pgh_obj_id AS operation_id,
+            u.id AS other_id, e.pgh_context
+        FROM memories_operationevent e
+        LEFT JOIN memories_operation o ON e.kind = 'undo' AND o.project_id = e.project_id AND o.id = e.pgh_obj_id
+        LEFT JOIN memories_operation u ON u.project_id = e.project_id AND u.kind = 'consolidate'
+            AND u.id = (o.options ->> 'operation')::uuid
+        CROSS JOIN LATERAL (VALUES ('consolidate', e.kind = 'consolidate' OR u.id IS NOT NULL)) k (kind, holds)
+        WHERE e.pgh_label = 'update' AND e.state = 'succeeded' AND NOT e.dry_run""",
+    # What was forgotten after it had left: its tombstone goes, and no fragment comes back in that transaction.
+    TOMBSTONES: """
+        SELECT e.recorded_in, 4 AS place, e.pgh_id, k.kind, e.pgh_created_at, e.namespace_id,
+            e.original_id AS fragment_id, NULL::uuid AS conflict_id, NULL::uuid AS operation_id,
+            NULL::uuid AS other_id, e.pgh_context
+        FROM memories_tombstoneevent e
+        CROSS JOIN LATERAL (VALUES ('erase', NOT EXISTS (
+            SELECT FROM memories_fragmentevent f WHERE f.pgh_obj_id = e.original_id AND f.project_id = e.project_id
+                AND f.recorded_in = e.recorded_in AND f.pgh_label = 'insert'))) k (kind, holds)
+        WHERE e.pgh_label = 'delete'""",
 }
 NARROWED = """
     ({source}
@@ -141,7 +169,7 @@ QUERY = (
 def latest(principal: Principal) -> Bookmark:
     """Behind all that is over by now."""
     with access.enter(principal, why="events"):
-        return Bookmark(_horizon())
+        return Bookmark(raw.horizon())
 
 
 def news(
@@ -152,7 +180,7 @@ def news(
     with access.enter(principal, why="events"):
         rows = access.all_readable(principal) if namespace is None else access.readable(principal, [namespace])
         names = {row.id: row.name for row in rows}
-        horizon = Bookmark(_horizon())
+        horizon = Bookmark(raw.horizon())
         values = {
             **asdict(since),
             "recorded_in": str(since.recorded_in),
@@ -161,6 +189,7 @@ def news(
             "namespaces": list(names),
             "kinds": [kind] if kind else Happening.values,
             "limit": limit,
+            "leaving": LEAVING,
         }
         with connection.cursor() as cursor:
             cursor.execute(QUERY, values)
@@ -168,15 +197,8 @@ def news(
     return News(found, found[-1].mark if len(found) == limit else max(since, horizon, key=lambda at: at.recorded_in))
 
 
-def _horizon() -> int:
-    """Transactions below this id are over: none of their events can still appear."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
-        return int(cursor.fetchone()[0])
-
-
 def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announcement:
-    recorded_in, table, number, kind, at, namespace_id, fragment_id, conflict_id, other_id, context = row
+    recorded_in, table, number, kind, at, namespace_id, fragment_id, conflict_id, operation_id, other_id, context = row
     said = json.loads(context) if context else {}
     return Announcement(
         mark=Bookmark(int(recorded_in), table, number, kind),
@@ -185,6 +207,7 @@ def _announcement(row: tuple[Any, ...], names: dict[uuid.UUID, str]) -> Announce
         namespace=names[namespace_id],
         fragment_id=fragment_id,
         conflict_id=conflict_id,
+        operation_id=operation_id,
         other_id=other_id,
         who={part: said.get(part) for part in ("kind", "owner", "key", "user")},
         why=said.get("why"),

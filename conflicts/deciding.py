@@ -66,6 +66,8 @@ def carry_out(
     """Does it. Raises NotApplicable, CannotSplit."""
     if row.kind == Kind.DISPUTE:
         return _review(docket, row, action)
+    if row.kind == Kind.RESTORE:
+        return _compare_versions(action)
     newcomer = Fragment.objects.within(row.project_id).filter(id=row.newcomer_id).first()
     if newcomer is None:
         raise NotApplicable("the newcomer was forgotten")
@@ -88,6 +90,13 @@ def _review(docket: Docket, row: PendingConflict, action: str) -> Effects:
         raise NotApplicable("the disputed memory was forgotten")
     if action == Resolution.SUPERSEDE and existing.status == Status.ACTIVE:
         _put(docket, existing, Status.DISPUTED)
+    return Effects()
+
+
+def _compare_versions(action: str) -> Effects:
+    """A backup held another version of the same time: the one that stands is kept, the other only shown."""
+    if action != Resolution.REJECT:
+        raise NotApplicable("store the other version as a new memory, or reject it")
     return Effects()
 
 

@@ -96,6 +96,13 @@ class Docket:
         self._keep_from_going(said)
         self.read(said)
 
+    def look(self, cases: Sequence[Case], *, hold: bool) -> None:
+        """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
+        own = {place_of(case.claim) for case in cases if case.claim}
+        own |= {place for case in cases for place, said in self._said(case) if said.retracts}
+        self.read(own, hold=hold)
+        self.read({place for case in cases for place, _ in self._said(case)} - own)
+
     def _keep_from_going(self, places: set[Place]) -> None:
         """What a free text may contradict is not forgotten meanwhile; it may change, for both orders are right."""
         if places:
@@ -165,6 +172,15 @@ class Docket:
         fragment.archived_reason = verdict.why
         case.verdict = verdict
         return verdict
+
+    def answers(self, places: Iterable[Place]) -> dict[uuid.UUID, uuid.UUID]:
+        """Who waits there although by now something stronger says the same, and what that is."""
+        return {
+            fragment_id: stronger.fragment_id
+            for place in places
+            for fragment_id, waiting in self.ledgers[place].waiting.items()
+            if (stronger := self.ledgers[place].replaced_by(waiting))
+        }
 
     def _said(self, case: Case) -> list[tuple[Place, Statement]]:
         """Where the statements of a text belong, but for what its claim says itself."""

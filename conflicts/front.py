@@ -1,11 +1,30 @@
 """The front of this room: what the others may call."""
 
-from conflicts.admission import Admission, Disputed, Newcomer, admit, hold_keys, readmit, rewrite, withdraw
+from conflicts.admission import (
+    Admission,
+    Disputed,
+    Newcomer,
+    admit,
+    hold_keys,
+    readmit,
+    rewrite,
+    undisturbed,
+    withdraw,
+)
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
+from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
+from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import NotApplicable
-from conflicts.history import Question, believed, claims, lives, timeline
+from conflicts.examining import Finding, Ruling, examine, foresee
+from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, from_source, queue, queue_length
+from conflicts.foreseeing import replaced_if_accepted
+from conflicts.history import Believed, Question, believed, claims, lives, timeline
+from conflicts.leaving import erase_all, withdraw_all, yield_to
+from conflicts.locking import lock_namespace
+from conflicts.models import PendingConflict
+from conflicts.naming import digests_of, spelling_digests
 from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
 from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
@@ -14,6 +33,8 @@ from conflicts.registry import change as change_predicate
 from conflicts.registry import register as register_predicate
 from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
+from conflicts.replacing import put_back, replace
+from conflicts.reserving import reserve, reserved
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -24,20 +45,21 @@ from conflicts.settling import (
     visible_conflict,
     waiting,
 )
-from conflicts.spelling import says_something
+from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import trust, trust_of
 from conflicts.votes import Counted, is_disputed, vote
 from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
 
 __all__ = [
-    "SOURCE_RANK",
+    "AT_ONCE",
     "Action",
     "Admission",
     "AliasCollision",
     "AlreadyResolved",
     "Announcement",
     "BadPredicate",
+    "Believed",
     "BlockedByErasure",
     "Bookmark",
     "CannotSplit",
@@ -47,6 +69,8 @@ __all__ = [
     "ClaimsCollide",
     "Counted",
     "Disputed",
+    "Finding",
+    "Fold",
     "Happening",
     "Keep",
     "Kind",
@@ -55,43 +79,72 @@ __all__ = [
     "NoBookmark",
     "Normaliser",
     "NotApplicable",
+    "Outcome",
+    "PendingConflict",
     "PredicateTaken",
     "Question",
+    "Queue",
     "Reason",
     "Resolution",
+    "Ruling",
+    "SOURCE_RANK",
     "Settlement",
     "StaleConflict",
     "StaleRule",
     "Statement",
     "admit",
+    "alone",
     "believed",
     "built_in_predicates",
+    "canonical_key",
     "change_predicate",
     "claims",
+    "corroborate_all",
+    "digests_of",
     "embedding",
+    "erase_all",
+    "examine",
     "exclude_each_other",
+    "fold_of",
+    "foresee",
     "forgotten_texts",
+    "from_source",
     "granted_authority",
     "hold_keys",
+    "independent",
     "index_keywords",
     "is_disputed",
     "latest",
     "lives",
+    "lock_namespace",
     "lowered_source",
     "news",
     "place_vectors",
+    "put_back",
+    "queue",
+    "queue_length",
     "readmit",
     "register_predicate",
     "registered_predicates",
+    "replace",
+    "replaced_if_accepted",
+    "reserve",
+    "reserved",
     "resolve",
+    "resolve_all",
     "rewrite",
     "says_something",
+    "spelling_digests",
     "timeline",
     "trust",
     "trust_of",
+    "undisturbed",
     "undo",
+    "undo_all",
     "visible_conflict",
     "vote",
     "waiting",
     "withdraw",
+    "withdraw_all",
+    "yield_to",
 ]

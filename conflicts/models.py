@@ -154,7 +154,7 @@ class PendingConflict(TenantModel):
         kind="canonical",
         export="record kind `conflict`",
         erase="kept without statement and note: keyed digests, ids and enums",
-        fork="not copied: it belongs to where it arose",
+        fork="copied: what waits, and what a person rejected; other decisions stay where they were made",
     )
 
     class Meta:
@@ -221,3 +221,22 @@ class PendingConflict(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.kind} conflict of {self.newcomer_id} with {self.existing_id}"
+
+
+class Reservation(TenantModel):
+    """Who looks at a waiting conflict, until when: told to other reviewers, and no lock."""
+
+    conflict = parent("conflicts.PendingConflict")
+    owner_id = models.UUIDField()
+    until = models.DateTimeField()
+
+    catalogue = Catalogue(kind="operational", export="not exported", erase="kept: holds no text", fork="not copied")
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("reservation_project_id", "id"),
+            unique_in_project("reservation_once", "conflict"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conflict_id} until {self.until:%H:%M}"

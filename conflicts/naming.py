@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from conflicts.models import Predicate
 from conflicts.predicates import Rule, is_known, rule_for, spellings_of
@@ -80,7 +79,24 @@ def rule_of(row: Predicate) -> Rule:
     )
 
 
-@lru_cache(maxsize=1024)
+def digests_of(
+    project_id: uuid.UUID, namespace_id: uuid.UUID, claims: Iterable[tuple[str, str, str]]
+) -> list[tuple[bytes, bytes, bytes, bytes]]:
+    """Of each subject, predicate and value the digests of these and (third) of the key, by the namespace's rules."""
+    names = naming(project_id, [namespace_id])[namespace_id]
+    found = []
+    for subject, predicate, value in claims:
+        key = names.key(subject, predicate)
+        found.append((key.subject, key.predicate, key.both, names.value(predicate, value)))
+    return found
+
+
+def spelling_digests(project_id: uuid.UUID, predicates: Iterable[str]) -> list[bytes]:
+    """Under which each name of a rule is known to be there only once."""
+    salt = _salt(project_id)
+    return [digest_of(canonical_key(name), salt=salt) for name in predicates]
+
+
 def _salt(project_id: uuid.UUID) -> bytes:
-    """It never changes."""
+    """Not kept: a project that was made anew takes over the salt of what it is restored from."""
     return bytes(Project.objects.values_list("salt", flat=True).get(id=project_id))

@@ -10,6 +10,7 @@ from django.utils import timezone
 from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
 from memories.models.bulk import insert
 from memories.models.search import LIVE
+from memories.models.words import Tier
 
 
 class BlockedByErasure(Exception):
@@ -98,4 +99,5 @@ def embedding(fragment: Fragment, vector: Any, claim: Claim | None, *, model: Em
         valid_from=claim.valid_from if claim else None,
         valid_until=claim.valid_until if claim else None,
         vector=vector,
+        cold=fragment.tier == Tier.COLD,
     )

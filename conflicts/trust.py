@@ -4,9 +4,9 @@ import datetime
 
 from conflicts.authority import SOURCE_WEIGHT
 from memories.models import Fragment, days_between
-from memories.models.words import SourceClass
 
 YEAR = 365
+WEIGHT: dict[str, float] = {str(source): weight for source, weight in SOURCE_WEIGHT.items()}
 
 
 def trust(
@@ -17,7 +17,7 @@ def trust(
     agreement = min(0.2, (corroboration - 1) * 0.05)
     feedback = (reinforcements - disputes) / votes * 0.15 if votes else 0.0
     staleness = min(0.1, max(0.0, age_days) / YEAR * 0.1)
-    return max(0.0, min(1.0, SOURCE_WEIGHT[SourceClass(source)] + agreement + feedback - staleness))
+    return max(0.0, min(1.0, WEIGHT[source] + agreement + feedback - staleness))
 
 
 def trust_of(fragment: Fragment, *, now: datetime.datetime | None) -> float:

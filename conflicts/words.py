@@ -37,6 +37,7 @@ class Reason(TextChoices):
     OTHER_OWNER = "equal_authority_other_owner"
     FREE_TEXT = "free_text"
     DISPUTED = "disputed"
+    OTHER_VERSION = "equal_time_other_content"
 
 
 class Resolution(TextChoices):

@@ -19,7 +19,7 @@ from memories.access import Principal
 from tests.conflicts.model import STANDING, Model, Open, Refused, Said, meets
 
 # `script/bench belief` asks for more.
-EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "80"))
 STEPS = int(os.environ.get("BELIEF_STEPS", "30"))
 PARTS = 4  # so that several processes share the work
 

@@ -318,6 +318,6 @@ class TestLaws:
     @pytest.mark.parametrize("unit", ["1", "1,", '"', ". ", "$", "a ", "\u0316\u0301", "\ufdfa", "٣", " ."], ids=ascii)
     def test_long_input_takes_linear_time(self, unit: str, normaliser: str) -> None:
         text = unit * (100_000 // len(unit.encode()))
-        began = time.perf_counter()
+        began = time.process_time()
         canonical_value(text=text, normaliser=normaliser)
-        assert time.perf_counter() - began < 1
+        assert time.process_time() - began < 10  # a quadratic pass takes minutes
