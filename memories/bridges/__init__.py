@@ -1,0 +1,1 @@
+"""Doors for the systems around agents: their events become fragments, their questions find them."""

@@ -1,0 +1,59 @@
+"""What the bridges share: how an event is kept and answered."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories.api.answers import StoredAnswer
+from memories.api.authentication import principal_of
+from memories.api.fields import Strict, Text
+from memories.api.fragments import stored_answer
+from memories.api.inputs import Provenance, namespace_form
+from memories.api.once import Answer, answer_once
+from memories.ingest import Draft, keep_event, prepare
+
+ID_LIMIT = 255
+
+
+class EventInput(Strict):
+    """Where an event goes, and who vouches for it; without `provenance` it is an inference."""
+
+    namespace = Text(validators=[namespace_form])
+    provenance = Provenance(required=False)
+
+
+class StoredList(serializers.Serializer[Any]):
+    """A stored fragment for each part of an event."""
+
+    results = StoredAnswer(many=True)
+
+
+def vouched(values: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a draft that say who vouches for an event."""
+    given = values.get("provenance") or {}
+    return {
+        "namespace": values["namespace"],
+        "source": given.get("source"),
+        "provenance_source_id": given.get("source_id", ""),
+        "parents": given.get("parents", []),
+    }
+
+
+def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Response:
+    """Keeps an event's drafts; answers 201, or 200 when all of it was told before in these words."""
+    principal = principal_of(request)
+
+    def effect(prepared: Any) -> Answer:
+        admissions = keep_event(principal, prepared, now=timezone.now())
+        status = 200 if all(admission.deduplicated for admission in admissions) else 201
+
+        def data() -> Any:
+            results = stored_answer(principal, admissions)
+            return {"results": results} if many else results[0]
+
+        return Answer(status, data, [admission.fragment.id for admission in admissions])
+
+    return answer_once(request, prepare=lambda: prepare(drafts), effect=effect)

@@ -1,0 +1,169 @@
+"""/api/v1/bridges/taste-vault: patterns and resolutions in, memories out ([1] TasteVaultBridge)."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from conflicts.front import vote
+from memories import access
+from memories.access import NotFound
+from memories.api.answers import FragmentAnswer, StoredAnswer
+from memories.api.authentication import principal_of
+from memories.api.fields import Number, Strict, Text, Whole, validated, words
+from memories.api.fragments import IDEMPOTENCY, answer_of
+from memories.api.inputs import namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.searching import QUERY_LIMIT, SearchAnswer, SearchInput, found
+from memories.bridges.events import ID_LIMIT, EventInput, told, vouched
+from memories.ingest import Draft, told_before
+from memories.models import CONTENT_LIMIT
+from memories.models.words import FragmentType, SourceType
+
+
+class NodeInput(Strict):
+    """A pattern of the vault."""
+
+    id = Text(max_length=ID_LIMIT)
+    content = Text(max_length=CONTENT_LIMIT)
+    confidence = Number(min_value=0, max_value=1)
+    tags = words(required=False)
+
+
+class PatternInput(EventInput):
+    """A pattern that was learnt."""
+
+    node = NodeInput()
+
+
+class ReinforcementInput(Strict):
+    """A pattern that proved itself."""
+
+    namespace = Text(validators=[namespace_form])
+    node_id = Text(max_length=ID_LIMIT)
+
+
+class ResolutionBody(Strict):
+    """How a conflict of tastes was resolved."""
+
+    id = Text(max_length=ID_LIMIT)
+    content = Text(max_length=CONTENT_LIMIT)
+    steps = words(longest=500, required=False)
+    confidence = Number(min_value=0, max_value=1)
+
+
+class ResolutionInput(EventInput):
+    """A resolution."""
+
+    resolution = ResolutionBody()
+
+
+class SupplementInput(Strict):
+    """What the vault is working on."""
+
+    namespace = Text(validators=[namespace_form])
+    context = Text(max_length=QUERY_LIMIT)
+    limit = Whole(min_value=0, max_value=200, default=5)
+
+
+def pattern_draft(values: dict[str, Any]) -> Draft:
+    """The memory of a pattern."""
+    node = values["node"]
+    return Draft(
+        **vouched(values),
+        content=node["content"],
+        type=FragmentType.SEMANTIC,
+        source_type=SourceType.TASTE_VAULT,
+        source_id=node["id"],
+        tags=node.get("tags", []),
+        extra={"confidence": node["confidence"]},
+    )
+
+
+def resolution_draft(values: dict[str, Any]) -> Draft:
+    """The memory of a resolution: a procedure."""
+    resolution = values["resolution"]
+    return Draft(
+        **vouched(values),
+        content=resolution["content"],
+        type=FragmentType.PROCEDURAL,
+        source_type=SourceType.TASTE_VAULT,
+        source_id=resolution["id"],
+        extra={"confidence": resolution["confidence"], "steps": resolution.get("steps", [])},
+    )
+
+
+class PatternsView(APIView):
+    """Patterns."""
+
+    @extend_schema(
+        operation_id="bridges_taste_vault_patterns",
+        request=PatternInput,
+        parameters=[IDEMPOTENCY],
+        responses={201: StoredAnswer, 200: StoredAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Remembers a pattern; told again under the same id, it changes what was told."""
+        return told(request, [pattern_draft(validated(PatternInput, request.data))])
+
+
+class ResolutionsView(APIView):
+    """Resolutions."""
+
+    @extend_schema(
+        operation_id="bridges_taste_vault_resolutions",
+        request=ResolutionInput,
+        parameters=[IDEMPOTENCY],
+        responses={201: StoredAnswer, 200: StoredAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Remembers how a conflict was resolved, as a procedure."""
+        return told(request, [resolution_draft(validated(ResolutionInput, request.data))])
+
+
+class ReinforcementsView(APIView):
+    """Reinforcements."""
+
+    @extend_schema(
+        operation_id="bridges_taste_vault_reinforcements",
+        request=ReinforcementInput,
+        parameters=[IDEMPOTENCY],
+        responses={200: FragmentAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """The pattern's memory counts as fresher and weightier."""
+        principal = principal_of(request)
+        values = validated(ReinforcementInput, request.data)
+
+        def effect(_: None) -> Answer:
+            access.require_readable(principal, [values["namespace"]])
+            pattern = told_before(
+                principal,
+                namespace=values["namespace"],
+                source_type=SourceType.TASTE_VAULT,
+                source_id=values["node_id"],
+            )
+            if pattern is None:
+                raise NotFound("pattern")
+            vote(principal, pattern.id, "reinforce", now=timezone.now())
+            return Answer(200, lambda: answer_of(principal, pattern.id), [pattern.id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class SupplementView(APIView):
+    """Memories for the vault."""
+
+    verbs = {"POST": "read"}
+
+    @extend_schema(
+        operation_id="bridges_taste_vault_supplement", request=SupplementInput, responses={200: SearchAnswer}
+    )
+    def post(self, request: Request) -> Response:
+        """The memories that fit a context, best first, at most `limit`."""
+        values = validated(SupplementInput, request.data)
+        asked = {"namespace": values["namespace"], "query": values["context"], "top_k": values["limit"]}
+        return Response(found(principal_of(request), validated(SearchInput, asked)))

@@ -1,0 +1,104 @@
+"""/api/v1/bridges/universes: branches of parallel runs ([1] ParallelUniverseBridge)."""
+
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access, branches, jobs
+from memories.access import NotFound
+from memories.api.authentication import principal_of
+from memories.api.fields import Strict, Text, validated
+from memories.api.fragments import IDEMPOTENCY
+from memories.api.inputs import namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.operations import OperationAnswer, started
+from memories.models import Namespace
+from memories.models.namespace import SHARED
+from memories.models.project import NAME_PART
+
+FEW = 2_000  # memories that are copied while the caller waits
+branch_form = RegexValidator(rf"^(?!{SHARED}\Z){NAME_PART}\Z", "Use a–z, 0–9, '.', '_' and '-'; `shared` is reserved.")
+
+
+class BranchInput(Strict):
+    """A branch that begins."""
+
+    branch_id = Text(max_length=63, validators=[branch_form])
+    source_namespace = Text(validators=[namespace_form])
+
+
+class BranchMergeInput(Strict):
+    """A branch that ends in another namespace."""
+
+    branch_id = Text(max_length=63, validators=[branch_form])
+    target_namespace = Text(validators=[namespace_form])
+
+
+class BranchAnswer(serializers.Serializer[Any]):
+    """The branch's namespace, and how many memories it began with."""
+
+    namespace = serializers.CharField()
+    forked_from = serializers.CharField()
+    copied = serializers.IntegerField()
+
+
+def branch_of(place: str, branch_id: str) -> str:
+    """The name of a branch beside a namespace."""
+    return f"{place.partition(':')[0]}:{branch_id}"
+
+
+class BranchesView(APIView):
+    """Branches."""
+
+    @extend_schema(
+        operation_id="bridges_universes_branches",
+        request=BranchInput,
+        parameters=[IDEMPOTENCY],
+        responses={201: BranchAnswer, 202: OperationAnswer},
+    )
+    def post(self, request: Request) -> Response | HttpResponse:
+        """Forks the source into the branch's namespace; a large one as an operation: 202. Told twice it is one."""
+        principal = principal_of(request)
+        values = validated(BranchInput, request.data)
+        place = values["source_namespace"]
+        name = branch_of(place, values["branch_id"])
+
+        def effect(_: None) -> Answer:
+            source = next(iter(access.readable(principal, [place])), None)
+            if source is None or not principal.covers(name):
+                raise NotFound("namespace")
+            known = Namespace.objects.within(principal.project_id).filter(name=name, forked_from=source).first()
+            if known is not None:
+                return Answer(201, {"namespace": name, "forked_from": place, "copied": branches.copied(known)})
+            if branches.size(source) > FEW:
+                wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
+                return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+            return Answer(201, BranchAnswer(branches.copy_namespace(source, name)).data)
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class MergesView(APIView):
+    """Merges."""
+
+    @extend_schema(
+        operation_id="bridges_universes_merges",
+        request=BranchMergeInput,
+        parameters=[IDEMPOTENCY],
+        responses={202: OperationAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Merges the branch into the target; follow the operation under its id."""
+        principal = principal_of(request)
+        values = validated(BranchMergeInput, request.data)
+        source, target = branch_of(values["target_namespace"], values["branch_id"]), values["target_namespace"]
+        if not principal.covers(source):
+            raise NotFound("namespace")
+        return started(request, kind="merge", namespace=target, options={"source": source})

@@ -1,0 +1,193 @@
+"""Files that other memory systems export, as drafts: mem0, Letta's agent files, OpenMemory, the MCP memory server.
+
+What is imported is a `document`: whoever wrote the file may have written anything into it. Its times become the time of
+the event. The same file again changes nothing, since each memory names its source.
+"""
+
+import datetime
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rest_framework.exceptions import APIException
+
+from conflicts.front import ClaimDraft
+from memories.api.parsers import check_storable
+from memories.ingest import Draft, split
+from memories.mcp.drawing import OBSERVATION, TYPE, sentence
+from memories.models.words import FragmentType, SourceClass, SourceType
+
+LARGEST = 256 * (1 << 20)  # bytes of JSON, unpacked
+WORD, SOURCE_ID, STEM = 100, 255, 240
+STANDS = "active"
+
+
+class UnreadableExport(Exception):
+    """The file is not what it was said to be; says where and why."""
+
+
+def read(layout: str, path: Path, *, namespace: str) -> list[Draft]:
+    """The drafts of a file in the layout `mem0`, `letta`, `openmemory` or `mcp`. Raises UnreadableExport."""
+    blank = Draft(namespace=namespace, content="", source_type=SourceType.FILE, default_source=SourceClass.DOCUMENT)
+    try:
+        return [piece for draft in READERS[layout](path, blank) for piece in _pieces(draft)]
+    except OSError as error:
+        raise UnreadableExport(f"{path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError, zipfile.BadZipFile) as error:
+        raise UnreadableExport(f"{path} is no {layout} export: {error}") from error
+    except APIException as error:
+        raise UnreadableExport(f"{path} can't be stored: {error.detail}") from error
+    except (TypeError, AttributeError, KeyError) as error:
+        raise UnreadableExport(f"{path} is no {layout} export: {type(error).__name__} {error}") from error
+
+
+def _pieces(draft: Draft) -> Iterator[Draft]:
+    """What is too long for one memory becomes an ordered set; what is empty none."""
+    pieces = split(draft.content) if draft.content.strip() else []
+    if len(pieces) == 1:
+        yield replace(draft, content=pieces[0])
+        return
+    for number, piece in enumerate(pieces, start=1):
+        yield replace(draft, content=piece, source_id=f"{draft.source_id[:STEM]}#{number}")
+
+
+def _json(text: bytes) -> Any:
+    if len(text) > LARGEST:
+        raise ValueError(f"over {LARGEST} bytes")
+    data = json.loads(text.decode("utf-8-sig"))
+    check_storable(data)
+    return data
+
+
+def _moment(value: Any) -> datetime.datetime | None:
+    """A time with its zone; without one it is taken for UTC, as these systems mean it."""
+    if not value:
+        return None
+    at = datetime.datetime.fromisoformat(str(value))
+    return at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
+
+
+def _words(values: Any) -> list[str]:
+    return [str(value)[:WORD] for value in values or [] if str(value).strip()]
+
+
+def _mem0(path: Path, blank: Draft) -> Iterator[Draft]:
+    """`[{id, memory, user_id?, agent_id?, run_id?, metadata?, categories?, created_at?}]`, or that under `results`."""
+    data = _json(path.read_bytes())
+    rows = data if isinstance(data, list) else data.get("results") or data["memories"]
+    for row in rows:
+        user = [f"user:{row['user_id']}"] if row.get("user_id") else []
+        yield replace(
+            blank,
+            content=row.get("memory") or row["text"],
+            source_id=str(row["id"])[:SOURCE_ID],
+            conversation_id=str(row.get("run_id") or "")[:SOURCE_ID],
+            workflow_id=str(row.get("app_id") or "")[:SOURCE_ID],
+            tags=_words([*user, *(row.get("categories") or [])]),
+            event_at=_moment(row.get("created_at")),
+            extra=dict(row.get("metadata") or {}),
+        )
+
+
+def _openmemory(path: Path, blank: Draft) -> Iterator[Draft]:
+    """`memories.json` in the zip: `{memories: [{id, content, state, category_ids, …}], categories, apps}`."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.rsplit("/", 1)[-1] == "memories.json"]
+        if not names:
+            raise ValueError("memories.json is missing in the zip")
+        with archive.open(names[0]) as file:
+            data = _json(file.read(LARGEST + 1))
+    categories = {row["id"]: row["name"] for row in data.get("categories", [])}
+    apps = {row["id"]: row["name"] for row in data.get("apps", [])}
+    for row in data["memories"]:
+        if row.get("state", STANDS) == STANDS:
+            yield replace(
+                blank,
+                content=row["content"] or "",
+                source_id=row["id"][:SOURCE_ID],
+                workflow_id=apps.get(row.get("app_id"), "")[:SOURCE_ID],
+                tags=_words(categories[i] for i in row.get("category_ids") or [] if i in categories),
+                event_at=_moment(row.get("created_at")),
+                extra=dict(row.get("metadata") or {}),
+            )
+
+
+def _letta(path: Path, blank: Draft) -> Iterator[Draft]:
+    """An agent file: memory blocks by label, and what user and agent said; of one agent or of several."""
+    data = _json(path.read_bytes())
+    blocks = {block["id"]: block for block in data.get("blocks", []) if "id" in block}
+    for number, agent in enumerate(data.get("agents") or [data]):
+        name = str(agent["name"])
+        own = [blocks[i] for i in agent.get("block_ids", [])] or agent.get("core_memory") or []
+        for block in own:
+            label = str(block["label"])
+            yield replace(
+                blank,
+                content=str(block["value"]),
+                type=FragmentType.SEMANTIC,
+                source_id=f"letta:{name}:{label}"[:SOURCE_ID],
+                tags=_words([label, name]),
+                extra={"block": label, "agent": name},
+            )
+        for place, message in enumerate(agent.get("messages", [])):
+            said = _said(message)
+            if said and message.get("role") in ("user", "assistant"):
+                yield replace(
+                    blank,
+                    content=f"{'User' if message['role'] == 'user' else name}: {said}",
+                    type=FragmentType.EPISODIC,
+                    source_id=f"letta:{name}:{message.get('id') or place}"[:SOURCE_ID],
+                    conversation_id=f"letta:{name}:{number}"[:SOURCE_ID],
+                    sequence=place,
+                    tags=_words([name]),
+                    event_at=_moment(message.get("created_at")),
+                )
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    """What a person reads of a message: its text, unpacked, and what the agent sent by a tool."""
+    content = message.get("content") or message.get("text") or ""
+    parts = [content] if isinstance(content, str) else [part.get("text") for part in content]
+    texts = [_unpacked(part) for part in parts if isinstance(part, str)]
+    for call in message.get("tool_calls") or []:
+        if call["function"]["name"] == "send_message":
+            texts.append(str(json.loads(call["function"]["arguments"]).get("message", "")))
+    return "\n".join(text for text in texts if text.strip())
+
+
+def _unpacked(text: str) -> str:
+    """A text, or what stands under `message` in the envelope that older agents put around what users say."""
+    try:
+        envelope = json.loads(text)
+    except ValueError:
+        return text
+    if not isinstance(envelope, dict) or "type" not in envelope:
+        return text
+    return str(envelope.get("message", "")) if envelope["type"] == "user_message" else ""
+
+
+def _mcp(path: Path, blank: Draft) -> Iterator[Draft]:
+    """Lines of `{type: entity, name, entityType, observations}` and `{type: relation, from, to, relationType}`."""
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        row = _json(line)
+        if row.get("type") not in ("entity", "relation"):
+            raise ValueError(f"line {number} is neither an entity nor a relation")
+        if row["type"] == "relation":
+            said = [(row["from"], row["relationType"], row["to"])]
+        else:
+            observed = [(row["name"], OBSERVATION, text) for text in row["observations"]]
+            said = [(row["name"], TYPE, row["entityType"]), *observed]
+        for subject, predicate, value in said:
+            if max(len(subject), len(predicate)) > WORD or len(value) > 1000:
+                raise ValueError(f"line {number}: a name is over {WORD} or a text over 1000 characters")
+            exclusive = None if predicate == TYPE else False
+            claim = ClaimDraft(subject.strip(), predicate.strip(), value.strip(), exclusive=exclusive)
+            yield replace(blank, content=sentence(subject, predicate, value), claim=claim)
+
+
+READERS = {"mem0": _mem0, "letta": _letta, "openmemory": _openmemory, "mcp": _mcp}

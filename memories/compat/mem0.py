@@ -1,0 +1,337 @@
+"""/compat/mem0/: mem0's REST shapes, for its MemoryClient(host=…).
+
+A user is a tag, a run a conversation, an app a workflow; an agent is the fragment's agent. Everything lies in one
+namespace: the header's, the key's only one, or `mem0` of the project.
+"""
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access, forgetting, ingest
+from memories.access import Principal
+from memories.api.authentication import KeyAuthentication, bearer_of, principal_of
+from memories.api.fields import Flag, Number, Strict, Text, Whole, validated
+from memories.api.fragments import readable_fragment
+from memories.api.inputs import Extra, agent_form
+from memories.api.searching import QUERY_LIMIT
+from memories.ingest import Draft, Message, drafts_of
+from memories.models import CONTENT_LIMIT, Fragment, Revision
+from memories.models.words import Status
+from memories.retrieval import Filters, Question, search
+
+USER = "user:"
+DEFAULT = "mem0"
+ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
+MOST_DELETED = 1000
+
+
+class TokenAuthentication(KeyAuthentication):
+    """mem0 says `Token`, not `Bearer`."""
+
+    def authenticate(self, request: Request) -> Any:
+        """As for the API."""
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "token":
+            return bearer_of(b"Bearer " + key.encode("latin-1"), now=timezone.now()), None
+        return super().authenticate(request)
+
+
+class Whose(Strict):
+    """The entities that a memory belongs to."""
+
+    user_id = Text(max_length=90, required=False, allow_null=True)
+    agent_id = Text(max_length=63, required=False, allow_null=True, validators=[agent_form])
+    app_id = Text(max_length=255, required=False, allow_null=True)
+    run_id = Text(max_length=255, required=False, allow_null=True)
+
+
+class Conditions(serializers.JSONField):
+    """`{"user_id": …}` or `{"AND": [{…}, …]}`; other operators are refused."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        """The entities that a memory has to belong to; `*` stands for any."""
+        parts = data.get("AND", [data]) if isinstance(data, dict) else None
+        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+            raise serializers.ValidationError("Give an object of entities, or AND with a list of them.")
+        whole: dict[str, Any] = {}
+        for part in parts:
+            if any(whole.setdefault(name, value) != value for name, value in part.items()):
+                raise serializers.ValidationError("Two values of one entity fit no memory.")
+        values = validated(Whose, {name: value for name, value in whole.items() if value != "*"})
+        return {name: value for name, value in values.items() if value}
+
+
+class Turn(Strict):
+    """One turn of a conversation."""
+
+    role = serializers.ChoiceField(["user", "assistant", "tool", "system"])
+    content = Text(max_length=100_000, allow_blank=True, trim_whitespace=False)
+    name = Text(max_length=100, required=False, allow_null=True)
+
+
+class Ignored(Whose):
+    """What mem0's own extraction takes; there is none here, so these change nothing."""
+
+    infer = Flag(required=False)
+    async_mode = Flag(required=False)
+    version = Text(required=False)
+    output_format = Text(required=False)
+    source = Text(required=False)
+    enable_graph = Flag(required=False)
+    rerank = Flag(required=False)
+    keyword_search = Flag(required=False)
+    latest_only = Flag(required=False)
+
+
+class AddInput(Ignored):
+    """Memories to add."""
+
+    messages = serializers.ListField(child=Turn(), min_length=1, max_length=1000)
+    filters = Conditions(required=False)
+    metadata = Extra(required=False, allow_null=True)
+
+
+class SearchBody(Ignored):
+    """A question."""
+
+    query = Text(max_length=QUERY_LIMIT)
+    filters = Conditions(required=False)
+    top_k = Whole(min_value=1, max_value=200, default=10)
+    threshold = Number(min_value=0, max_value=1, default=0.0)
+
+
+class ListBody(Ignored):
+    """Which memories."""
+
+    filters = Conditions(required=False)
+
+
+class PageQuery(Strict):
+    """Which page."""
+
+    page = serializers.IntegerField(min_value=1, max_value=10_000, default=1)
+    page_size = serializers.IntegerField(min_value=1, max_value=200, default=100)
+
+
+class ChangeInput(Strict):
+    """What is to change."""
+
+    text = Text(max_length=CONTENT_LIMIT, required=False)
+    metadata = Extra(required=False)
+
+
+def place_of(request: Request) -> str:
+    """The namespace in which memories lie."""
+    principal = principal_of(request)
+    only = principal.namespaces[0] if len(principal.namespaces) == 1 else "*"
+    named = request.headers.get("X-NovaMem-Namespace", "")
+    return named or (only if "*" not in only else f"{principal.project}:{DEFAULT}")
+
+
+def whose(values: dict[str, Any]) -> dict[str, str]:
+    """The entities that a request names, beside its filters or in them."""
+    beside: dict[str, str] = {name: values[name] for name in ENTITIES if values.get(name)}
+    inside: dict[str, str] = values.get("filters", {})
+    return beside | inside
+
+
+def shown(row: Fragment) -> dict[str, Any]:
+    """A memory as mem0 shows it."""
+    users = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
+    return {
+        "id": row.id,
+        "memory": row.content,
+        "user_id": users[0] if users else None,
+        "agent_id": row.agent_id if row.agent_id != row.namespace.agent else None,
+        "app_id": row.workflow_id or None,
+        "run_id": row.conversation_id or None,
+        "metadata": row.extra or None,
+        "categories": [row.category] if row.category else [],
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }
+
+
+def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
+    """What is worth keeping of the turns, as belonging to the entities."""
+    mine = whose(values)
+    turns = [
+        Message(turn["role"], turn["content"], None, None, mine.get("run_id"), None, "message", turn.get("name"))
+        for turn in values["messages"]
+    ]
+    belonging: dict[str, Any] = {"extra": values.get("metadata") or {}, "workflow_id": mine.get("app_id", "")}
+    belonging |= {"tags": [USER + mine["user_id"]]} if "user_id" in mine else {}
+    belonging |= {"agent_id": mine["agent_id"]} if "agent_id" in mine else {}
+    found, _ = drafts_of(turns, namespace=namespace)
+    return [replace(draft, **belonging) for _, draft in found]
+
+
+def matching(principal: Principal, namespace: str, mine: dict[str, str]) -> QuerySet[Any]:
+    """The memories that stand there and belong to the entities, newest first; to be read inside `access.enter`."""
+    columns = {"agent_id": "agent_id", "app_id": "workflow_id", "run_id": "conversation_id"}
+    asked: dict[str, Any] = {column: mine[name] for name, column in columns.items() if name in mine}
+    asked |= {"tags__contains": [USER + mine["user_id"]]} if "user_id" in mine else {}
+    rows = Fragment.objects.within(principal.project_id).in_namespaces(access.readable(principal, [namespace]))
+    return rows.filter(status=Status.ACTIVE, **asked).select_related("namespace").newest_first()
+
+
+class MemZeroView(APIView):
+    """Takes keys as mem0's client gives them."""
+
+    authentication_classes = [TokenAuthentication]
+
+
+@extend_schema(exclude=True)
+class PingView(MemZeroView):
+    """What the client asks first."""
+
+    def get(self, request: Request) -> Response:
+        """The key is valid; without an organisation and a project the client refuses to start."""
+        name = principal_of(request).project
+        return Response({"status": "ok", "user_email": None, "project_id": name, "org_id": name})
+
+
+@extend_schema(exclude=True)
+class AddView(MemZeroView):
+    """Adding."""
+
+    def post(self, request: Request) -> Response:
+        """Keeps what is worth it of the turns; `event` is NONE for what stood already or waits for a person."""
+        principal = principal_of(request)
+        wanted = drafts(validated(AddInput, request.data), namespace=place_of(request))
+        kept = ingest.keep(principal, ingest.prepare(wanted), now=timezone.now())
+        results = [
+            {
+                "id": admission.fragment.id,
+                "memory": admission.fragment.content,
+                "event": "NONE" if admission.deduplicated or admission.pending_conflicts else "ADD",
+            }
+            for admission in kept
+        ]
+        return Response({"results": results})
+
+
+@extend_schema(exclude=True)
+class SearchView(MemZeroView):
+    """Searching."""
+
+    verbs = {"POST": "read"}
+
+    def post(self, request: Request) -> Response:
+        """The memories that answer, best first."""
+        values = validated(SearchBody, request.data)
+        mine = whose(values)
+        filters = Filters(
+            tags=[USER + mine["user_id"]] if "user_id" in mine else [],
+            agent=[mine["agent_id"]] if "agent_id" in mine else [],
+            workflow_id=mine.get("app_id", ""),
+            conversation_id=mine.get("run_id", ""),
+        )
+        question = Question(
+            query=values["query"],
+            namespaces=[place_of(request)],
+            project_wide=False,
+            filters=filters,
+            top_k=values["top_k"],
+            min_similarity=values["threshold"],
+        )
+        found = search(principal_of(request), question, now=timezone.now())
+        return Response({"results": [{**shown(hit.fragment), "score": hit.score} for hit in found.hits]})
+
+
+@extend_schema(exclude=True)
+class ListView(MemZeroView):
+    """Listing."""
+
+    verbs = {"POST": "read"}
+
+    def post(self, request: Request) -> Response:
+        """A page of memories, newest first."""
+        principal, values = principal_of(request), validated(ListBody, request.data)
+        page = validated(PageQuery, request.query_params.dict())
+        start = (page["page"] - 1) * page["page_size"]
+        with access.enter(principal, why="list"):
+            rows = matching(principal, place_of(request), whose(values))
+            count = rows.count()
+            results = [shown(row) for row in rows[start : start + page["page_size"]]]
+        url = request.build_absolute_uri(request.path)
+        size = page["page_size"]
+        more = f"{url}?page={page['page'] + 1}&page_size={size}" if start + size < count else None
+        former = f"{url}?page={page['page'] - 1}&page_size={size}" if page["page"] > 1 else None
+        return Response({"count": count, "next": more, "previous": former, "results": results})
+
+
+@extend_schema(exclude=True)
+class MemoryView(MemZeroView):
+    """One memory."""
+
+    def get(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """The memory."""
+        with access.enter(principal_of(request), why="read"):
+            return Response(shown(readable_fragment(principal_of(request), memory_id)))
+
+    def put(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Changes text or metadata; the former text is kept in the history."""
+        principal, values = principal_of(request), validated(ChangeInput, request.data)
+        named = {"text": "content", "metadata": "extra"}
+        if not values:
+            raise serializers.ValidationError("Give text or metadata.")
+        changes = {named[name]: value for name, value in values.items()}
+        ingest.revise(principal, memory_id, changes=changes, revision=None, now=timezone.now())
+        with access.enter(principal, why="read"):
+            return Response(shown(readable_fragment(principal, memory_id)))
+
+    def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Forgets the memory for good."""
+        forgetting.forget(principal_of(request), memory_id, now=timezone.now())
+        return Response({"message": "Memory deleted successfully!"})
+
+
+@extend_schema(exclude=True)
+class MemoriesView(MemZeroView):
+    """All memories of entities."""
+
+    def delete(self, request: Request) -> Response:
+        """Forgets them for good, all or none."""
+        principal = principal_of(request)
+        mine = whose(validated(Whose, request.query_params.dict()))
+        if not mine:
+            raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
+        with access.enter(principal, why="forget"):
+            rows = matching(principal, place_of(request), mine)
+            ids = sorted(rows.values_list("id", flat=True)[: MOST_DELETED + 1])
+            if len(ids) > MOST_DELETED:
+                raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
+            for memory_id in ids:
+                forgetting.forget(principal, memory_id, now=timezone.now())
+        return Response({"message": "Memories deleted successfully!"})
+
+
+@extend_schema(exclude=True)
+class HistoryView(MemZeroView):
+    """What a memory said before."""
+
+    def get(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Its texts, oldest first."""
+        principal = principal_of(request)
+        with access.enter(principal, why="history"):
+            row = readable_fragment(principal, memory_id)
+            former = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")
+            texts = [(revision.content, revision.recorded_at) for revision in former]
+        texts.append((row.content, row.updated_at))
+        olds = [None, *(text for text, _ in texts)]
+        events = [
+            {"memory_id": row.id, "old_memory": old, "new_memory": new, "event": "UPDATE" if old else "ADD"}
+            for old, (new, _) in zip(olds, texts, strict=False)
+        ]
+        times = [row.created_at, *(at for _, at in texts)]
+        return Response([{**event, "created_at": at} for event, at in zip(events, times, strict=False)])

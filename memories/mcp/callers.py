@@ -1,0 +1,40 @@
+"""Who calls a tool, and which namespace they mean when they name none."""
+
+import datetime
+import time
+from dataclasses import dataclass
+
+from rest_framework.exceptions import Throttled, ValidationError
+
+from memories import rates
+from memories.access import Principal
+from memories.api.authentication import bearer_of
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A principal, and the namespace that their connection names (or an empty string)."""
+
+    principal: Principal
+    namespace: str = ""
+
+    def place(self, named: str | None) -> str:
+        """The namespace of a call: the named one, the connection's, or the only one that the key is for.
+
+        Raises ValidationError when there is none of these.
+        """
+        patterns = self.principal.namespaces
+        only = patterns[0] if len(patterns) == 1 and "*" not in patterns[0] else ""
+        found = named or self.namespace or only
+        if not found:
+            covered = ", ".join(patterns)
+            raise ValidationError({"namespace": [f"Name one as project:agent; this key covers {covered}."]})
+        return found
+
+
+def admit(authorization: bytes, *, namespace: str, now: datetime.datetime) -> Caller:
+    """The caller behind an Authorization header. Raises AuthenticationFailed, Throttled."""
+    principal = bearer_of(authorization, now=now)
+    if seconds := rates.wait(principal, now=time.monotonic()):
+        raise Throttled(wait=seconds)
+    return Caller(principal, namespace)

@@ -1,0 +1,214 @@
+"""The nine tools of the reference memory server, mapped on claims.
+
+An entity is a subject, a relation a claim whose predicate is its type; a type and observations are claims too. So what
+other writers claim is part of the graph, and what the graph is told passes the gate like every claim.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from django.db.models import Q
+from django.utils import timezone
+from pydantic import Field
+from rest_framework.exceptions import ValidationError
+
+from conflicts.front import Admission, Believed, Question, believed, canonical_key, claims
+from memories import access, ingest
+from memories.access import NotPermitted
+from memories.api.fields import validated
+from memories.api.inputs import FragmentInput, draft_of
+from memories.mcp.callers import Caller
+from memories.mcp.drawing import OBSERVATION, TYPE, draw, sentence
+from memories.mcp.words import Additions, Deletions, Entity, Place, Relation, Source
+from memories.models.words import Status
+from memories.retrieval import Question as Search
+from memories.retrieval import search
+
+MOST = 2000  # claims in one drawing
+HITS = 20
+Names = Annotated[list[str], Field(max_length=100)]
+
+
+def create_entities(
+    caller: Caller, entities: list[Entity], namespace: Place = None, source: Source = None
+) -> dict[str, Any]:
+    """Creates entities with their observations; those that exist already are left as they are."""
+    place = caller.place(namespace)
+    known = _known(caller, place, [entity.name for entity in entities])
+    new: dict[str, Entity] = {}
+    for entity in entities:
+        if (key := canonical_key(entity.name)) not in known:
+            new.setdefault(key, entity)
+    told = [
+        claim
+        for entity in new.values()
+        for claim in [
+            (entity.name, TYPE, entity.entityType),
+            *((entity.name, OBSERVATION, said) for said in entity.observations),
+        ]
+    ]
+    kept = _keep(caller, place, told, source)
+    return {"entities": [entity.model_dump() for entity in new.values()], **_waiting(kept)}
+
+
+def create_relations(
+    caller: Caller, relations: list[Relation], namespace: Place = None, source: Source = None
+) -> dict[str, Any]:
+    """Creates relations between entities; those that exist already are left as they are."""
+    told = [(relation.source, relation.relationType, relation.to) for relation in relations]
+    kept = _keep(caller, caller.place(namespace), told, source)
+    new = [relation for relation, admission in zip(relations, kept, strict=True) if _stands(admission)]
+    return {"relations": [relation.model_dump(by_alias=True) for relation in new], **_waiting(kept)}
+
+
+def add_observations(
+    caller: Caller, observations: list[Additions], namespace: Place = None, source: Source = None
+) -> dict[str, Any]:
+    """Adds observations to entities that exist; answers those that are new."""
+    place = caller.place(namespace)
+    known = _known(caller, place, [addition.entityName for addition in observations])
+    if missing := [one.entityName for one in observations if canonical_key(one.entityName) not in known]:
+        raise ValidationError({"entityName": [f"There is no entity named {', '.join(missing)}."]})
+    told = [(addition.entityName, OBSERVATION, said) for addition in observations for said in addition.contents]
+    kept = _keep(caller, place, told, source)
+    rest = iter(kept)
+    results = [
+        {
+            "entityName": addition.entityName,
+            "addedObservations": [said for said in addition.contents if _stands(next(rest))],
+        }
+        for addition in observations
+    ]
+    return {"results": results, **_waiting(kept)}
+
+
+def delete_entities(
+    caller: Caller,
+    entityNames: Names,
+    namespace: Place = None,
+) -> dict[str, Any]:
+    """Archives everything that is claimed of entities, and the relations to them; a person can bring it back."""
+    place, names = caller.place(namespace), set(map(canonical_key, entityNames))
+    found = _claims(caller, place, subjects=entityNames) + _claims(caller, place, values=entityNames)
+    about = [one for one in found if canonical_key(one.subject) in names or not _is_said(one)]
+    return _archive(caller, about)
+
+
+def delete_observations(caller: Caller, deletions: list[Deletions], namespace: Place = None) -> dict[str, Any]:
+    """Archives observations of entities."""
+    unwanted = {(canonical_key(one.entityName), canonical_key(said)) for one in deletions for said in one.observations}
+    found = _claims(caller, caller.place(namespace), subjects=[one.entityName for one in deletions])
+    observations = [one for one in found if one.predicate == OBSERVATION]
+    keyed = [one for one in observations if (canonical_key(one.subject), canonical_key(one.value)) in unwanted]
+    return _archive(caller, keyed)
+
+
+def delete_relations(caller: Caller, relations: list[Relation], namespace: Place = None) -> dict[str, Any]:
+    """Archives relations between entities."""
+    unwanted = {tuple(map(canonical_key, (one.source, one.relationType, one.to))) for one in relations}
+    found = _claims(caller, caller.place(namespace), subjects=[one.source for one in relations])
+    return _archive(
+        caller,
+        [one for one in found if tuple(map(canonical_key, (one.subject, one.predicate, one.value))) in unwanted],
+    )
+
+
+def read_graph(caller: Caller, namespace: Place = None) -> dict[str, Any]:
+    """All entities and relations of a namespace, from its newest claims; `truncated` says when there are more."""
+    found = _claims(caller, caller.place(namespace), most=MOST + 1)
+    return {**draw(found[:MOST]), "truncated": len(found) > MOST}
+
+
+def search_nodes(caller: Caller, query: str, namespace: Place = None) -> dict[str, Any]:
+    """The entities that a question is about, with their observations and relations."""
+    place = caller.place(namespace)
+    wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=HITS)
+    hits = search(caller.principal, wanted, now=timezone.now()).hits
+    here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place and hasattr(hit.fragment, "claim")]
+    return _opened(caller, place, [fragment.claim.subject for fragment in here])
+
+
+def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[str, Any]:
+    """Entities by their names, with their observations and the relations from and to them."""
+    return _opened(caller, caller.place(namespace), names)
+
+
+def _opened(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
+    own = _claims(caller, place, subjects=names)
+    towards = [one for one in _claims(caller, place, values=names) if not _is_said(one)]
+    drawn = draw({one.fragment_id: one for one in [*own, *towards]}.values())
+    keys = set(map(canonical_key, names))
+    return {**drawn, "entities": [one for one in drawn["entities"] if canonical_key(one["name"]) in keys]}
+
+
+def _is_said(claim: Believed) -> bool:
+    """Whether the value is a text about the subject, not another entity."""
+    return claim.predicate in (TYPE, OBSERVATION)
+
+
+def _claims(
+    caller: Caller, place: str, *, subjects: Sequence[str] | None = None, values: Sequence[str] = (), most: int = MOST
+) -> list[Believed]:
+    """What is believed now in a namespace: everything, of some subjects, or with some values; newest first."""
+    questions = [Question(namespace=place)]
+    if subjects is not None:
+        questions = [Question(namespace=place, subject=subject) for subject in dict.fromkeys(subjects)]
+    found: dict[uuid.UUID, Believed] = {}
+    with access.enter(caller.principal, why="graph"):
+        for question in questions:
+            rows = claims(caller.principal, question, now=timezone.now())
+            rows = rows.filter(_any_of(values)) if values else rows
+            page = list(rows.order_by("-created_at", "-sequence", "-id")[:most])
+            found |= {one.fragment_id: one for one in believed(caller.principal, page)}
+    return list(found.values())
+
+
+def _any_of(values: Sequence[str]) -> Q:
+    found = Q()
+    for value in values:
+        found |= Q(claim__value__iexact=value)
+    return found
+
+
+def _known(caller: Caller, place: str, names: Sequence[str]) -> set[str]:
+    """Which of the names something is believed of."""
+    return {canonical_key(one.subject) for one in _claims(caller, place, subjects=names, most=1)}
+
+
+def _keep(caller: Caller, place: str, told: Iterable[tuple[str, str, str]], source: str | None) -> list[Admission]:
+    """Stores claims, all or nothing, in one transaction."""
+    provenance = {"provenance": {"source": source}} if source else {}
+    drafts = []
+    for sequence, (subject, predicate, value) in enumerate(told):
+        content = sentence(subject, predicate, value)
+        claim: dict[str, Any] = {"subject": subject, "predicate": predicate, "value": value}
+        # What one entity may be is one thing; what it was observed to be or relates to may be many.
+        claim |= {} if predicate == TYPE else {"exclusive": False}
+        body = {"namespace": place, "content": content, "claim": claim, "sequence": sequence, **provenance}
+        drafts.append(draft_of(validated(FragmentInput, body)))
+    return ingest.keep(caller.principal, ingest.prepare(drafts), now=timezone.now())
+
+
+def _stands(admission: Admission) -> bool:
+    return not admission.deduplicated and admission.fragment.status == Status.ACTIVE
+
+
+def _waiting(kept: Iterable[Admission]) -> dict[str, Any]:
+    """What did not come to stand because it contradicts something stronger; nothing when all did."""
+    conflicts = [conflict.id for admission in kept for conflict in admission.pending_conflicts]
+    return {"pending_conflicts": conflicts} if conflicts else {}
+
+
+def _archive(caller: Caller, found: Iterable[Believed]) -> dict[str, Any]:
+    """Archives what the caller may archive, each on its own; what is not theirs to archive stays."""
+    archived, refused = 0, []
+    for one in found:
+        try:
+            ingest.archive(caller.principal, one.fragment_id, now=timezone.now())
+        except NotPermitted:
+            refused.append(one.fragment_id)
+        else:
+            archived += 1
+    told: dict[str, Any] = {"success": not refused, "message": f"{archived} claims archived"}
+    return told | {"refused": refused} if refused else told

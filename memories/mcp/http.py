@@ -1,0 +1,93 @@
+"""/mcp: the protocol over HTTP, one message a request; no process keeps a session (docs/decisions)."""
+
+import datetime
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import close_old_connections
+from django.http import HttpResponse
+from django.http.request import split_domain_port, validate_host
+from django.utils import timezone
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from memories.api.problems import handler, problem
+from memories.mcp.callers import Caller, admit
+from memories.mcp.server import build
+from memories.mcp.table import TOOLS
+
+PATHS = ("/mcp", "/mcp/")
+CALLER = "novamem.caller"
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+
+class Door:
+    """An ASGI application for /mcp. `running` has to be entered around its use, once."""
+
+    def __init__(self) -> None:
+        server = build(TOOLS, caller_of=lambda request: request.scope[CALLER])
+        # Host and Origin are checked below, by the settings that hold for every page.
+        self._manager = StreamableHTTPSessionManager(
+            server._lowlevel_server,
+            json_response=True,
+            stateless=True,
+            max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+        )
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Around the time in which requests are answered."""
+        return self._manager.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request of a caller who is known; others get the problem the API would answer."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = refused(scope["method"], headers)
+        if refusal is None:
+            caller = sync_to_async(_admitted, thread_sensitive=False)
+            found = await caller(headers, now=timezone.now())
+            if isinstance(found, Caller):
+                await self._manager.handle_request({**scope, CALLER: found}, receive, send)
+                return
+            refusal = found
+        await _answer(refusal, send)
+
+
+def refused(method: str, headers: dict[str, str]) -> HttpResponse | None:
+    """Why a request is not looked at: a method, a host or a web page's origin that we don't serve; None if it is."""
+    if method != "POST":
+        return problem(405, "method_not_allowed", detail="Post messages here.", headers={"Allow": "POST"})
+    if not is_ours(headers.get("host", "")):
+        return problem(421, "misdirected", detail="This server does not go by that name; see ALLOWED_HOSTS.")
+    origin = headers.get("origin")
+    if origin and not (is_ours(origin.partition("://")[2]) or origin in settings.CSRF_TRUSTED_ORIGINS):
+        return problem(403, "not_permitted", detail="Pages of this origin may not call; see CSRF_TRUSTED_ORIGINS.")
+    return None
+
+
+def is_ours(host: str) -> bool:
+    """Whether ALLOWED_HOSTS names it, in Django's sense."""
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
+def _admitted(headers: dict[str, str], *, now: datetime.datetime) -> Caller | HttpResponse:
+    close_old_connections()
+    try:
+        namespace = headers.get("x-novamem-namespace", "")
+        return admit(headers.get("authorization", "").encode("latin-1"), namespace=namespace, now=now)
+    except Exception as error:  # noqa: BLE001  # every error has its problem
+        return handler(error, {})
+    finally:
+        close_old_connections()
+
+
+async def _answer(response: HttpResponse, send: Send) -> None:
+    headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
+    headers.append((b"content-length", str(len(response.content)).encode()))
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    await send({"type": "http.response.body", "body": response.content})

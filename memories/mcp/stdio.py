@@ -1,0 +1,19 @@
+"""The protocol over standard input and output, for clients that start their servers themselves."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from memories.mcp.callers import Caller, admit
+from memories.mcp.server import build
+from memories.mcp.table import TOOLS
+
+
+def serve(*, key: str, namespace: str = "") -> None:
+    """Serves until the input ends; the key is looked at anew in each call. Raises AuthenticationFailed, Throttled."""
+
+    def caller(request: Any) -> Caller:
+        return admit(f"Bearer {key}".encode(), namespace=namespace, now=timezone.now())
+
+    caller(None)
+    build(TOOLS, caller_of=caller).run("stdio")

@@ -1,0 +1,205 @@
+"""The tools of the memory itself: each builds the request that the API knows, and makes one call into a room."""
+
+import uuid
+from typing import Annotated, Any, Literal
+
+from django.utils import timezone
+from pydantic import Field
+
+from conflicts.front import Question, believed, claims, vote, waiting
+from memories import access, forgetting, ingest
+from memories.access import NotFound
+from memories.api.answers import answers
+from memories.api.claims import BelievedAnswer, ClaimsQuery
+from memories.api.conflicts import ConflictAnswer, ConflictQuery
+from memories.api.contexts import ContextInput, answered, context_of
+from memories.api.fields import validated
+from memories.api.fragments import answer_of, stored_answer
+from memories.api.ingesting import IngestInput, messages_of
+from memories.api.inputs import FragmentInput, draft_of
+from memories.api.searching import SearchInput, question_of
+from memories.api.voting import CorroborateInput, DisputeInput, told
+from memories.mcp.callers import Caller
+from memories.mcp.words import ClaimWords, Id, Kind, MessageWords, Place, Source, Tags
+from memories.retrieval import context as context_for
+from memories.retrieval import search
+
+SHOWN = ("id", "namespace", "type", "content", "status", "claim", "trust", "tags", "event_at", "created_at")
+STORED = ("id", "namespace", "status", "deduplicated", "superseded", "pending_conflicts")
+Limit = Annotated[int, Field(description="At most this many.", ge=1, le=200)]
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The body of a request: what was given."""
+    plain = {name: value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value
+             for name, value in fields.items()}  # fmt: skip
+    return {name: value for name, value in plain.items() if value is not None}
+
+
+def brief(shown: dict[str, Any], *, names: tuple[str, ...] = SHOWN, **more: Any) -> dict[str, Any]:
+    """Of an answer of the API, what an agent needs to read; its source is the class that it comes from."""
+    source = {"source": shown["provenance"]["source"]} if names is SHOWN else {}
+    return {**{name: shown[name] for name in names}, **source, **more}
+
+
+def retain(
+    caller: Caller,
+    content: Annotated[str, Field(description="One fact or event in plain words, at most 2000 characters.")],
+    namespace: Place = None,
+    type: Kind = None,
+    tags: Tags = None,
+    source: Source = None,
+    claim: Annotated[ClaimWords | None, Field(description="The fact as subject, predicate, value.")] = None,
+    extract_claim: Annotated[bool, Field(description="Read the claim out of the text instead.")] = False,
+    event_at: Annotated[str | None, Field(description="When it happened: ISO 8601 with an offset.")] = None,
+) -> dict[str, Any]:
+    """Remembers one fact. A contradiction of a stronger source is quarantined and answers its pending conflicts."""
+    said = given(content=content, type=type, tags=tags, claim=claim, extract_claim=extract_claim, event_at=event_at)
+    provenance = {"provenance": {"source": source}} if source else {}
+    draft = draft_of(validated(FragmentInput, {**said, **provenance, "namespace": caller.place(namespace)}))
+    admissions = ingest.keep(caller.principal, ingest.prepare([draft]), now=timezone.now())
+    with access.enter(caller.principal, why="answer"):
+        (shown,) = stored_answer(caller.principal, admissions)
+    return brief(shown, names=STORED)
+
+
+def retain_conversation(
+    caller: Caller,
+    messages: list[MessageWords],
+    namespace: Place = None,
+    conversation_id: Annotated[str | None, Field(description="The same for all parts of a conversation.")] = None,
+) -> dict[str, Any]:
+    """Remembers what is worth it of a conversation, and says what was skipped and why."""
+    said = given(messages=[given(**message.model_dump()) for message in messages], conversation_id=conversation_id)
+    values = validated(IngestInput, {**said, "namespace": caller.place(namespace)})
+    found = ingest.ingest(caller.principal, messages_of(values), namespace=values["namespace"], now=timezone.now())
+    with access.enter(caller.principal, why="answer"):
+        stored = stored_answer(caller.principal, found.stored)
+    skipped = [{"index": skip.index, "reason": skip.reason} for skip in found.skipped]
+    return {"stored": [brief(shown, names=STORED) for shown in stored], "skipped": skipped}
+
+
+def recall(
+    caller: Caller,
+    query: Annotated[str, Field(description="A question or what to look for, in plain words.")],
+    namespace: Place = None,
+    top_k: Annotated[int | None, Field(description="At most this many.", ge=1, le=200)] = None,
+    type: Kind = None,
+    tags: Tags = None,
+    session_id: str | None = None,
+    as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
+) -> dict[str, Any]:
+    """The memories that answer a question, best first, each with its source, trust and score."""
+    filters = given(type=type, tags=tags)
+    body = given(query=query, top_k=top_k, session_id=session_id, as_of=as_of, filters=filters or None)
+    values = validated(SearchInput, {**body, "namespace": caller.place(namespace)})
+    now = timezone.now()
+    found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
+    shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
+    results = [brief(row, score=hit.score) for row, hit in zip(shown, found.hits, strict=True)]
+    return {"results": results, "degraded": found.degraded}
+
+
+def context(
+    caller: Caller,
+    query: Annotated[str, Field(description="What the prompt is about.")],
+    namespace: Place = None,
+    max_tokens: Annotated[int | None, Field(description="The block is never longer.", ge=0)] = None,
+    format: Literal["markdown", "xml"] = "markdown",
+    session_id: str | None = None,
+) -> dict[str, Any]:
+    """A block of memories to put before a prompt, within a budget of tokens, behind a fence."""
+    body = given(query=query, max_tokens=max_tokens, format=format, session_id=session_id)
+    values = validated(ContextInput, {**body, "namespace": caller.place(namespace)})
+    return answered(context_for(caller.principal, context_of(values), now=timezone.now()))
+
+
+def read_memory(caller: Caller, id: Id) -> dict[str, Any]:
+    """One memory with everything that is known of it, in whatever status it is."""
+    with access.enter(caller.principal, why="read"):
+        return answer_of(caller.principal, _id(id))
+
+
+def forget(caller: Caller, id: Id) -> dict[str, Any]:
+    """Erases a memory for good, with every copy of its text; the text can't be stored again."""
+    forgetting.forget(caller.principal, _id(id), now=timezone.now())
+    return {"forgotten": id}
+
+
+def archive(caller: Caller, id: Id) -> dict[str, Any]:
+    """Takes a memory out of all default answers, reversibly."""
+    row = ingest.archive(caller.principal, _id(id), now=timezone.now())
+    return {"id": id, "status": row.status}
+
+
+def unarchive(caller: Caller, id: Id) -> dict[str, Any]:
+    """Lets an archived memory stand again, as far as nothing stronger came meanwhile."""
+    row = ingest.unarchive(caller.principal, _id(id), now=timezone.now())
+    return {"id": id, "status": row.status}
+
+
+def reinforce(caller: Caller, id: Id) -> dict[str, Any]:
+    """This memory helped: it counts as fresher and more trusted."""
+    return told(vote(caller.principal, _id(id), "reinforce", now=timezone.now()))
+
+
+def dispute(caller: Caller, id: Id, reason: Annotated[str, Field(description="What is wrong.")]) -> dict[str, Any]:
+    """This memory is wrong. Of a stronger source it opens a review by a person."""
+    values = validated(DisputeInput, {"reason": reason})
+    return told(vote(caller.principal, _id(id), "dispute", now=timezone.now(), **values))
+
+
+def corroborate(
+    caller: Caller, id: Id, source_id: Annotated[str | None, Field(description="Which source says so too.")] = None
+) -> dict[str, Any]:
+    """Another source says so too; counted once per owner, never for the writer's own."""
+    values = validated(CorroborateInput, given(source_id=source_id))
+    return told(vote(caller.principal, _id(id), "corroborate", now=timezone.now(), **values))
+
+
+def list_conflicts(
+    caller: Caller,
+    namespace: Annotated[str | None, Field(description="Left out: all that the key covers.")] = None,
+    status: Literal["pending", "resolved", "all"] = "pending",
+    limit: Limit = 20,
+) -> dict[str, Any]:
+    """What contradicts what stands and waits for a person to decide, newest first. Agents can't decide it."""
+    query = validated(ConflictQuery, given(namespace=namespace, status=status))
+    with access.enter(caller.principal, why="list"):
+        rows = waiting(caller.principal, status=query["status"], namespace=query.get("namespace"))
+        page = list(rows.order_by("-created_at", "-id")[:limit])
+        return {"conflicts": list(ConflictAnswer(page, many=True).data)}
+
+
+def list_claims(
+    caller: Caller,
+    subject: str | None = None,
+    predicate: str | None = None,
+    namespace: Place = None,
+    as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
+    known_at: Annotated[str | None, Field(description="As it was believed then.")] = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """What is believed of a subject or a predicate, newest first."""
+    body = given(subject=subject, predicate=predicate, as_of=as_of, known_at=known_at)
+    query = validated(ClaimsQuery, {**body, "namespace": caller.place(namespace)})
+    asked = {name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query}
+    with access.enter(caller.principal, why="claims"):
+        rows = claims(caller.principal, Question(**asked), now=timezone.now())
+        found = believed(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))
+        return {"claims": list(BelievedAnswer(found, many=True).data)}
+
+
+def list_namespaces(caller: Caller) -> dict[str, Any]:
+    """The namespaces that the key covers, and the one that is meant when a call names none."""
+    with access.enter(caller.principal, why="list"):
+        rows = access.all_readable(caller.principal)
+    return {"namespaces": [row.name for row in rows], "default": caller.namespace or None}
+
+
+def _id(text: str) -> uuid.UUID:
+    """A memory's id; what is none names nothing. Raises NotFound."""
+    try:
+        return uuid.UUID(text)
+    except ValueError as error:
+        raise NotFound("fragment") from error

@@ -1,0 +1,131 @@
+"""A chat completion request: what is asked in it, how memory is put into it, what was said anew. Pure."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from memories.ingest import Turn
+from memories.proxy.refusals import Refused
+from memories.retrieval import without_blocks
+
+QUESTION = 4000  # characters of a long message that are looked up: its beginning and its end
+SYSTEM_ROLES = ("system", "developer")
+HEARD = {"user": "user", "tool": "tool", "function": "tool"}
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A valid request, as Python values and as it came."""
+
+    body: dict[str, Any]
+    raw: bytes
+
+    @property
+    def messages(self) -> list[Message]:
+        """The chat so far."""
+        messages: list[Message] = self.body["messages"]
+        return messages
+
+    @property
+    def question(self) -> str:
+        """What the last user message asks; "" without one."""
+        texts = [said(message) for message in reversed(self.messages) if message["role"] == "user"]
+        text = without_blocks(texts[0]).strip() if texts else ""
+        return text if len(text) <= QUESTION else f"{text[: QUESTION // 2]}\n{text[-QUESTION // 2 :]}"
+
+    def with_block(self, block: str, *, place: str) -> bytes:
+        """The request with a context block behind the last user message or, in `place` system, the system message.
+
+        Behind: what came before stays the same, and so does the provider's cache of it (docs/decisions/0040). Raises
+        ValueError for numbers that JSON has not.
+        """
+        messages = list(self.messages)
+        roles = SYSTEM_ROLES if place == "system" else ("user",)
+        found = [index for index, message in enumerate(messages) if message["role"] in roles]
+        if found:
+            index = found[0] if place == "system" else found[-1]
+            messages[index] = {**messages[index], "content": behind(messages[index]["content"], block)}
+        else:
+            messages.insert(0, {"role": "system", "content": block})
+        return json.dumps({**self.body, "messages": messages}, allow_nan=False, separators=(",", ":")).encode()
+
+    def news(self) -> list[Turn]:
+        """What was said since the assistant last spoke: by the user and by tools, without blocks that were handed out.
+
+        A turn's `source_id` is a digest of the chat up to it, so that a request that is repeated is no news.
+        """
+        turns: list[Turn] = []
+        digest = b""
+        for sequence, message in enumerate(self.messages):
+            digest = _digest(digest, message)
+            if message["role"] == "assistant":
+                turns = []
+            elif role := HEARD.get(message["role"]):
+                text = said(message)
+                bare = without_blocks(text)
+                turns.append(Turn(role, bare, digest.hex(), sequence, attested=role == "user" and bare == text))
+        return turns
+
+    def reply(self, text: str, *, partial: bool) -> Turn:
+        """The assistant's turn that answers."""
+        digest = b""
+        for message in self.messages:
+            digest = _digest(digest, message)
+        last = _digest(digest, {"role": "assistant", "content": text})
+        return Turn("assistant", without_blocks(text), last.hex(), len(self.messages), partial=partial)
+
+
+def _digest(before: bytes, message: Message) -> bytes:
+    return hashlib.sha256(before + json.dumps(message, sort_keys=True).encode()).digest()
+
+
+def prompt_of(raw: bytes) -> Prompt:
+    """The request in a body. Raises Refused (400)."""
+    try:
+        body = json.loads(raw, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "invalid_json", "The body is not JSON.") from error
+    if not isinstance(body, dict):
+        raise Refused(400, "invalid_type", "The body has to be an object.")
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise Refused(400, "missing_required_parameter", "Give messages: a list of at least one.", param="messages")
+    for index, message in enumerate(messages):
+        _check(message, f"messages[{index}]")
+    return Prompt(body, raw)
+
+
+def _check(message: object, place: str) -> None:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        raise Refused(400, "invalid_type", f"{place} has to be an object with a role.", param=place)
+    content = message.get("content")
+    if content is None and message["role"] in ("assistant", "function"):
+        return  # it calls tools, or refuses
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        return
+    if not isinstance(content, str):
+        place = f"{place}.content"
+        raise Refused(400, "invalid_type", f"{place} has to be a string or a list of parts.", param=place)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def said(message: Mapping[str, Any]) -> str:
+    """The text of a message: its content, or the text parts of it."""
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if part.get("type", "text") in ("text", "input_text")]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def behind(content: str | list[Any], block: str) -> str | list[Any]:
+    """A content with the block behind it: a paragraph, or a text part."""
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": block}]
+    return f"{content}\n\n{block}" if content else block

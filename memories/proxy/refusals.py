@@ -1,0 +1,45 @@
+"""Errors of the proxy itself, in the shape in which OpenAI's clients expect them."""
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import HttpResponse, JsonResponse
+
+from memories.access import NotFound, NotPermitted
+
+
+class Refused(Exception):
+    """The proxy answers in the upstream's place: HTTP status, OpenAI's `code`, a sentence, the field at fault."""
+
+    def __init__(self, status: int, code: str, message: str, *, param: str | None = None, retry_after: int = 0) -> None:
+        super().__init__(message)
+        self.status, self.code, self.param, self.retry_after = status, code, param, retry_after
+
+
+TYPES = {403: "permission_error", 429: "rate_limit_error", 502: "upstream_error", 503: "server_error"}
+
+
+def refusal(refused: Refused) -> HttpResponse:
+    """`{"error": {"message", "type", "param", "code"}}`."""
+    kind = TYPES.get(refused.status, "server_error" if refused.status >= 500 else "invalid_request_error")
+    error = {"message": str(refused), "type": kind, "param": refused.param, "code": refused.code}
+    headers = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
+    headers |= {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
+    return JsonResponse({"error": error}, status=refused.status, headers=headers)
+
+
+KNOWN = (Refused, NotFound, NotPermitted, RequestDataTooBig, OperationalError, InterfaceError)
+
+
+def refused_for(error: Exception) -> Refused:
+    """How one of the KNOWN exceptions is told."""
+    match error:
+        case Refused():
+            return error
+        case NotFound():
+            return Refused(404, "namespace_not_found", "There is no such namespace for this key.")
+        case NotPermitted():
+            return Refused(403, "not_permitted", str(error))
+        case RequestDataTooBig():
+            return Refused(413, "too_large", f"The request is over {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
+    return Refused(503, "database_unavailable", "The memory's database is away.", retry_after=5)

@@ -1,0 +1,101 @@
+"""Handing an answer on, piece by piece as it comes, and keeping what was said until it is written down.
+
+Note [the end of an answer]: it may end in five ways. The upstream ends it, or breaks it off: seen while waiting for the
+next piece. The caller leaves: the wait is cancelled, or, while a piece is being sent, only `close` tells. The server
+stops: the wait is cancelled, or `settle` finds the answer still open. In each the connection to the upstream is given
+back and what was heard goes to a thread that no cancellation reaches; a stopping server waits for those threads.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_all
+from contextvars import copy_context
+from typing import Self
+
+import httpx2
+import structlog
+from django.db import connection
+
+MOST = 4 * 1024 * 1024  # bytes of an answer that are kept for reading
+WRITERS = ThreadPoolExecutor(4, thread_name_prefix="captures")
+SETTLE = 4.0  # seconds that a stopping server waits for what is being written down, after its grace for requests
+Listener = Callable[[bytes], None]
+log = structlog.get_logger(__name__)
+_open: "set[Relay]" = set()
+_writing: set[Future[None]] = set()
+
+
+class Relay:
+    """The body of an upstream's answer. `listener`, if any, gets the bytes that passed, once, in a thread."""
+
+    def __init__(self, answer: httpx2.Response, listener: Listener | None) -> None:
+        self._answer, self._listener = answer, listener
+        self._pieces = answer.aiter_raw()
+        self._heard = bytearray()
+        self.loop = asyncio.get_running_loop()
+        self._ended = False
+        _open.add(self)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next piece, unchanged. Raises CancelledError when the upstream breaks off, so that we do too."""
+        try:
+            piece = await anext(self._pieces)
+        except StopAsyncIteration:
+            if written := await self.end():
+                # The answer is over when what it said can't be lost any more; the client has all of it already.
+                await asyncio.shield(asyncio.wrap_future(written))
+            raise
+        except httpx2.HTTPError as error:
+            log.warning("upstream_broke_off", error=type(error).__name__)
+            await self.end()
+            # Nothing went wrong here: Django takes this quietly, and the web server cuts the connection.
+            raise asyncio.CancelledError from error
+        except BaseException:
+            await self.end()
+            raise
+        if self._listener and len(self._heard) <= MOST:
+            self._heard += piece
+        return piece
+
+    async def end(self) -> Future[None] | None:
+        """Lets go of the upstream and has written down what was heard; the first time only."""
+        if self._ended:
+            return None
+        self._ended = True
+        _open.discard(self)
+        written = None
+        if self._listener:
+            written = WRITERS.submit(copy_context().run, _write, self._listener, bytes(self._heard))
+            _writing.add(written)
+            written.add_done_callback(_writing.discard)
+        await self._answer.aclose()
+        return written
+
+    def close(self) -> None:
+        """What Django calls when it has done with the answer, in whatever way; from another thread."""
+        if not self._ended and not self.loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self.end(), self.loop)
+
+
+def _write(listener: Listener, heard: bytes) -> None:
+    try:
+        listener(heard)
+    except Exception as error:
+        log.exception("chat_not_captured", error=type(error).__name__)
+    finally:
+        connection.close()
+
+
+async def settle() -> None:
+    """Ends what is still open and waits until everything is written down: the server stops."""
+    here = asyncio.get_running_loop()
+    for relay in [relay for relay in _open if relay.loop is here]:
+        await relay.end()
+    if waiting := list(_writing):
+        left = (await asyncio.to_thread(wait_for_all, waiting, SETTLE)).not_done
+        if left:
+            log.error("captures_lost", count=len(left))

@@ -1,0 +1,125 @@
+"""The service behind the proxy: where the operator said, and nowhere else, whatever a caller names."""
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Mapping
+from urllib.parse import quote
+
+import httpx2
+import structlog
+from django.conf import settings
+from django.http import HttpRequest
+
+from memories.providers.http import is_loopback
+from memories.proxy.refusals import Refused
+
+CONNECT, SILENCE = 5.0, 600.0  # seconds for a connection; and between two pieces of an answer, as OpenAI's client
+TIMEOUT = httpx2.Timeout(SILENCE, connect=CONNECT, pool=CONNECT)
+LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30.0)
+PIECE = 1 << 16
+# What belongs to one connection, or to whoever the client talks to.
+OF_THE_CONNECTION = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+NOT_SENT = OF_THE_CONNECTION | {
+    *(
+        "host",
+        "content-length",
+        "expect",
+        "authorization",
+        "proxy-authorization",
+        "api-key",
+        "cookie",
+        "accept-encoding",
+    ),
+    *("forwarded", "via", "x-real-ip", "origin", "referer"),
+}
+NOT_ANSWERED = OF_THE_CONNECTION | {
+    *("server", "date", "set-cookie", "alt-svc", "strict-transport-security", "clear-site-data", "proxy-authenticate"),
+    *("content-security-policy", "content-security-policy-report-only"),
+}
+OURS = "x-novamem-"
+log = structlog.get_logger(__name__)
+_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[bool, httpx2.AsyncClient]]"
+_clients = weakref.WeakKeyDictionary()
+
+
+def require_upstream() -> str:
+    """The operator's base URL. Raises Refused (503) without one."""
+    url: str = settings.PROXY_UPSTREAM_URL
+    if not url:
+        raise Refused(503, "no_upstream", "No upstream is configured: set PROXY_UPSTREAM_URL.")
+    return url.rstrip("/")
+
+
+def url_of(request: HttpRequest, path: str) -> str:
+    """Where a request for `/v1/{path}` goes. Raises Refused for a path that would climb out of the upstream's."""
+    base = require_upstream()
+    if any(part in (".", "..") for part in path.replace("\\", "/").split("/")):
+        raise Refused(404, "not_found", "There is no such path.")
+    query = request.META.get("QUERY_STRING", "")
+    return f"{base}/{quote(path, safe='/:@!$&()*+,;=~')}" + (f"?{query}" if query else "")
+
+
+async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[bytes] | None) -> httpx2.Response:
+    """The upstream's answer as soon as its head is there; its body is still to be read, and it is to be closed.
+
+    Raises Refused: 503 without an upstream, 502 for one that does not answer.
+    """
+    url = url_of(request, path)
+    headers = _sent(request.headers)
+    if isinstance(content, AsyncIterator) and (length := request.headers.get("Content-Length")):
+        headers["Content-Length"] = length
+    client = _client(trust_env=not is_loopback(url))  # a proxy of the environment is not for one's own machine
+    try:
+        question = client.build_request(request.method or "GET", url, headers=headers, content=content, timeout=TIMEOUT)
+        return await client.send(question, stream=True)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        log.warning("upstream_away", error=type(error).__name__)
+        raise Refused(502, "upstream_unreachable", "The upstream can't be reached.") from error
+
+
+def _sent(headers: Mapping[str, str]) -> dict[str, str]:
+    """The caller's headers for the upstream: without what is between us and the caller, with the upstream's own key.
+
+    Not packed: what passes has to be read, to be remembered.
+    """
+    passed = {
+        name: value
+        for name, value in headers.items()
+        if name.lower() not in NOT_SENT and not name.lower().startswith((OURS, "x-forwarded-"))
+    }
+    passed["Accept-Encoding"] = "identity"
+    if settings.PROXY_UPSTREAM_KEY:
+        passed["Authorization"] = f"Bearer {settings.PROXY_UPSTREAM_KEY}"
+    return passed
+
+
+def answered(headers: httpx2.Headers) -> dict[str, str]:
+    """The upstream's headers for the caller; none that would speak for this server."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name not in NOT_ANSWERED and not name.startswith((OURS, "access-control-"))
+    }
+
+
+async def pieces(request: HttpRequest) -> AsyncIterator[bytes]:
+    """The body of a request, piece by piece."""
+    while piece := request.read(PIECE):
+        yield piece
+
+
+def _client(*, trust_env: bool) -> httpx2.AsyncClient:
+    """The client of this event loop: connections belong to one."""
+    loop = asyncio.get_running_loop()
+    known, client = _clients.get(loop, (None, None))
+    if client is None or known is not trust_env:
+        client = httpx2.AsyncClient(trust_env=trust_env, limits=LIMITS, follow_redirects=False)
+        _clients[loop] = (trust_env, client)
+    return client
+
+
+async def hang_up() -> None:
+    """Closes this event loop's connections."""
+    _, client = _clients.pop(asyncio.get_running_loop(), (None, None))
+    if client is not None:
+        await client.aclose()

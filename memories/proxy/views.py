@@ -1,0 +1,111 @@
+"""/v1/: chats with memory, and everything else as the upstream answers it."""
+
+import datetime
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, ParamSpec
+
+import httpx2
+import structlog
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from memories.access import Principal
+from memories.proxy import counting, upstream
+from memories.proxy.callers import caller_of
+from memories.proxy.capturing import listener_of
+from memories.proxy.prompts import Prompt, prompt_of
+from memories.proxy.recalling import recall
+from memories.proxy.refusals import KNOWN, Refused, refusal, refused_for
+from memories.proxy.relaying import Listener, Relay
+from memories.proxy.threads import in_thread
+from memories.proxy.wishes import Wish, wish_of
+
+CHAT = "chat/completions"
+P = ParamSpec("P")
+View = Callable[P, Coroutine[Any, Any, HttpResponseBase]]
+log = structlog.get_logger(__name__)
+
+
+def refusing(view: View[P]) -> View[P]:
+    """Errors of our own in OpenAI's shape."""
+
+    @wraps(view)
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            return await view(*args, **kwargs)
+        except KNOWN as error:
+            return refusal(refused_for(error))
+        except Exception as error:
+            log.exception("unhandled_error", exc_info=error)
+            return refusal(Refused(500, "internal", "Something went wrong in the proxy."))
+
+    return csrf_exempt(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """An admitted request: who asks what, of the memory and of the upstream."""
+
+    principal: Principal
+    wish: Wish
+    prompt: Prompt
+
+
+@refusing
+async def chat(request: HttpRequest) -> HttpResponseBase:
+    """A chat completion, with what the memory knows on the question; what is said is captured."""
+    now = timezone.now()
+    asked = await in_thread(_admitted, request, now)
+    recalled = await recall(asked.principal, asked.wish, asked.prompt, now=now)
+    counting.PROXIED.labels("chat").inc()
+    answer = await upstream.ask(request, CHAT, recalled.body)
+    listener = listener_of(
+        asked.principal,
+        asked.wish,
+        asked.prompt,
+        recalled,
+        status=answer.status_code,
+        content_type=answer.headers.get("Content-Type", ""),
+        packed=answer.headers.get("Content-Encoding", "identity") != "identity",
+    )
+    return _handed_on(answer, listener, recalled.headers)
+
+
+def _admitted(request: HttpRequest, now: datetime.datetime) -> Chat:
+    principal = caller_of(request.headers.get("Authorization", ""), now=now)
+    upstream.require_upstream()
+    if request.method != "POST":
+        raise Refused(405, "method_not_allowed", "Use POST.")
+    wish = wish_of(principal, request.headers)
+    raw = request.body
+    if len(raw) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # a body that did not say its length
+        raise RequestDataTooBig
+    return Chat(principal, wish, prompt_of(raw))
+
+
+@refusing
+async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
+    """Whatever else the upstream has under this path."""
+    await in_thread(caller_of, request.headers.get("Authorization", ""), now=timezone.now())
+    has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
+    counting.PROXIED.labels("other").inc()
+    answer = await upstream.ask(request, path, upstream.pieces(request) if has_body else None)
+    return _handed_on(answer, None, {})
+
+
+def _handed_on(answer: httpx2.Response, listener: Listener | None, headers: dict[str, str]) -> HttpResponseBase:
+    """The upstream's answer as it comes: status, headers and every byte."""
+    response = StreamingHttpResponse(
+        Relay(answer, listener),
+        status=answer.status_code,
+        reason=answer.reason_phrase,
+        headers={**upstream.answered(answer.headers), **headers},
+    )
+    if "Content-Type" not in answer.headers:
+        del response["Content-Type"]
+    return response

@@ -1,0 +1,174 @@
+"""The LangGraph store over real HTTP, next to LangGraph's own store in memory: both answer alike."""
+
+import asyncio
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import httpx2
+import pytest
+from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
+from langgraph.store.memory import InMemoryStore
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "clients"))
+from novamem_langgraph import NovaMemStore  # the folder has to be known first
+
+ADA, BEA = ("users", "ada"), ("users", "bea")
+TEA = {"text": "Ada drinks tea.", "score": 3, "kind": "drink"}
+
+
+@pytest.fixture
+def ours(web, committed, agent_of):
+    """A store in a namespace of its own."""
+    key = agent_of(committed, owner="graph", requests_per_minute=0).key
+    with closing(NovaMemStore(web, key, namespace=f"{committed.name}:graph")) as store:
+        yield store
+
+
+@pytest.fixture
+def both(ours):
+    """Our store and LangGraph's, told the same."""
+    stores = (ours, InMemoryStore())
+    for store in stores:
+        store.put(ADA, "tea", TEA)
+        store.put(ADA, "cake", {"text": "Ada bakes cake.", "score": 5, "kind": "food", "deep": {"oven": "old"}})
+        store.put((*BEA, "trips"), "sea", {"text": "Bea swims in the sea.", "score": 4})
+    return stores
+
+
+def alike(both, ask):
+    """What both answer."""
+    mine, theirs = (ask(store) for store in both)
+    assert mine == theirs
+    return mine
+
+
+def seen(items):
+    return sorted((item.namespace, item.key, json.dumps(item.value, sort_keys=True)) for item in items)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"filter": {"kind": "drink"}},
+        {"filter": {"score": {"$gte": 4}}},
+        {"filter": {"score": {"$gt": 2, "$lt": 5}}},
+        {"filter": {"kind": {"$ne": "food"}}},
+        {"filter": {"deep": {"oven": "old"}}},
+        {"filter": {"kind": "nothing"}},
+        {"limit": 0},
+    ],
+)
+@pytest.mark.parametrize("prefix", [("users",), ADA, BEA, ("nobody",)])
+def test_searches_without_a_query(both, prefix, wanted):
+    if "score" in str(wanted) and prefix == BEA:
+        assert len(both[0].search(prefix, **wanted)) == 1
+    alike(both, lambda store: seen(store.search(prefix, **wanted)))
+
+
+def test_getting_putting_and_deleting(both):
+    assert alike(both, lambda store: store.get(ADA, "tea").value) == TEA
+    for store in both:
+        store.put(ADA, "tea", {**TEA, "text": "Ada drinks coffee by now."})
+        store.delete(ADA, "cake")
+        store.delete(ADA, "nothing")
+    assert alike(both, lambda store: store.get(ADA, "tea").value["text"]) == "Ada drinks coffee by now."
+    assert alike(both, lambda store: store.get(ADA, "cake")) is None
+    assert alike(both, lambda store: store.get(BEA, "tea")) is None
+    for store in both:
+        store.put(ADA, "cake", {"text": "Ada bakes cake."})
+    assert alike(both, lambda store: store.get(ADA, "cake").value) == {"text": "Ada bakes cake."}
+    assert alike(both, lambda store: len(store.search(("users",)))) == 3
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"prefix": ("users",)},
+        {"prefix": ("users", "*")},
+        {"suffix": ("trips",)},
+        {"prefix": ("users",), "suffix": ("*", "trips")},
+        {"max_depth": 1},
+        {"limit": 1},
+        {"limit": 1, "offset": 1},
+        {"prefix": ("nobody",)},
+    ],
+)
+def test_listing_namespaces(both, wanted):
+    alike(both, lambda store: store.list_namespaces(**wanted))
+
+
+def test_a_question_finds_by_meaning_and_words(both):
+    ours, _ = both
+    found = ours.search(("users",), query="who swims in the sea?")
+    assert found[0].key == "sea"
+    assert found[0].score > 0
+    assert [item.key for item in ours.search(ADA, query="tea", filter={"kind": "drink"})] == ["tea"]
+    assert len(ours.search(("users",), query="Ada", limit=1, offset=1)) == 1
+
+
+def test_only_the_named_fields_are_indexed(ours):
+    ours.put(ADA, "note", {"text": "A heron nests.", "secret": "xyzzy"}, index=["text"])
+    (item,) = ours.search(ADA, query="heron")
+    assert item.value["secret"] == "xyzzy"
+    (row,) = ours.client.get("fragments", params={"namespace": ours.namespace}).json()["results"]
+    assert row["content"] == "A heron nests."
+
+
+def test_what_is_not_indexed_is_found_by_no_question(ours):
+    ours.put(ADA, "note", {"text": "A heron nests."}, index=False)
+    assert ours.search(ADA, query="A heron nests.") == []
+    assert [item.key for item in ours.search(ADA)] == ["note"]
+
+
+def test_fields_of_the_store_are_indexed_unless_a_put_names_others(ours):
+    ours.fields = ["title"]
+    ours.put(ADA, "one", {"title": "Herons", "secret": "xyzzy"})
+    ours.put(ADA, "two", {"title": "Otters", "note": "They sleep."}, index=["note"])
+    rows = ours.client.get("fragments", params={"namespace": ours.namespace}).json()["results"]
+    assert {row["content"] for row in rows} == {"Herons", "They sleep."}
+
+
+def test_a_batch_with_a_namespace_that_can_not_be_does_nothing(ours):
+    with pytest.raises(InvalidNamespaceError):
+        ours.batch([PutOp(ADA, "tea", TEA), GetOp(("a.b",), "tea")])
+    assert ours.get(ADA, "tea") is None
+
+
+def test_what_was_put_twice_at_one_time_is_deleted_whole(ours):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: ours.put(ADA, "tea", {**TEA, "score": n}), range(8)))
+    ours.delete(ADA, "tea")
+    assert ours.get(ADA, "tea") is None
+    assert ours.search(ADA) == []
+
+
+def test_equal_texts_of_two_are_two_items(ours):
+    for who in (ADA, BEA):
+        ours.put(who, "home", {"text": "I live in Oslo."}, index=["text"])
+    assert [ours.get(who, "home").key for who in (ADA, BEA)] == ["home", "home"]
+
+
+def test_many_at_once_and_from_a_loop(ours):
+    async def work():
+        await asyncio.gather(*(ours.aput(ADA, f"k{n}", {"text": f"Note number {n}."}) for n in range(5)))
+        return await ours.asearch(ADA, limit=10)
+
+    with ThreadPoolExecutor(1) as pool:  # the browser's tests leave an event loop running in this thread
+        found = pool.submit(lambda: asyncio.run(work())).result()
+    assert {item.key for item in found} == {f"k{n}" for n in range(5)}
+
+
+def test_what_can_not_be_is_refused(ours):
+    with pytest.raises(InvalidNamespaceError):
+        ours.put(("a.b",), "k", TEA)
+    with pytest.raises(httpx2.HTTPStatusError, match="over 65536 bytes"):
+        ours.put(ADA, "k", {"text": "x" * 70_000})
+    assert ours.search(("users",)) == []
+    ours.put(ADA, "tea", TEA)
+    with pytest.raises(ValueError, match="Unsupported operator"):
+        ours.search(ADA, filter={"score": {"$near": 3}})

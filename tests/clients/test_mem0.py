@@ -1,0 +1,60 @@
+"""mem0's own client, as it comes from its package, over real HTTP."""
+
+import warnings
+
+import httpx
+import pytest
+
+HERON = "My heron nests behind the old mill."
+
+
+@pytest.fixture
+def client(web, committed, agent_of, monkeypatch, tmp_path):
+    """mem0's client with a key of the committed project; it tells nobody of its use."""
+    monkeypatch.setenv("MEM0_TELEMETRY", "False")
+    monkeypatch.setenv("MEM0_DIR", str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mem0 import MemoryClient
+
+        key = agent_of(committed, owner="graph", namespaces=[f"{committed.name}:mem0"], requests_per_minute=0).key
+        with httpx.Client(trust_env=False) as http:
+            yield MemoryClient(api_key=key, host=f"{web}/compat/mem0", client=http)
+
+
+@pytest.fixture
+def heron(client):
+    """The id of a memory of the user alice."""
+    (added,) = client.add(HERON, user_id="alice", metadata={"mood": "good"})["results"]
+    return added["id"]
+
+
+def test_what_was_added_is_found_and_listed(client, heron):
+    (hit,) = client.search("where does the heron nest?", filters={"user_id": "alice"})["results"]
+    assert (hit["id"], hit["memory"], hit["metadata"]) == (heron, HERON, {"mood": "good"})
+    (row,) = client.get_all(filters={"user_id": "alice"})["results"]
+    assert row["id"] == heron
+    assert client.get_all(filters={"user_id": "bob"})["results"] == []
+    assert client.get(heron)["memory"] == HERON
+
+
+def test_an_update_keeps_the_former_text(client, heron):
+    client.update(heron, text="My heron has left.")
+    assert client.get(heron)["memory"] == "My heron has left."
+    assert [row["old_memory"] for row in client.history(heron)][-1] == HERON
+
+
+def test_deleting_forgets(client, heron):
+    client.delete(heron)
+    assert client.get_all(filters={"user_id": "alice"})["results"] == []
+
+
+def test_all_of_a_user_go_together(client, heron):
+    client.add("My otter swims in the mill pond.", user_id="bob")
+    client.delete_all(user_id="alice")
+    assert [row["user_id"] for row in client.get_all(filters={"user_id": "*"})["results"]] == ["bob"]
+
+
+def test_a_problem_is_an_error_of_the_client(client, heron):
+    with pytest.raises(Exception, match="OR"):
+        client.search("heron", filters={"OR": [{"user_id": "alice"}]})

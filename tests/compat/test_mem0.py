@@ -1,0 +1,153 @@
+"""/compat/mem0/, asked as mem0's MemoryClient 2.2 asks."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from memories.models import Fragment
+
+HERON = "My heron nests behind the old mill."
+ALICE = {"user_id": "alice"}
+
+
+@pytest.fixture
+def mem0(alice):
+    """Alice's client, with the header that mem0's sends."""
+    client = APIClient(headers={"Authorization": f"Token {alice.key}"})
+
+    def ask(method, path, body=None, status=200, **query):
+        extra = {"format": "json", "query_params": query} if body is not None else {"query_params": query}
+        answer = getattr(client, method)(f"/compat/mem0/{path}", body, **extra)
+        assert answer.status_code == status, answer.content
+        return answer.json()
+
+    return ask
+
+
+def said(content, **whose):
+    return {"messages": [{"role": "user", "content": content}], **whose}
+
+
+@pytest.fixture
+def heron(mem0):
+    """A memory of the user alice."""
+    body = said(HERON, user_id="alice", agent_id="MARS", run_id="r1", app_id="app", metadata={"mood": "good"})
+    (added,) = mem0("post", "v3/memories/add/", body)["results"]
+    assert (added["memory"], added["event"]) == (HERON, "ADD")
+    return added["id"]
+
+
+def test_a_ping_needs_a_key(mem0, anonymous):
+    assert mem0("get", "v1/ping/") == {"status": "ok", "user_email": None, "project_id": "acme", "org_id": "acme"}
+    answer = anonymous.get("/compat/mem0/v1/ping/", headers={"Authorization": "Token nova_nothing"})
+    assert (answer.status_code, "not valid" in answer.json()["detail"]) == (401, True)
+
+
+def test_what_was_added_is_read_back(mem0, heron):
+    found = mem0("get", f"v1/memories/{heron}/")
+    assert (found["memory"], found["user_id"], found["agent_id"]) == (HERON, "alice", "MARS")
+    assert (found["run_id"], found["app_id"], found["metadata"]) == ("r1", "app", {"mood": "good"})
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (ALICE, True),
+        ({"user_id": "*", "run_id": "r1"}, True),
+        ({"AND": [ALICE, {"agent_id": "MARS"}, {"app_id": "app"}]}, True),
+        ({"user_id": "bob"}, False),
+        ({"AND": [ALICE, {"run_id": "r2"}]}, False),
+        ({**ALICE, "agent_id": "VENUS"}, False),
+        ({**ALICE, "app_id": "other"}, False),
+    ],
+)
+def test_filters_hold_in_lists_and_searches(mem0, heron, filters, found):
+    page = mem0("post", "v3/memories/", {"filters": filters})
+    hits = mem0("post", "v3/memories/search/", {"query": "where does the heron nest?", "filters": filters})["results"]
+    assert [row["id"] for row in page["results"]] == [row["id"] for row in hits] == ([heron] if found else [])
+    assert page["count"] == int(found)
+    assert all(hit["score"] > 0 for hit in hits)
+
+
+def test_pages_follow_each_other(mem0):
+    for text in ("The heron nests here.", "The otter swims here.", "The owl sleeps here."):
+        mem0("post", "v3/memories/add/", said(text, **ALICE))
+    first = mem0("post", "v3/memories/", {"filters": ALICE}, page=1, page_size=2)
+    second = mem0("post", "v3/memories/", {"filters": ALICE}, page=2, page_size=2)
+    assert (first["count"], first["previous"], second["next"]) == (3, None, None)
+    assert "page=2" in first["next"]
+    assert len({row["id"] for row in first["results"] + second["results"]}) == 3
+
+
+def test_an_update_keeps_the_former_text(mem0, heron):
+    after = mem0("put", f"v1/memories/{heron}/", {"text": "My heron moved away.", "metadata": {}})
+    assert (after["memory"], after["metadata"]) == ("My heron moved away.", None)
+    told = [(e["event"], e["old_memory"], e["new_memory"]) for e in mem0("get", f"v1/memories/{heron}/history/")]
+    assert told == [("ADD", None, HERON), ("UPDATE", HERON, "My heron moved away.")]
+
+
+def test_deleting_forgets(mem0, heron, count):
+    mem0("delete", f"v1/memories/{heron}/")
+    mem0("get", f"v1/memories/{heron}/", status=404)
+    assert mem0("post", "v3/memories/add/", said(HERON), status=409)["code"] == "blocked_by_erasure"
+    assert count(Fragment) == 0
+
+
+def test_deleting_all_concerns_only_those_named(mem0, heron, count):
+    mem0("post", "v3/memories/add/", said("Bob likes the otter.", user_id="bob"))
+    assert mem0("delete", "v1/memories/", status=400)["errors"][0]["field"] == "user_id"
+    mem0("delete", "v1/memories/", user_id="alice")
+    left = mem0("post", "v3/memories/", {"filters": {}})["results"]
+    assert [row["user_id"] for row in left] == ["bob"]
+
+
+def test_what_is_not_worth_it_is_not_kept(mem0, count):
+    body = {"messages": [{"role": "user", "content": "ok"}, {"role": "assistant", "content": "I'm sorry, I can't."}]}
+    assert mem0("post", "v3/memories/add/", {**body, **ALICE, "infer": True}) == {"results": []}
+    assert count(Fragment) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("v3/memories/add/", {"messages": []}, "messages"),
+        ("v3/memories/add/", said(HERON, colour="red"), "colour"),
+        ("v3/memories/add/", said(HERON, agent_id="not a name"), "agent_id"),
+        ("v3/memories/add/", said(HERON, expiration_date="2030-01-01"), "expiration_date"),
+        ("v3/memories/search/", {"query": " "}, "query"),
+        ("v3/memories/search/", {"query": "x", "filters": {"OR": [ALICE]}}, "filters.OR"),
+        ("v3/memories/", {"filters": {"AND": [ALICE, {"user_id": "bob"}]}}, "filters"),
+        ("v3/memories/", {"filters": {"user_id": {"in": ["alice"]}}}, "filters.user_id"),
+    ],
+)
+def test_bad_input_is_named_and_stores_nothing(mem0, count, path, body, field):
+    assert field in [error["field"] for error in mem0("post", path, body, status=400)["errors"]]
+    assert count(Fragment) == 0
+
+
+def test_another_project_sees_nothing(mem0, heron, charlie, count):
+    for method, path in (("get", ""), ("get", "history/"), ("delete", "")):
+        assert getattr(charlie.client, method)(f"/compat/mem0/v1/memories/{heron}/{path}").status_code == 404
+    assert charlie.client.put(f"/compat/mem0/v1/memories/{heron}/", {"text": "Mine."}, format="json").status_code == 404
+    assert charlie.client.post("/compat/mem0/v3/memories/", {}, format="json").json()["count"] == 0
+    assert count(Fragment) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "verb"),
+    [
+        ("post", "v3/memories/add/", "write"),
+        ("post", "v3/memories/search/", "read"),
+        ("post", "v3/memories/", "read"),
+        ("delete", "v1/memories/", "write"),
+        ("get", "v1/memories/{id}/", "read"),
+        ("put", "v1/memories/{id}/", "write"),
+        ("delete", "v1/memories/{id}/", "write"),
+        ("get", "v1/memories/{id}/history/", "read"),
+        ("get", "v1/ping/", "read"),
+    ],
+)
+def test_each_call_needs_its_verb(agent_of, project, heron, count, method, path, verb):
+    other = agent_of(project, verbs=["write" if verb == "read" else "read"], ceiling="user_explicit")
+    answer = getattr(other.client, method)(f"/compat/mem0/{path.format(id=heron)}")
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert count(Fragment) == 1

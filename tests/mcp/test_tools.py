@@ -1,0 +1,128 @@
+"""The memory's tools over the protocol, with the real client over real HTTP."""
+
+import datetime
+
+import pytest
+
+from tests.mcp.conftest import Refused, over_http
+
+HERON = "The heron nests behind the old mill."
+BUDGET = {"subject": "user", "predicate": "budget", "value": "$750"}
+
+
+def test_each_tool_says_what_it_does_to_what_is_there(session):
+    tools = session.tools()
+    assert {"retain", "recall", "context", "forget", "list_conflicts", "read_graph", "create_entities"} <= set(tools)
+    reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+    destroying = {name for name, tool in tools.items() if tool.annotations.destructive_hint}
+    assert reading == {
+        *("recall", "context", "read_memory", "list_conflicts", "list_claims", "list_namespaces"),
+        *("read_graph", "search_nodes", "open_nodes"),
+    }
+    assert destroying == {
+        *("forget", "archive", "delete_entities", "delete_observations", "delete_relations"),
+    }
+    assert all(tool.description and tool.annotations.open_world_hint is False for tool in tools.values())
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_remembers_finds_and_hands_out(web, alice, place, mode):
+    session = over_http(web, alice.key, mode=mode, **{"X-NovaMem-Namespace": place})
+    kept = session.call("retain", content=HERON, tags=["birds"])
+    assert (kept["namespace"], kept["status"], kept["deduplicated"]) == (place, "active", False)
+    (hit,) = session.call("recall", query="where does the heron nest?", tags=["birds"])["results"]
+    assert (hit["id"], hit["content"], hit["source"]) == (kept["id"], HERON, "inference")
+    block = session.call("context", query="where does the heron nest?", max_tokens=300)
+    assert HERON in block["prompt_prefix"]
+    assert block["tokens_used"] <= 300
+    assert session.call("read_memory", id=kept["id"])["content"] == HERON
+    assert session.call("list_namespaces") == {"namespaces": [place], "default": place}
+
+
+def test_a_conversation_is_kept_as_ingestion_keeps_it(session, rows):
+    turns = [{"role": "user", "content": "I planted three apple trees."}, {"role": "user", "content": "ok"}]
+    report = session.call("retain_conversation", messages=turns, conversation_id="c")
+    assert [skip["reason"] for skip in report["skipped"]] == ["too_short"]
+    assert rows() == {"I planted three apple trees.": "active"}
+
+
+def test_a_contradiction_waits_and_is_listed(session):
+    session.call("retain", content="The budget is $750.", source="tool_output", claim=BUDGET)
+    weaker = session.call("retain", content="A page says $0.", source="document", claim={**BUDGET, "value": "$0"})
+    assert weaker["status"] == "quarantined"
+    (waiting,) = session.call("list_conflicts")["conflicts"]
+    assert waiting["id"] == weaker["pending_conflicts"][0]["id"]
+    (believed,) = session.call("list_claims", subject="user")["claims"]
+    assert believed["value"] == "$750"
+    early = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)).isoformat()
+    assert session.call("list_claims", subject="user", known_at=early)["claims"] == []
+
+
+def test_votes_and_the_archive(session, web, committed, agent_of, place):
+    kept = session.call("retain", content=HERON)["id"]
+    bob = agent_of(committed, owner="bob", namespaces=[place], requests_per_minute=0)
+    team = over_http(web, bob.key)
+    assert team.call("reinforce", id=kept)["reinforcements"] == 1
+    assert team.call("corroborate", id=kept, source_id="a walk")["corroboration"] == 2
+    assert team.call("dispute", id=kept, reason="The mill is new.")["disputes"] == 1
+    assert session.call("archive", id=kept)["status"] == "archived"
+    assert session.call("recall", query="heron")["results"] == []
+    assert session.call("unarchive", id=kept)["status"] == "active"
+
+
+def test_what_is_forgotten_is_gone_and_stays_so(session, rows):
+    kept = session.call("retain", content=HERON)["id"]
+    assert session.call("forget", id=kept) == {"forgotten": kept}
+    assert rows() == {}
+    with pytest.raises(Refused, match="not_found"):
+        session.call("read_memory", id=kept)
+    with pytest.raises(Refused, match="blocked_by_erasure"):
+        session.call("retain", content=HERON)
+    assert rows() == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"content": ""}, "validation: .* content: "),
+        ({"content": "x" * 2001}, "validation: .* content: "),
+        ({"content": "a\0b"}, "NUL"),
+        ({"content": "Fine.", "colour": "red"}, "not known: colour"),
+        ({"content": "Fine.", "namespace": "elsewhere:main"}, "not_found"),
+        ({"content": "Fine.", "namespace": "no namespace"}, "validation: .* namespace: "),
+        ({"content": "Fine.", "source": "user_explicit"}, "authority_ceiling"),
+        ({"content": "Fine.", "claim": {"subject": "user", "predicate": "x"}}, "claim.value"),
+        ({"content": "Fine.", "claim": {"subject": "\u200b", "predicate": "x", "value": "y"}}, "claim.subject"),
+    ],
+)
+def test_what_the_api_refuses_is_refused_in_its_words(session, rows, arguments, why):
+    with pytest.raises(Refused, match=why):
+        session.call("retain", **arguments)
+    assert rows() == {}
+
+
+def test_without_a_namespace_the_only_one_of_the_key_is_meant(web, committed, agent_of, place):
+    narrow = over_http(web, agent_of(committed, namespaces=[place]).key)
+    assert narrow.call("retain", content=HERON)["namespace"] == place
+    wide = over_http(web, agent_of(committed).key)
+    with pytest.raises(Refused, match=rf"Name one as project:agent; this key covers {committed.name}:\*"):
+        wide.call("retain", content="Something else.")
+
+
+def test_a_key_that_only_reads_can_not_write(web, committed, agent_of, place, rows):
+    reader = over_http(web, agent_of(committed, namespaces=[place], verbs=["read"]).key)
+    assert reader.call("recall", query="heron")["results"] == []
+    with pytest.raises(Refused, match="not_permitted: this needs the verb write"):
+        reader.call("retain", content=HERON)
+    assert rows() == {}
+
+
+def test_another_project_sees_nothing(session, web, service, agent_of, charlie_project):
+    kept = session.call("retain", content=HERON)["id"]
+    charlie = over_http(web, agent_of(charlie_project).key)
+    for tool in ("read_memory", "forget", "archive", "reinforce"):
+        with pytest.raises(Refused, match="not_found"):
+            charlie.call(tool, id=kept)
+    with pytest.raises(Refused, match="not_found"):
+        charlie.call("recall", query="heron", namespace=f"{service.project}:main")
+    assert session.call("read_memory", id=kept)["status"] == "active"

@@ -1,0 +1,185 @@
+"""What goes wrong: nothing of the memory's trouble stops a chat, and the upstream's trouble passes as it is."""
+
+import time
+
+import httpx2
+import openai
+import pytest
+from django.db import OperationalError
+
+from memories.proxy import callers, capturing, recalling, relaying
+from tests.proxy.conftest import chat
+
+USER = chat()["messages"]
+
+
+def test_errors_of_the_upstream_pass_unchanged(send, upstream, captured):
+    for mode, status in (
+        ("unavailable", 503),
+        ("broken", 500),
+        ("refusing", 400),
+        ("busy", 429),
+        ("unauthorised", 401),
+    ):
+        for stream in (False, True):
+            answer = send(chat(model=mode, stream=stream))
+            assert answer.status_code == status
+            assert answer.json() == {
+                "error": {"message": f"the upstream is {mode}", "type": "fake", "param": None, "code": mode}
+            }
+            assert answer.headers["Retry-After"] == "7"
+    assert captured(0) == []
+
+
+@pytest.mark.parametrize("mode", ["apologising", "failing", "mumbling"])
+def test_excuses_are_passed_but_not_kept(mode, client, upstream, captured, memories):
+    client.chat.completions.create(model=mode, messages=USER)
+    captured()
+    assert [row.content for row in memories()] == [USER[0]["content"]]
+
+
+def test_an_answer_that_is_none_is_passed(send, upstream, captured):
+    assert send(chat(model="no_json")).text == "<html>Welcome</html>"
+    assert [turn["role"] for turn in captured()[0].turns] == ["user"]
+
+
+@pytest.mark.parametrize("kind", [OperationalError, RuntimeError, RecursionError])
+def test_retrieval_that_fails_does_not_stop_the_chat(kind, client, upstream, remember, captured, monkeypatch):
+    remember("The heron nests behind the old mill.")
+
+    def broken(*_args, **_more):
+        raise kind("secret")
+
+    monkeypatch.setattr(recalling, "context", broken)
+    answer = client.chat.completions.with_raw_response.create(model="fake", messages=USER)
+    assert answer.parse().choices[0].message.content == upstream.reply
+    assert answer.headers["X-NovaMem-Injected"] == "0"
+    assert upstream.asked[-1].json["messages"] == USER
+    assert len(captured()[0].turns) == 2
+
+
+def test_retrieval_that_takes_too_long_is_not_waited_for(client, upstream, remember, monkeypatch):
+    monkeypatch.setattr(recalling, "PATIENCE", 0.1)
+    monkeypatch.setattr(recalling, "context", lambda *_args, **_more: time.sleep(1))
+    begun = time.monotonic()
+    client.chat.completions.create(model="fake", messages=USER)
+    assert time.monotonic() - begun < 0.9
+
+
+def test_capturing_that_fails_does_not_stop_the_chat(client, upstream, captured, monkeypatch):
+    def broken(*_args, **_more):
+        raise OperationalError("away")
+
+    monkeypatch.setattr(capturing, "capture", broken)
+    stream = client.chat.completions.create(model="fake", messages=USER, stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == upstream.reply
+    assert captured(0) == []
+
+
+def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, monkeypatch):
+    assert send(chat()).status_code == 200
+
+    def away(*_args, **_more):
+        raise OperationalError("server closed the connection unexpectedly: host=secret")
+
+    stranger = issue()
+    monkeypatch.setattr(callers, "principal_of_key", away)
+    monkeypatch.setattr(recalling, "context", away)
+    monkeypatch.setattr(capturing, "capture", away)
+    assert send(chat()).status_code == 200
+    refused = send(chat(), Authorization=f"Bearer {stranger}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert "secret" not in refused.text
+    monkeypatch.setattr(callers, "GRACE", -1.0)
+    assert send(chat()).status_code == 503
+
+
+def test_a_revoked_key_is_forgotten_at_once():
+    known = callers.Acquaintances()
+    known.remember("key", object(), at=0.0)
+    assert known.recall("key", at=callers.GRACE)
+    assert known.recall("key", at=callers.GRACE + 1) is None
+    known.remember("key", None, at=1.0)
+    assert known.recall("key", at=1.0) is None
+
+
+def test_an_upstream_that_is_not_there(send, settings, captured):
+    settings.PROXY_UPSTREAM_URL = "http://127.0.0.1:9/v1"
+    for path in ("/v1/chat/completions", "/v1/embeddings"):
+        answer = send(chat(), path=path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_unreachable")
+    assert captured(0) == []
+
+
+def test_an_upstream_that_hangs_up_before_it_answers(send, upstream, captured):
+    answer = send(chat(model="hanging_up"))
+    assert (answer.status_code, answer.json()["error"]["type"]) == (502, "upstream_error")
+    assert captured(0) == []
+
+
+def test_no_upstream(send, settings, captured):
+    settings.PROXY_UPSTREAM_URL = ""
+    for path in ("/v1/chat/completions", "/v1/models"):
+        answer = send(chat(), path=path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "no_upstream")
+    assert captured(0) == []
+
+
+def test_a_stream_that_breaks_off_breaks_off_here_too_and_is_kept_as_partial(client, upstream, captured, memories):
+    got = []
+    stream = client.chat.completions.create(model="dropping", messages=USER, stream=True)
+    with pytest.raises((httpx2.RemoteProtocolError, openai.APIConnectionError)):
+        got.extend(chunk.choices[0].delta.content or "" for chunk in stream)
+    (row,) = captured()
+    text = row.turns[1]["content"]
+    assert (text != "", row.turns[1]["partial"]) == (True, True)
+    assert upstream.reply.startswith(text)
+    assert [row.extra for row in memories()] == [{}, {"partial": True}]
+
+
+def test_an_answer_that_breaks_off_breaks_off_here_too(send, upstream, captured):
+    with pytest.raises(httpx2.RemoteProtocolError):
+        send(chat(model="dropping"))
+    assert [turn["role"] for turn in captured()[0].turns] == ["user"]
+
+
+def test_a_stream_without_an_end_mark_is_partial(client, upstream, captured):
+    list(client.chat.completions.create(model="no_done", messages=USER, stream=True))
+    assert captured()[0].turns[1]["partial"] is True
+
+
+def test_a_caller_that_leaves_ends_the_upstreams_work(client, upstream, captured):
+    upstream.reply = "heron " * 20
+    stream = client.chat.completions.create(model="endless", messages=USER, stream=True)
+    for _, chunk in zip(range(9), stream, strict=False):
+        assert chunk.choices
+    stream.close()
+    assert upstream.left.wait(5)
+    (row,) = captured()
+    assert row.turns[1]["partial"] is True
+    assert row.turns[1]["content"].startswith("heron heron")
+    assert not relaying._open
+
+
+def test_a_caller_that_leaves_before_the_answer_ends_the_upstreams_work(send, upstream, captured):
+    with pytest.raises(httpx2.ReadTimeout):
+        send(chat(model="silent"), timeout=0.3)
+    assert upstream.left.wait(5)
+    assert captured(0) == []
+
+
+def test_more_than_is_kept_still_passes(client, upstream, captured, monkeypatch):
+    monkeypatch.setattr(relaying, "MOST", 100)
+    monkeypatch.setattr(capturing, "MOST", 100)
+    stream = client.chat.completions.create(model="fake", messages=USER, stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == upstream.reply
+    assert [turn["role"] for turn in captured()[0].turns] == ["user"]
+
+
+def test_a_rate_is_kept(send, upstream, issue):
+    slow = f"Bearer {issue(requests_per_minute=2)}"
+    assert [send(chat(), Authorization=slow).status_code for _ in range(3)] == [200, 200, 429]
+    refused = send(chat(), Authorization=slow)
+    assert (refused.json()["error"]["code"], int(refused.headers["Retry-After"]) > 0) == ("rate_limit_exceeded", True)
+    assert len(upstream.asked) == 2
