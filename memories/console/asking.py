@@ -1,50 +1,46 @@
 """What a URL of the explorer asks for, and back: one URL per state."""
 
 import datetime
+import re
 import uuid
 from dataclasses import dataclass, replace
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404, QueryDict
 from django.urls import reverse
 
-from memories.models import Fragment
-from memories.models.words import FragmentType, Status, Tier
-from memories.retrieval import Filters
+from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance, in_tenth_of_trust
+from memories.console.paging import Cursor
+from memories.models.words import FragmentType, SourceClass, Status, Tier
+from memories.retrieval import BALANCED, Filters
 
 ALL = "all"
+ON = ".."  # behind a day: that day and all after it
 QUERY_LIMIT = 1000
-CHOICES = {"type": FragmentType.values, "status": [*Status.values, ALL], "tier": Tier.values}
+FILTERS = ("namespace", "type", "status", "tier", "tag", "source", "day", "trust", "relevance")
+NAMES = ("q", *FILTERS, "why", "weights", "tab")
+# What is shown of an opened memory; the first needs no word.
+TABS = ("", "trust", "links", "retrievals", "history")
+USUAL = ",".join(str(round(100 * weight)) for weight in BALANCED.values())
+NOTHING = ",".join("0" for _ in BALANCED)
+WEIGHTS = re.compile(r"(?=.*[1-9])(?:100|[1-9]?[0-9])(?:,(?:100|[1-9]?[0-9])){3}", re.ASCII)
+TENTHS = [f"0.{n}" for n in range(10)]
+CHOICES = {
+    "type": FragmentType.values,
+    "status": [*Status.values, ALL],
+    "tier": Tier.values,
+    "tab": list(TABS),
+    "source": SourceClass.values,
+    "trust": TENTHS,
+    "relevance": [*TENTHS, *CROSSINGS],
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """Where the next page begins: after this row, newest first."""
-
-    created_at: datetime.datetime
-    id: uuid.UUID
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """The place, or None for no cursor. Raises ValueError."""
-        if not text:
-            return None
-        at, _, fragment_id = text.partition("~")
-        return cls(datetime.datetime.fromisoformat(at).astimezone(datetime.UTC), uuid.UUID(fragment_id))
-
-    @classmethod
-    def after(cls, row: Fragment) -> Self:
-        """The place after a row."""
-        return cls(row.created_at, row.id)
-
-    def __str__(self) -> str:
-        return f"{self.created_at.astimezone(datetime.UTC).isoformat()}~{self.id}"
-
-    def older(self) -> Q:
-        """The rows after it."""
-        return Q(created_at__lt=self.created_at) | Q(created_at=self.created_at, id__lt=self.id)
+def typed(text: str) -> str:
+    """What a person typed into several lines: browsers end them in a way of their own."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +54,28 @@ class Asked:
     status: str = Status.ACTIVE.value
     tier: str = ""
     tag: str = ""
+    # Who said it; the day (UTC) on which it was stored, or since which; a tenth of trust without its age part, and of
+    # relevance now, or what it falls below within a week.
+    source: str = ""
+    day: str = ""
+    trust: str = ""
+    relevance: str = ""
+    # "1": each hit says why it stands where it stands.
+    why: str = ""
+    # How much relevance, confidence, recency and importance count, 0..100 each, with commas between; empty: as usual.
+    weights: str = ""
+    # The tab of the opened memory; stays as one goes from memory to memory.
+    tab: str = ""
     cursor: Cursor | None = None
 
     @classmethod
     def of(cls, params: QueryDict, *, project: str) -> Self:
         """The state that a query string asks for. Raises Http404 for one that can't be."""
-        texts = {name: params.get(name, "").strip() for name in ("q", "namespace", "type", "status", "tier", "tag")}
+        texts = {name: params.get(name, "").strip() for name in NAMES}
+        if sliders := [params.get(f"w_{name}", "") for name in BALANCED if f"w_{name}" in params]:
+            texts["weights"] = ",".join(sliders)
+        if texts["weights"] in (USUAL, NOTHING):  # nobody weighs by nothing
+            texts["weights"] = ""
         texts["status"] = texts["status"] or Status.ACTIVE.value
         if any(texts[name] and texts[name] not in words for name, words in CHOICES.items()):
             raise Http404
@@ -71,28 +83,73 @@ class Asked:
             raise Http404
         try:
             cursor = Cursor.parse(params.get("cursor", ""))
+            if texts["day"]:
+                day = datetime.date.fromisoformat(texts["day"].removesuffix(ON)).isoformat()
+                texts["day"] = day + (ON if texts["day"].endswith(ON) else "")
         except (ValueError, OverflowError) as error:
             raise Http404 from error
+        if texts["why"] not in ("", "1") or (texts["weights"] and not WEIGHTS.fullmatch(texts["weights"])):
+            raise Http404
         texts["q"] = texts["q"][:QUERY_LIMIT]
         return cls(**texts, project=project, cursor=None if texts["q"] else cursor)
 
     @property
     def filters(self) -> dict[str, str]:
         """The chosen filters by name, as the URL carries them; an ordinary status is not a choice."""
-        names = ("namespace", "type", "status", "tier", "tag")
-        chosen = {name: getattr(self, name) for name in names if getattr(self, name)}
+        chosen = {name: getattr(self, name) for name in FILTERS if getattr(self, name)}
         return {name: value for name, value in chosen.items() if (name, value) != ("status", Status.ACTIVE)}
 
     @property
     def narrowed(self) -> bool:
         """Whether a filter other than the status leaves something out."""
-        return bool(self.namespace or self.type or self.tier or self.tag)
+        return bool(self.filters.keys() - {"status"})
+
+    @property
+    def since(self) -> datetime.datetime | None:
+        """When the chosen day begins."""
+        day = datetime.date.fromisoformat(self.day.removesuffix(ON)) if self.day else None
+        return datetime.datetime.combine(day, datetime.time(), datetime.UTC) if day else None
+
+    @property
+    def until(self) -> datetime.datetime | None:
+        """When it is over; None for the last day that there is, and where all after it counts too."""
+        if self.since is None or self.day.endswith(ON) or self.since.date() == datetime.date.max:
+            return None
+        return self.since + datetime.timedelta(days=1)
+
+    @property
+    def is_beyond_search(self) -> bool:
+        """Whether it asks what a ranked search, and the API, has no filter for."""
+        return bool(self.source or self.trust or self.relevance)
+
+    @property
+    def weighing(self) -> dict[str, float]:
+        """The weights of the ranking, by signal; they add up to 1 unless all are 0."""
+        chosen = [int(text) for text in (self.weights or USUAL).split(",")]
+        return {name: number / (sum(chosen) or 1) for name, number in zip(BALANCED, chosen, strict=True)}
+
+    @property
+    def sliders(self) -> list[tuple[str, int]]:
+        """The same as the sliders stand."""
+        return list(zip(BALANCED, map(int, (self.weights or USUAL).split(",")), strict=True))
+
+    @property
+    def with_why(self) -> str:
+        """The same with the reasons shown, or without them."""
+        return self.url(why="" if self.why else "1")
 
     @property
     def params(self) -> dict[str, str]:
         """What the query string holds."""
         texts = {"project": self.project, "q": self.q, **self.filters, "cursor": str(self.cursor or "")}
+        texts |= {"why": self.why, "weights": self.weights} if self.q else {}
         return {name: value for name, value in texts.items() if value}
+
+    @property
+    def query(self) -> str:
+        """What follows the path of an action, so that one stays where one is."""
+        told = self.params | ({"tab": self.tab} if self.tab else {})
+        return f"?{urlencode(told)}" if told else ""
 
     @property
     def here(self) -> str:
@@ -118,14 +175,30 @@ class Asked:
         """The address of this state, changed, with a fragment open or none. A new filter begins at the first page."""
         asked = replace(self, **({"cursor": None} | changes)) if changes else self
         path = reverse("console:memory", args=[fragment_id]) if fragment_id else reverse("console:memories")
-        return f"{path}?{urlencode(asked.params)}" if asked.params else path
+        params = asked.params | ({"tab": asked.tab} if fragment_id and asked.tab else {})
+        return f"{path}?{urlencode(params)}" if params else path
 
-    def conditions(self, *, without: str = "") -> Q:
-        """What the filters demand of a fragment, without one of them for counting its alternatives."""
+    @property
+    def view(self) -> str:
+        """The query that a saved view keeps: this list from its beginning, in whatever project."""
+        return urlencode(replace(self, project="", cursor=None).params)
+
+    def conditions(self) -> Q:
+        """What the facets' choices demand of a fragment."""
         asked: dict[str, Any] = {"namespace__name": self.namespace, "type": self.type, "tier": self.tier}
-        asked |= {"status": self.status if self.status != ALL else "", "tags__contains": [self.tag] if self.tag else ""}
-        skipped = {"namespace": "namespace__name"}.get(without, without)
-        return Q(**{column: value for column, value in asked.items() if value and column != skipped})
+        asked |= {"status": self.status if self.status != ALL else ""}
+        return Q(**{column: value for column, value in asked.items() if value})
+
+    def narrow(self, rows: QuerySet[Any], *, now: datetime.datetime) -> QuerySet[Any]:
+        """The rows that pass every other filter."""
+        asked: dict[str, Any] = {"tags__contains": [self.tag] if self.tag else [], "source": self.source}
+        asked |= {"created_at__gte": self.since, "created_at__lt": self.until}
+        rows = rows.filter(**{column: value for column, value in asked.items() if value})
+        if self.trust:
+            rows = in_tenth_of_trust(rows, int(self.trust[2:]))
+        if self.relevance in CROSSINGS:
+            return crossing(rows, self.relevance, now=now)
+        return in_tenth_of_relevance(rows, int(self.relevance[2:]), now=now) if self.relevance else rows
 
     def search_filters(self) -> Filters:
         """The same for a ranked search."""
@@ -133,6 +206,8 @@ class Asked:
             type=[self.type] if self.type else [],
             tier=[self.tier] if self.tier else [],
             tags=[self.tag] if self.tag else [],
+            since=self.since,
+            until=self.until,
             status_filter=[self.status],
             include_all=self.status == ALL,
         )

@@ -1,22 +1,30 @@
 """The explorer's list: the best memories for words, or the newest ones page by page, with facets."""
 
 import datetime
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
 
 from conflicts.front import trust_of
 from memories import access
 from memories.access import NotFound, Principal
-from memories.console.asking import Asked, Cursor
+from memories.console.asking import ALL, Asked
 from memories.console.facets import Facet, facets_of
+from memories.console.paging import Cursor
+from memories.console.reasons import Missed, Reason, reasons_of
 from memories.console.showing import Bar, score_bar
 from memories.models import Fragment, Namespace
 from memories.models.namespace import SHARED
-from memories.retrieval import BALANCED, Question, find
+from memories.models.words import Status
+from memories.retrieval import Question, find
 
 PAGE = 50
+HITS = 30  # of a search: what lies further down is found by better words
+DEEP = 1_000  # hits among which to look for what a search has no filter for
+LISTS = 40  # pairs of namespace and status that are walked one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Row:
     trust: float
     url: str
     bar: Bar | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ class Listing:
     names: list[str]
     is_new: bool
     degraded: bool = False
+    missed: list[Missed] = field(default_factory=list)
 
 
 def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Listing:
@@ -48,22 +58,42 @@ def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Lis
         namespaces = access.all_readable(principal)
         if asked.namespace and asked.namespace not in {namespace.name for namespace in namespaces}:
             raise NotFound(f"namespace {asked.namespace}")
-        rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
+        readable = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
+        rows = asked.narrow(readable, now=now)
         facets = facets_of(rows, asked, namespaces)
-        page = [] if asked.q else _page(rows.filter(asked.conditions()), asked)
+        page = [] if asked.q else _page(rows, asked, namespaces)
     names = [namespace.name for namespace in namespaces]
-    found, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], False)
+    found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
     shown = [Row(row, trust_of(row, now=now), asked.url(row.id)) for row in page[:PAGE]]
-    older = asked.url(cursor=Cursor.after(page[PAGE - 1])) if len(page) > PAGE else None
+    older = asked.url(cursor=Cursor(page[PAGE - 1].created_at, page[PAGE - 1].id)) if len(page) > PAGE else None
     is_new = not asked.narrowed and not any(option.count for option in facets[0].options)
-    return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded)
+    return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
 
 
-def _page(rows: QuerySet[Any], asked: Asked) -> list[Fragment]:
+def _page(rows: QuerySet[Any], asked: Asked, namespaces: list[Namespace]) -> list[Fragment]:
     """A page and one row more, which tells whether there are older ones."""
     if asked.cursor:
         rows = rows.filter(asked.cursor.older())
-    return list(rows.select_related("namespace").order_by("-created_at", "-id")[: PAGE + 1])
+    statuses = Status.values if asked.status == ALL else [asked.status]
+    places = [place for place in namespaces if asked.namespace in ("", place.name)]
+    found = rows.filter(asked.conditions())
+    if len(places) * len(statuses) <= LISTS:
+        found = found.filter(id__in=_newest(found, places, statuses))
+    return list(found.select_related("namespace").order_by("-created_at", "-id")[: PAGE + 1])
+
+
+def _newest(rows: QuerySet[Any], places: list[Namespace], statuses: list[str]) -> list[uuid.UUID]:
+    """A page's ids of each namespace and status: each is one walk along an index; sorting all rows costs far more."""
+
+    def of(status: str) -> ArraySubquery:
+        one = rows.filter(namespace=OuterRef("id"), status=status).order_by("-created_at", "-id")
+        return ArraySubquery(one.values("id")[: PAGE + 1])
+
+    if not places:
+        return []
+    inside = Namespace.objects.within(places[0].project_id).filter(id__in=[place.id for place in places])
+    lists = inside.values_list(*(of(status) for status in statuses))
+    return [which for row in lists for ids in row for which in ids]
 
 
 def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
@@ -73,24 +103,34 @@ def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
         namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
         project_wide=False,
         filters=asked.search_filters(),
-        top_k=PAGE,
+        top_k=DEEP if asked.is_beyond_search else HITS,
+        weights=asked.weighing if asked.weights else None,
+        explain=bool(asked.why),
     )
 
 
 def _search(
     principal: Principal, asked: Asked, namespaces: list[Namespace], now: datetime.datetime
-) -> tuple[list[Row], bool]:
-    """The best hits. A person's look is no use by an agent: it keeps no memory from fading, hence `find`."""
+) -> tuple[list[Row], list[Missed], bool]:
+    """The best hits and the near misses. A person's look is no use by an agent, and keeps nothing from fading."""
     names = [namespace.name for namespace in namespaces]
     results = find(principal, question_of(asked, project=principal.project, names=names), now=now)
+    reasons, missed = reasons_of(principal, results.explanation)
+    weights = asked.weighing
+    passing = {hit.fragment.id for hit in results.hits}
+    if asked.is_beyond_search:
+        with access.enter(principal, why="console"):
+            mine = Fragment.objects.within(principal.project_id).filter(id__in=passing)
+            passing = set(asked.narrow(mine, now=now).values_list("id", flat=True))
     rows = [
         Row(
             hit.fragment,
             hit.signals["confidence"],
             asked.url(hit.fragment.id),
-            score_bar(hit.score, hit.signals, BALANCED),
+            score_bar(hit.score, hit.signals, weights),
+            reasons.get(hit.fragment.id),
         )
         for hit in results.hits
-        if asked.namespace in ("", hit.fragment.namespace.name)
+        if hit.fragment.id in passing and asked.namespace in ("", hit.fragment.namespace.name)
     ]
-    return rows, bool(results.degraded)
+    return rows[:HITS], missed, bool(results.degraded)

@@ -11,11 +11,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
-from memories.console.asking import Asked
+from memories.console.asking import TABS, Asked
 from memories.console.browsing import browse
+from memories.console.checklist import ASKED_WHY
 from memories.console.people import member
 from memories.console.reading import read
-from memories.console.snippets import key_command, list_curl, store_curl
+from memories.console.refusals import Refusal
+from memories.console.snippets import action_curl, list_curl
+from memories.console.views import views_of
+from memories.models.words import Verb
 
 
 @require_safe
@@ -23,19 +27,38 @@ from memories.console.snippets import key_command, list_curl, store_curl
 @member
 def explorer(request: Any, fragment_id: uuid.UUID | None = None) -> HttpResponse:
     """The list and the opened memory; for htmx the part that it replaces."""
+    return explorer_page(request, fragment_id)
+
+
+def explorer_page(request: Any, fragment_id: uuid.UUID | None, *, refusal: Refusal | None = None) -> HttpResponse:
+    """The page; with the reason why nothing was done, and what was typed in vain."""
     several = len(request.projects) > 1
     asked = Asked.of(request.GET, project=request.principal.project if several else "")
     part = _part(request, fragment_id)
     now = timezone.now()
-    context: dict[str, Any] = {"asked": asked, "now": now, "project": request.principal.project}
+    context: dict[str, Any] = {"asked": asked, "now": now, "project": request.principal.project, "refusal": refusal}
+    context["kept"] = request.POST if refusal else {}
+    context["may_write"] = Verb.WRITE in request.principal.verbs
+    if asked.why and asked.q:
+        request.session[ASKED_WHY] = True
     if fragment_id:
-        context["detail"] = read(request.principal, fragment_id, now=now)
+        context["detail"] = read(request.principal, fragment_id, tab=asked.tab, now=now)
+        context["tabs"] = [(tab or "content", asked.tab == tab, _tab(asked, fragment_id, tab)) for tab in TABS]
     if part != "#opened":
         context |= _list_context(request, asked, now)
-    response = render(request, f"console/explorer.html{part}", context)
+    if fragment_id and context["may_write"]:
+        base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/fragments/{fragment_id}"
+        deeds = {name: action_curl(base, f"{path}/{name}") for name in ("reinforce", "archive", "unarchive")}
+        deeds["dispute"] = action_curl(base, f"{path}/dispute", {"reason": "…"})
+        context["curls"] = [(name.capitalize(), command) for name, command in deeds.items()]
+    response = render(request, f"console/explorer.html{part}", context, status=409 if refusal else 200)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     # The address bar gets the tidy URL, not every empty field of the form.
     return push_url(response, asked.url(fragment_id, cursor=asked.cursor)) if part else response
+
+
+def _tab(asked: Asked, fragment_id: uuid.UUID, tab: str) -> str:
+    return asked.url(fragment_id, tab=tab, cursor=asked.cursor)
 
 
 def _part(request: Any, fragment_id: uuid.UUID | None) -> str:
@@ -49,7 +72,5 @@ def _list_context(request: Any, asked: Asked, now: Any) -> dict[str, Any]:
     base = request.build_absolute_uri("/").rstrip("/")
     project = request.principal.project
     listing = browse(request.principal, asked, now=now)
-    context = {"listing": listing, "curl": list_curl(base, asked, project=project, names=listing.names)}
-    if listing.is_new:
-        context |= {"store_curl": store_curl(base, project=project), "key_command": key_command(project=project)}
-    return context
+    curl = list_curl(base, asked, project=project, names=listing.names)
+    return {"listing": listing, "curl": curl, "views": views_of(request.principal, asked)}

@@ -1,7 +1,7 @@
 """The ways to narrow a list, each with how many memories it would leave."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, QuerySet
@@ -10,6 +10,7 @@ from memories.console.asking import ALL, Asked
 from memories.models import Namespace
 from memories.models.words import FragmentType, Status, Tier
 
+COLUMNS = ("status", "type", "tier", "namespace")
 MOST = 20  # namespaces shown; the fullest ones
 
 
@@ -29,6 +30,8 @@ class Facet:
 
     name: str
     options: list[Option]
+    # Values that are not shown: those that hold the least.
+    hidden: int = 0
 
     @property
     def total(self) -> int:
@@ -38,21 +41,29 @@ class Facet:
 
 
 def facets_of(rows: QuerySet[Any], asked: Asked, namespaces: Sequence[Namespace]) -> list[Facet]:
-    """The facets of `rows` (unfiltered), a query each."""
-    status = _counts(rows, asked, "status", Status.values)
+    """The facets of `rows` (not yet filtered by any), counted in one query: each leaves its own choice out."""
+    found = list(rows.order_by().values(*COLUMNS).annotate(n=Count("*")))
+    names = {row.id: row.name for row in namespaces}
+    for group in found:
+        group["namespace"] = names.get(group["namespace"], "")
+    status = _counts(found, asked, "status", Status.values)
     return [
         _facet(asked, "status", status | {ALL: sum(status.values())}),
-        _facet(asked, "type", _counts(rows, asked, "type", FragmentType.values)),
-        _facet(asked, "tier", _counts(rows, asked, "tier", Tier.values)),
-        _namespaces(rows, asked, namespaces),
+        _facet(asked, "type", _counts(found, asked, "type", FragmentType.values)),
+        _facet(asked, "tier", _counts(found, asked, "tier", Tier.values)),
+        _namespaces(found, asked, namespaces),
     ]
 
 
-def _counts(rows: QuerySet[Any], asked: Asked, name: str, words: list[str]) -> dict[str, int]:
-    column = {"namespace": "namespace__name"}.get(name, name)
-    counted = rows.filter(asked.conditions(without=name)).order_by().values_list(column)
-    found = dict(counted.annotate(n=Count("id")))
-    return {word: found.get(word, 0) for word in words}
+def _counts(found: list[dict[str, Any]], asked: Asked, name: str, words: list[str]) -> dict[str, int]:
+    """By value, how many pass every choice but the one of this facet."""
+    chosen = {column: getattr(asked, column) for column in COLUMNS if column != name}
+    wanted = {column: value for column, value in chosen.items() if value and value != ALL}
+    counts = dict.fromkeys(words, 0)
+    for group in found:
+        if all(group[column] == value for column, value in wanted.items()) and group[name] in counts:
+            counts[group[name]] += group["n"]
+    return counts
 
 
 def _facet(asked: Asked, name: str, counts: dict[str, int]) -> Facet:
@@ -66,7 +77,8 @@ def _option(asked: Asked, name: str, value: str, count: int) -> Option:
     return Option(value, count, chosen, asked.url(**choice))
 
 
-def _namespaces(rows: QuerySet[Any], asked: Asked, namespaces: Sequence[Namespace]) -> Facet:
-    counts = _counts(rows, asked, "namespace", [namespace.name for namespace in namespaces])
+def _namespaces(found: list[dict[str, Any]], asked: Asked, namespaces: Sequence[Namespace]) -> Facet:
+    counts = _counts(found, asked, "namespace", [namespace.name for namespace in namespaces])
     fullest = sorted(counts, key=lambda name: (name != asked.namespace, -counts[name], name))[:MOST]
-    return _facet(asked, "namespace", {name: counts[name] for name in sorted(fullest)})
+    shown = _facet(asked, "namespace", {name: counts[name] for name in sorted(fullest)})
+    return replace(shown, hidden=len(counts) - len(fullest))

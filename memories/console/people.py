@@ -3,15 +3,20 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.contrib.auth.decorators import login_required
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django_htmx.http import HttpResponseClientRedirect
 
 from memories import access
-from memories.access import NotFound, Principal
+from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Membership
 
+# What says which project a page was made for: a form's field, and a header of requests in the background.
+FORM, HEADER = "in_project", "X-NovaMem-Project"
 View = Callable[..., HttpResponse]
 
 
@@ -25,13 +30,15 @@ class MemberRequest(HttpRequest):
 def member(view: View) -> View:
     """For people who belong to a project; gives the view `request.principal` and `request.projects`.
 
-    The project is `?project=`, else the one chosen last, else the first. Foreign and missing ones answer 404 alike;
-    whoever belongs to none gets a page that says what to do.
+    The project is the one that the form or the page was made for, else `?project=`, else the one chosen last, else the
+    first: what is done in one tab never lands where another tab is. Foreign and missing ones answer 404 alike; whoever
+    belongs to none gets a page that says what to do.
     """
 
-    @login_required
     @wraps(view)
     def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return _to_login(request)
         request.projects = _projects(request)
         if not request.projects:
             return render(request, "console/no_project.html", status=403)
@@ -43,8 +50,32 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except NotFound as error:
             raise Http404 from error
+        except NotPermitted:
+            return render(request, "403.html", status=403)
 
     return guarded
+
+
+def _to_login(request: Any) -> HttpResponse:
+    """To the login, and from there to the page that the person stands on: what was posted to can't be got."""
+    if request.htmx:
+        there = redirect_to_login(_path_here(request, request.headers.get("HX-Current-URL", "")))
+        return HttpResponseClientRedirect(there.url)
+    is_page = request.method in ("GET", "HEAD")
+    return redirect_to_login(
+        request.get_full_path() if is_page else _path_here(request, request.headers.get("Referer", ""))
+    )
+
+
+def _path_here(request: HttpRequest, url: str) -> str:
+    """The path of an address on this server; of any other, the first page."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return settings.LOGIN_REDIRECT_URL
+    if parts.netloc != request.get_host():
+        return settings.LOGIN_REDIRECT_URL
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
 def _projects(request: HttpRequest) -> list[str]:
@@ -53,12 +84,14 @@ def _projects(request: HttpRequest) -> list[str]:
 
 
 def _chosen(request: MemberRequest) -> str:
-    """The project's name; a choice in the URL is remembered."""
-    wanted = request.GET.get("project", "")
-    if wanted and wanted not in request.projects:
+    """The project's name; a choice in the URL or in a form is remembered, that of a page in the background is not."""
+    wanted = request.POST.get(FORM, "") or request.GET.get("project", "")
+    page = wanted or request.headers.get(HEADER, "")
+    if page and page not in request.projects:
         raise Http404
+    if request.method == "POST" and not page and len(request.projects) > 1:
+        raise Http404  # nobody guesses where a write is meant to go
     last: str = request.session.get("project", "")
-    chosen = wanted or (last if last in request.projects else request.projects[0])
     if wanted and wanted != last:
         request.session["project"] = wanted
-    return chosen
+    return page or (last if last in request.projects else request.projects[0])

@@ -2,15 +2,18 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+
+from django.db.models import Subquery
 
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console.showing import Trust, trust_in_parts
-from memories.models import Claim, Fragment, Owner, Revision
+from memories.models import ApiKey, Claim, Fragment, Owner, Receipt, Revision
 
+LAST, SHOWN = 5_000, 50  # receipts that are looked through, and retrievals that are shown
 # What may change in a fragment's life and says something to a person.
 TOLD = (
     "status",
@@ -51,10 +54,23 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another memory that this one is joined to."""
+    """Another memory that this one is joined to, as far as it still stands and may be read."""
 
     kind: str
     id: uuid.UUID
+    similarity: float | None = None
+    fragment: Fragment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """An answer that contained the memory: with how many others, and for which key."""
+
+    at: datetime.datetime
+    namespace: str
+    memories: int
+    tokens: int
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +82,18 @@ class Detail:
     trust: Trust
     relevance: float
     owner: str
-    neighbours: list[Neighbour]
-    revisions: list[Revision]
-    events: list[Event]
+    # What the tab shows; empty on the others.
+    neighbours: list[Neighbour] = field(default_factory=list)
+    retrievals: list[Retrieval] = field(default_factory=list)
+    all_retrievals: int = 0
+    revisions: list[Revision] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    # The relevance of the next 90 days as points of a drawing, 0 at the bottom.
+    curve: str = ""
 
 
-def read(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Detail:
-    """The memory. Raises NotFound: unknown and foreign look the same."""
+def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: datetime.datetime) -> Detail:
+    """The memory with what one tab shows. Raises NotFound: unknown and foreign look the same."""
     with access.enter(principal, why="console"):
         row = Fragment.objects.within(principal.project_id).for_answers().filter(id=fragment_id).first()
         if row is None or not principal.covers_reading(row.namespace.name):
@@ -84,19 +105,57 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime
             trust=trust_in_parts(row, now=now),
             relevance=row.relevance_at(now),
             owner=owner.name if owner else "",
-            neighbours=_neighbours(row),
-            revisions=list(Revision.objects.within(principal.project_id).filter(fragment=row).order_by("-revision")),
-            events=_events(list(row.events.order_by("pgh_id"))),
+            **_tab(principal, row, tab, now),
         )
 
 
-def _neighbours(row: Any) -> list[Neighbour]:
-    found = [Neighbour("superseded by", row.superseded_by_id)] if row.superseded_by_id else []
-    found += [Neighbour("supersedes", uuid.UUID(other)) for other in row.replaced]
-    found += [Neighbour("derived from", parent) for parent in row.parents]
-    known = {neighbour.id for neighbour in found}
-    linked = [(kind, uuid.UUID(other)) for other, kind, _ in row.linked]
-    return found + [Neighbour(kind.replace("_", " "), other) for kind, other in linked if other not in known]
+def _tab(principal: Principal, row: Any, tab: str, now: datetime.datetime) -> dict[str, Any]:
+    match tab:
+        case "trust":
+            return {"curve": _curve(row, now)}
+        case "links":
+            return {"neighbours": _neighbours(principal, row)}
+        case "retrievals":
+            return _retrievals(principal, row)
+        case "history":
+            revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("-revision")
+            return {"revisions": list(revisions), "events": _events(list(row.events.order_by("pgh_id")))}
+    return {}
+
+
+def _curve(row: Fragment, now: datetime.datetime) -> str:
+    days = range(0, 91, 5)
+    return " ".join(f"{day},{100 - 100 * row.relevance_at(now + datetime.timedelta(days=day)):.1f}" for day in days)
+
+
+def _neighbours(principal: Principal, row: Any) -> list[Neighbour]:
+    joined = [("superseded by", row.superseded_by_id)] if row.superseded_by_id else []
+    joined += [("supersedes", uuid.UUID(other)) for other in row.replaced]
+    joined += [("derived from", parent) for parent in row.parents]
+    known = {other for _, other in joined}
+    found = [(kind, other, None) for kind, other in joined]
+    linked = [(kind, uuid.UUID(other), similarity) for other, kind, similarity in row.linked]
+    found += [(kind.replace("_", " "), other, near) for kind, other, near in linked if other not in known]
+    others = Fragment.objects.within(principal.project_id).select_related("namespace").in_bulk([i for _, i, _ in found])
+    seen = {i: other for i, other in others.items() if principal.covers_reading(other.namespace.name)}
+    return [Neighbour(kind, other, near, seen.get(other)) for kind, other, near in found]
+
+
+def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
+    """The newest of the last answers, as far as their receipts are kept, and how many there are."""
+    receipts = Receipt.objects.within(principal.project_id)
+    last = receipts.order_by("-created_at").values("id")[:LAST]
+    places = access.all_readable(principal)
+    held = receipts.filter(id__in=Subquery(last), fragment_ids__contains=[row.id], namespace__in=places)
+    found = list(held.select_related("namespace").order_by("-created_at", "-id")[:SHOWN])
+    keys = ApiKey.objects.within(principal.project_id).in_bulk({one.key_id for one in found if one.key_id})
+    told = [
+        Retrieval(
+            one.created_at, one.namespace.name, len(one.fragment_ids), one.tokens, str(keys.get(one.key_id) or "")
+        )
+        for one in found
+    ]
+    return {"retrievals": told, "all_retrievals": held.count() if len(found) == SHOWN else len(found)}
 
 
 def _events(rows: list[Any]) -> list[Event]:

@@ -28,6 +28,11 @@ class Bar:
     segments: list[Segment]
 
     @property
+    def most(self) -> str:
+        """What the largest piece of it is."""
+        return max(self.segments, key=lambda segment: segment.width).name
+
+    @property
     def label(self) -> str:
         """The bar in words."""
         parts = ", ".join(f"{s.name} {s.weight:.2f} × {s.value:.2f}" for s in self.segments)
@@ -53,6 +58,18 @@ class Trust:
     corroboration: float
     feedback: float
     age: float
+
+    @property
+    def pieces(self) -> list[Segment]:
+        """What adds up, from the left, and what votes and age took away from it at the end."""
+        found, x = [], 0.0
+        lost = max(0.0, -self.feedback) + self.age
+        gained = {"source": self.source, "corroboration": self.corroboration, "feedback": max(0.0, self.feedback)}
+        for name, value in gained.items():
+            found.append(Segment(name, round(100 * x, 2), round(100 * value, 2), 1.0, value))
+            x += value
+        found.append(Segment("lost", round(100 * max(0.0, x - lost), 2), round(100 * min(lost, x), 2), -1.0, lost))
+        return found
 
     @property
     def is_clamped(self) -> bool:

@@ -2,18 +2,86 @@
 
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
-from django.views.generic import RedirectView
 
+from memories.console import (
+    acting,
+    agents,
+    audit,
+    backing,
+    beliefs,
+    consolidation,
+    context,
+    dashboard,
+    operations,
+    places,
+    proposals,
+    review,
+    timetable,
+    tombstones,
+    undoing,
+    views,
+)
+from memories.console.connect import connect
 from memories.console.explorer import explorer
 
 app_name = "console"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="console:memories")),
+    path("", dashboard.dashboard, name="dashboard"),
+    path("undo/hide/", undoing.hide, name="hide-undo"),
+    path("steps/hide/", dashboard.hide, name="hide-steps"),
     path(
         "login/", LoginView.as_view(template_name="console/login.html", redirect_authenticated_user=True), name="login"
     ),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("memories/", explorer, name="memories"),
+    path("memories/views/", views.save, name="save-view"),
+    path("memories/views/<uuid:view_id>/delete/", views.delete, name="delete-view"),
     path("memories/<uuid:fragment_id>/", explorer, name="memory"),
+    path("review/", review.review, name="review"),
+    path("review/decide/", review.decide, name="review-decide"),
+    path("review/undo/", review.take_back, name="review-undo"),
+    path("review/dismiss/", review.dismiss, name="review-dismiss"),
+    path("review/<uuid:conflict_id>/", review.review, name="conflict"),
+    path("review/<uuid:conflict_id>/undo/", review.reopen, name="review-reopen"),
+    path("proposals/", proposals.everything, name="proposals"),
+    path("proposals/decide/", proposals.decide, name="proposals-decide"),
+    path("proposals/undo/", proposals.take_back, name="proposals-undo"),
+    path("proposals/hide/", proposals.hide, name="proposals-hide"),
+    path("proposals/<uuid:proposal_id>/undo/", proposals.reopen, name="proposal-reopen"),
+    path("backups/", backing.everything, name="backups"),
+    path("backups/upload/", backing.upload, name="upload-backup"),
+    path("backups/<uuid:backup_id>/", backing.one, name="backup"),
+    path("backups/<uuid:backup_id>/restore/", backing.restore, name="restore-backup"),
+    path("backups/<uuid:backup_id>/protect/", backing.protect, name="protect"),
+    path("backups/<uuid:backup_id>/delete/", backing.delete, name="delete-backup"),
+    path("backups/<uuid:backup_id>/download/", backing.download, name="download"),
+    path("backups/<uuid:backup_id>/<str:kind>/", backing.prove, name="prove"),
+    path("memories/<uuid:fragment_id>/act/", acting.act, name="act"),
+    path("beliefs/", beliefs.beliefs, name="beliefs"),
+    path("beliefs/<str:subject>/<str:predicate>/", beliefs.beliefs, name="belief"),
+    path("context/", context.preview, name="context"),
+    path("namespaces/", places.namespaces, name="namespaces"),
+    path("namespaces/fork/", places.fork, name="fork"),
+    path("namespaces/delete/", places.delete, name="delete-namespace"),
+    path("namespaces/<str:name>/merge/", places.merge, name="merge"),
+    path("agents/", agents.everything, name="agents"),
+    path("agents/members/", agents.add_member, name="add-member"),
+    path("agents/members/<int:user_id>/", agents.role, name="role"),
+    path("agents/keys/", agents.issue, name="issue-key"),
+    path("agents/keys/<slug:key_id>/<str:how>/", agents.end, name="end-key"),
+    path("audit/", audit.audit, name="audit"),
+    path("connect/", connect, name="connect"),
+    path("consolidation/", consolidation.runs, name="consolidation"),
+    path("consolidation/<uuid:operation_id>/", operations.one, name="run"),
+    path("consolidation/<uuid:operation_id>/apply/", consolidation.apply, name="apply"),
+    path("consolidation/<uuid:operation_id>/ticks/", consolidation.ticks, name="ticks"),
+    path("schedules/<str:page>/", timetable.times, name="schedule"),
+    path("operations/", operations.everything, name="operations"),
+    path("operations/<uuid:operation_id>/", operations.one, name="operation"),
+    path("operations/<uuid:operation_id>/cancel/", operations.cancel, name="cancel"),
+    path("operations/<uuid:operation_id>/undo/", operations.undo, name="undo"),
+    path("tombstones/", tombstones.browse, name="tombstones"),
+    path("tombstones/<uuid:tombstone_id>/restore/", tombstones.restore, name="restore"),
+    path("tombstones/<uuid:tombstone_id>/purge/", tombstones.purge, name="purge"),
 ]

@@ -1,3 +1,33 @@
+// What else fails in the background is said in one strip, which stays until it is closed or something is asked anew.
+const UNREACHED = ["The server can’t be reached", "It is not known whether anything was done. Look before you repeat it."];
+const FAILED = ["This did not work", "Load the page again, and look before you repeat it."];
+
+function said(xhr) {
+  const card = new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector("main.card");
+  return card ? [card.querySelector("h1")?.textContent, card.querySelector("p")?.textContent] : FAILED;
+}
+
+function fail([title, detail], request = "") {
+  const [strip, text, strong, close] = ["p", "span", "strong", "button"].map((tag) => document.createElement(tag));
+  strip.className = "strip strip-bad";
+  strong.textContent = `${title}.`;
+  text.append(strong, ` ${detail}`, request && ` Request ${request}`);
+  close.type = "button";
+  close.textContent = "Close";
+  close.addEventListener("click", () => strip.remove());
+  strip.append(text, close);
+  document.getElementById("failure")?.replaceChildren(strip);
+}
+
+document.addEventListener("htmx:responseError", (event) => {
+  const xhr = event.detail.xhr;
+  if (xhr.status !== 409) fail(said(xhr), xhr.getResponseHeader("X-Request-Id") ?? "");
+});
+for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => fail(UNREACHED));
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.requestConfig.triggeringEvent) document.getElementById("failure")?.replaceChildren();
+});
+
 // Small conveniences; every page works without them.
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-autosubmit]")) event.target.form.requestSubmit();

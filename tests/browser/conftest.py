@@ -11,11 +11,11 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
-from django.db import connection
+from django.db import connection, connections
 from django.utils import timezone
 
-from memories import access, ingest, keys
-from memories.models import Membership, Project
+from memories import access, ingest, jobs, keys
+from memories.models import Membership, Operation, Project
 
 # The browser's event loop runs in the thread of the tests; Django would refuse every query in it.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
@@ -61,9 +61,9 @@ def base_url():
     return
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(django_db_setup, django_db_blocker):
-    """The address of a server over the test database, for one test."""
+    """The address of a server over the test database, for the tests of a module."""
     httpd = ThreadedWSGIServer(("127.0.0.1", 0), Silent)
     httpd.set_app(get_wsgi_application())
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -83,7 +83,11 @@ def stage(server):
     project = keys.ensure_project(name)
     user = get_user_model()._default_manager.create_user(name, password=PASSWORD)
     Membership.objects.create(user=user, project=project, role="viewer")
-    return Stage(server, project, name)
+    yield Stage(server, project, name)
+    Membership.objects.filter(project=project).delete()
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
+    connections["owner"].close()
 
 
 @pytest.fixture
@@ -122,3 +126,21 @@ def at_memories(page, stage, complaints):
 
     yield go
     assert complaints == []
+
+
+@pytest.fixture
+def work(stage):
+    """What a worker would do now: runs what is queued, and what that queues."""
+    principal = access.system_principal(stage.project)
+
+    def do():
+        while queued := _queued(principal):
+            for operation_id in queued:
+                jobs.run(principal, operation_id)
+
+    return do
+
+
+def _queued(principal):
+    with access.enter(principal, why="test"):
+        return list(Operation.objects.filter(state="queued").values_list("id", flat=True))

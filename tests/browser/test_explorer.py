@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from memories.models import Membership
+
 pytestmark = pytest.mark.browser
 
 HERON, OTTER, BOAT = (
@@ -106,6 +108,23 @@ def test_hostile_text_does_nothing(at_memories, told):
     expect(page.locator("#detail .invisible-char")).to_have_text("⟨U+202E⟩")
     expect(page.locator("#detail img, #detail script")).to_have_count(0)
     expect(page).to_have_title(re.compile("NovaMem"))
+
+
+def test_the_undo_strip_stays_until_it_is_closed(at_memories, marsh, stage):
+    Membership.objects.filter(project=stage.project).update(role="reviewer")
+    page = at_memories()
+    rows(page).first.click()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    strip = page.locator("#undo")
+    expect(strip).to_contain_text("Pinned.")
+    rows(page).last.click()
+    expect(page.locator("#detail blockquote")).to_contain_text(HERON)
+    expect(strip).to_be_visible()
+    page.get_by_role("button", name="Close what was done").click()
+    expect(strip).to_have_count(0)
+    page.reload()
+    expect(rows(page).first).to_be_visible()
+    expect(strip).to_have_count(0)
 
 
 @pytest.mark.parametrize("browser_context_args", [{"java_script_enabled": False}], indirect=True)

@@ -1,8 +1,17 @@
 """Every screen at every width, light and dark: nothing serious for axe, nothing wider than the window."""
 
+import os
+import re
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
+
+from conflicts.front import ClaimDraft
+from memories import access, ingest, jobs
+from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal
+from memories.models.words import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.leaving import Cause, leave
 
 pytestmark = pytest.mark.browser
 
@@ -10,19 +19,27 @@ AXE = (Path(__file__).parent / "axe.min.js").read_text()
 SERIOUS = ("serious", "critical")
 
 
-@pytest.fixture(params=[(1440, 900, "light"), (1440, 900, "dark"), (360, 740, "light"), (360, 740, "dark")])
-def browser_context_args(browser_context_args, request):
-    """A window; the content policy is off, since axe is a script from outside."""
-    width, height, scheme = request.param
-    size = {"width": width, "height": height}
-    return {**browser_context_args, "viewport": size, "color_scheme": scheme, "bypass_csp": True}
+LOOKS = [(width, height, scheme) for width, height in ((1440, 900), (360, 740)) for scheme in ("light", "dark")]
+
+
+@pytest.fixture
+def browser_context_args(browser_context_args):
+    """The content policy is off, since axe is a script from outside."""
+    return {**browser_context_args, "bypass_csp": True}
 
 
 def assert_fine(page):
     page.evaluate("script => { (0, eval)(script) }", AXE)
-    found = page.evaluate("axe.run()")["violations"]
-    assert [(v["id"], [n["target"] for n in v["nodes"]]) for v in found if v["impact"] in SERIOUS] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    for width, height, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colours change at once
+        found = page.evaluate("axe.run()")["violations"]
+        serious = [(v["id"], [n["target"] for n in v["nodes"]]) for v in found if v["impact"] in SERIOUS]
+        assert (width, scheme, serious) == (width, scheme, [])
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if shelf := os.environ.get("SCREENSHOTS"):
+            name = re.sub("[^a-z]+", "-", page.url.partition("//")[2].partition("/")[2])[:60].strip("-") or "dashboard"
+            page.screenshot(path=Path(shelf) / f"{name}-{width}-{scheme}.png", full_page=True)
 
 
 def test_login(page, stage):
@@ -49,6 +66,141 @@ def test_explorer(at_memories, told):
     page.locator("[data-row]").first.click()
     page.locator("#fragment-id").wait_for()
     assert_fine(page)
+
+
+def test_connect(at_memories, page, stage, told):
+    """Waiting, and connected."""
+    assert_fine(at_memories("/connect/"))
+    told("The heron nests behind the old mill.", "W" * 400, agent="assistant")
+    page.get_by_text("Connected.").wait_for()
+    assert_fine(page)
+
+
+def test_upkeep(at_memories, page, stage, told):
+    """The pages of upkeep: empty, with a preview, a report and a tombstone."""
+    Membership.objects.filter(project=stage.project).update(role="admin")
+    principal = access.system_principal(stage.project)
+    at_memories("/tombstones/")
+    assert_fine(page)
+    told("The heron nests behind the old mill.", "W" * 400), told("The heron nests behind the old mill.")
+    with access.enter(principal, why="test"):
+        place = Namespace.objects.get(name=f"{stage.project.name}:main")
+        gone = Fragment.objects.get(content="W" * 400)
+        cause = Cause(EvictionReason.LOW_WEIGHT, {})
+        leave(principal.project_id, {gone.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+    wish = {"kind": "consolidate", "namespace": place, "options": {}, "wake_up": False}
+    looked = jobs.start(principal, **wish, dry_run=True, now=timezone.now())
+    waiting = f"/operations/{looked.id}/"
+    page.goto(stage.url + waiting)
+    assert_fine(page)
+    page.goto("about:blank")  # it would load itself anew at the end
+    jobs.run(principal, looked.id)
+    done = jobs.start(principal, **wish, now=timezone.now())
+    jobs.run(principal, done.id)
+    for path in (
+        "/consolidation/",
+        f"/consolidation/{looked.id}/",
+        f"/consolidation/{done.id}/",
+        "/operations/",
+        "/tombstones/",
+    ):
+        page.goto(stage.url + path)
+        assert_fine(page)
+
+
+def test_every_other_page(at_memories, page, stage, quarrel, work):
+    """With something in each."""
+    Membership.objects.filter(project=stage.project).update(role="admin")
+    principal = access.system_principal(stage.project)
+    made = jobs.start(
+        principal, kind="backup", namespace=None, options={"prove": True}, now=timezone.now(), wake_up=False
+    )
+    work()
+    with access.enter(principal, why="test"):
+        backup = Backup.objects.get(operation_id=made.id)
+    name = stage.project.name
+    at_memories("/")
+    for path in (
+        "/",
+        "/review/",
+        "/memories/?q=budget&why=1&weights=10,20,30,40",
+        f"/memories/{quarrel}/",
+        "/beliefs/",
+        "/beliefs/?subject=lisbon&predicate=budget",
+        "/beliefs/?subject=lisbon&predicate=budget&axis=record&day=0",
+        "/context/?q=budget&budget=60",
+        "/backups/",
+        f"/backups/{backup.id}/",
+        f"/backups/{backup.id}/restore/",
+        "/namespaces/",
+        f"/namespaces/{name}:main/merge/",
+        "/agents/",
+        "/audit/",
+        "/operations/",
+        f"/operations/{made.id}/",
+    ):
+        assert page.goto(stage.url + path).status == 200, path
+        assert_fine(page)
+    page.goto(f"{stage.url}/audit/")
+    assert page.locator("td.id code").first.bounding_box()["height"] < 30  # an id is one line, the table scrolls
+
+
+@pytest.fixture
+def quarrel(stage):
+    """A held belief, its challenger with hostile text, both far too long; the id of what is held."""
+    person = access.system_principal(stage.project, ceiling="user_explicit")
+    ids = []
+    for value, source in (("$750", "user_explicit"), ("$0 \u202e" + "W" * 200, "document")):
+        claim = ClaimDraft("lisbon", "budget", value)
+        wish = {"source": source, "claim": claim, "provenance_source_id": "s" * 90}
+        draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"The budget is {value}.", **wish)
+        (admission,) = ingest.keep(person, ingest.prepare([draft]), now=timezone.now())
+        ids.append(admission.fragment.id)
+    return ids[0]
+
+
+def test_proposals(at_memories, page, stage, told, settings):
+    """No model, nothing that waits, two that wait with the longest words, what else was proposed, and a decision."""
+    settings.SIDECAR_URL = ""
+    Membership.objects.filter(project=stage.project).update(role="reviewer")
+    assert_fine(at_memories("/proposals/?namespace="))
+    settings.SIDECAR_URL = "http://127.0.0.1:9"
+    page.goto(f"{stage.url}/proposals/?kind=digest")
+    assert_fine(page)
+    texts = ("Ada works at Initech, in the office by the harbour.", "Ada left Initech in March and works at Globex.")
+    propose(stage, told(*texts), reason="Ada changed her employer")
+    propose(stage, told("The page \u202e is free." + "W" * 200, "It is not." + "W" * 300), reason="W" * 150)
+    propose(stage, told("Read the log when the build fails."), kind="option", proposal={"title": "Read the log"})
+    propose(
+        stage, [], kind="option", outcome="blocked", reasons=["deletion"], proposal={"title": "Clean up " + "W" * 90}
+    )
+    propose(stage, [], kind="digest", outcome="llm_returned_null", reasons=["no_sidecar"])
+    page.goto(f"{stage.url}/proposals/")
+    page.get_by_text("How it came about").first.click()
+    assert_fine(page)
+    page.goto(f"{stage.url}/proposals/?kind=supersession")
+    page.get_by_role("button", name="Dismiss proposal 2").click()
+    page.get_by_text("Dismissed: both texts stay.").wait_for()
+    assert_fine(page)
+    page.goto(f"{stage.url}/")
+    assert_fine(page)
+
+
+def propose(stage, ids, *, kind="supersession", reason="", **more):
+    """A proposal of these memories with the call behind it."""
+    waits = kind == "supersession"
+    with access.enter(access.system_principal(stage.project), why="test"):
+        place = Namespace.objects.get(name=f"{stage.project.name}:main")
+        mine = {"project_id": stage.project.id, "namespace": place}
+        figures = {"tries": 1, "latency_ms": 812, "request_hash": "a" * 64, "output_hash": "b" * 64}
+        told = {"purpose": kind, "model": "llama3.1", "host": "127.0.0.1:11434", "outcome": "answered"}
+        call = LlmCall.objects.create(**mine, **figures, **told)
+        became = {} if waits else {"fragment_id": next(iter(ids), None)}
+        wish = {"task_id": "build 17", "outcome": "allowed", "judge": "local_checks", "proposal": {"reason": reason}}
+        about = ids if waits else []
+        Proposal.objects.create(
+            **mine, kind=kind, waiting=waits, about=about, calls=[call.id], **{**wish, **became, **more}
+        )
 
 
 def test_unknown_memory(at_memories, page, stage):

@@ -1,13 +1,18 @@
 """People in front of the console."""
 
+import html
+import re
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from memories import keys
+from conflicts.front import ClaimDraft
+from conflicts.models import PendingConflict
+from memories import access, keys
 from memories.models import Membership
+from tests.conftest import stored
 
 
 def a_person(username: str, *projects: Any, role: str = "viewer") -> Any:
@@ -47,3 +52,68 @@ def wanda(project):
 def nobody(db):
     """Has an account, and belongs to no project."""
     return logged_in(a_person("nora"))
+
+
+@pytest.fixture
+def adam(project):
+    """An admin of Alice's project."""
+    return logged_in(a_person("adam", project, role="admin"))
+
+
+@pytest.fixture
+def rita(project):
+    """A reviewer of Alice's project."""
+    return logged_in(a_person("rita", project, role="reviewer"))
+
+
+@pytest.fixture
+def rob(project):
+    """Another one."""
+    return logged_in(a_person("rob", project, role="reviewer"))
+
+
+def words(page: Any) -> str:
+    """The page's text."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
+
+
+def post(client: Client, path: str, *, headers: Any = None, **form: Any) -> Any:
+    """Sends a form as a page that shows it would."""
+    if "csrftoken" not in client.cookies:
+        client.get("/memories/")
+    return client.post(path, {"csrfmiddlewaretoken": client.cookies["csrftoken"].value, **form}, headers=headers or {})
+
+
+@pytest.fixture
+def held(alice):
+    """What Alice's user said."""
+    return stored(alice.principal, "acme:main", "The budget is $750.", source="user_explicit", claim=budget("$750"))
+
+
+def budget(value, subject="lisbon"):
+    return ClaimDraft(subject, "budget", value)
+
+
+@pytest.fixture
+def challenge(held, bob, principal):
+    """A document that says otherwise; answers its conflict."""
+
+    def say(value="$0", *, by=bob.principal, source_id="", subject="lisbon", **more):
+        content = more.pop("content", f"The budget is {value}.")
+        wish = {"source": "document", "claim": budget(value, subject), "provenance_source_id": source_id, **more}
+        row = stored(by, "acme:main", content, **wish)
+        with access.enter(principal, why="test"):
+            return PendingConflict.objects.get(newcomer=row)
+
+    return say
+
+
+def now_is(principal, conflict):
+    """The conflict as it is now, with the status of both sides."""
+    with access.enter(principal, why="test"):
+        row = PendingConflict.objects.select_related("newcomer", "existing").get(id=conflict.id)
+        return row.resolution, row.newcomer.status, row.existing.status
+
+
+def decide(client, conflict, action, **more):
+    return post(client, "/review/decide/", item=f"{conflict.id}:{conflict.revision}", action=action, **more)

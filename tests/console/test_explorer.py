@@ -10,10 +10,11 @@ from django.utils import timezone
 from memories import access, ingest, keys
 from memories.console import browsing
 from memories.models import Access, Fragment
+from tests.console.conftest import words
 
 WHERE = "/memories/"
 HTMX = {"HX-Request": "true", "HX-Target": "explorer"}
-LIST_QUERIES, SEARCH_QUERIES = 19, 29
+LIST_QUERIES, SEARCH_QUERIES = 22, 32
 FOREIGN = "Charlie keeps bees in Utrecht."
 
 
@@ -38,11 +39,6 @@ def foreign(db):
 def ids(page):
     """The listed memories, in order."""
     return re.findall(r'id="row-([0-9a-f-]{36})"', page.text)
-
-
-def words(page):
-    """The page's text."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
 
 
 def test_works(vera, marsh):
@@ -139,8 +135,8 @@ def test_equal_times_are_no_gap_either(vera, principal, monkeypatch):
 
 def test_empty_project_says_what_to_do(vera):
     page = vera.get(WHERE)
-    assert "manage.py apikey create --project acme" in words(page)
-    assert "curl -X POST http://testserver/api/v1/fragments" in words(page)
+    assert "Connect an agent" in words(page)
+    assert 'href="/connect/"' in page.text
 
 
 def test_nothing_found_says_what_to_do(vera, marsh):
@@ -217,6 +213,27 @@ def test_other_projects_do_not_shine_through(vera, marsh, foreign, asked):
 )
 def test_states_that_do_not_exist(vera, marsh, asked):
     assert vera.get(WHERE, asked).status_code == 404
+
+
+def test_the_best_of_a_source_are_found_however_many_others_fit_better(vera, store):
+    for n in range(40):
+        store("acme:main", f"Herons nest. Herons! Number {n}.", importance=1.0, source="tool_output")
+    for n in range(3):
+        store("acme:main", f"Somewhere in the far reeds of the lake, number {n}, a few herons.", source="document")
+    page = vera.get(WHERE, {"q": "herons nest", "source": "document"})
+    assert page.text.count("far reeds") >= 3
+
+
+def test_weights_of_nothing_are_as_usual(vera, store):
+    store("acme:main", "Herons nest.")
+    wish = {f"w_{name}": "0" for name in ("relevance", "confidence", "recency", "importance")}
+    assert vera.get(WHERE, {"q": "herons", **wish}).status_code == 200
+
+
+def test_a_weighted_search_is_copied_with_its_weights(vera, store):
+    store("acme:main", "Herons nest.")
+    page = html.unescape(vera.get(WHERE, {"q": "herons", "weights": "100,0,0,0"}).text)
+    assert '"rerank": {' in page
 
 
 def test_only_looking_is_allowed(vera, marsh):

@@ -1,6 +1,5 @@
 """/memories/<id>/: one memory, opened."""
 
-import html
 import re
 import uuid
 
@@ -10,10 +9,12 @@ from django.utils import timezone
 from conflicts.front import trust_of
 from memories import access, ingest
 from memories.console.showing import trust_in_parts
-from memories.models import Fragment
+from memories.models import Fragment, Link
+from memories.retrieval import Question, Request, context
+from tests.console.conftest import words
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
-DETAIL_QUERIES = 16
+DETAIL_QUERIES = 14
 
 
 @pytest.fixture
@@ -36,13 +37,9 @@ def where(fragment):
     return f"/memories/{fragment.id}/"
 
 
-def words(page):
-    """The page's text."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
-
-
 def test_works(vera, heron):
-    text = words(vera.get(where(heron)))
+    tabs = ("", "trust", "links", "retrievals", "history")
+    text = " ".join(words(vera.get(where(heron), {"tab": tab})) for tab in tabs)
     for told in (
         "The heron nests behind the old mill.",
         "said by tool output, authority 4 of 6".capitalize(),
@@ -53,6 +50,8 @@ def test_works(vera, heron):
         "Entities Old Mill location",
         "trust = 0.85",
         "Stored by system (store)",
+        "It stands alone",
+        "No receipt names it",
     ):
         assert told in text
 
@@ -75,7 +74,7 @@ def test_the_list_stays_beside_it(vera, store, heron):
 def test_history_shows_changes_and_former_texts(vera, principal, heron):
     changes = {"content": "The heron left.", "importance": 0.9}
     ingest.revise(principal, heron.id, changes=changes, revision=1, now=timezone.now())
-    text = words(vera.get(where(heron)))
+    text = words(vera.get(where(heron), {"tab": "history"}))
     assert "revision: 1 → 2" in text
     assert "importance: " in text
     assert "Former texts Revision 1, replaced just now The heron nests behind the old mill." in text
@@ -123,3 +122,30 @@ def test_viewers_read_every_status(vera, principal, heron):
     with access.enter(principal, why="test"):
         Fragment.objects.within(principal.project_id).filter(id=heron.id).update(status="quarantined")
     assert "quarantined" in words(vera.get(where(heron)))
+
+
+def test_each_tab_has_its_address_and_stays_on_the_way(vera, store, heron):
+    other = store("acme:main", "An otter was seen under the bridge.")
+    page = vera.get(where(heron), {"tab": "history"})
+    assert re.search(r'href="/memories/[^"]+\?tab=history"[^>]+aria-current="page"', page.text)
+    assert f'href="/memories/{other.id}/?tab=history"' in page.text
+    assert f'href="/memories/{heron.id}/?tab=links"' in page.text
+    assert vera.get(where(heron), {"tab": "no-such"}).status_code == 404
+
+
+def test_links_are_shown_by_their_sentence(vera, store, principal, heron):
+    other = store("acme:main", "An otter was seen under the bridge.")
+    with access.enter(principal, why="test"):
+        wish = {"project_id": principal.project_id, "kind": "similar", "similarity": 0.81}
+        Link.objects.create(fragment=heron, other=other, **wish)
+    text = words(vera.get(where(heron), {"tab": "links"}))
+    assert "similar 0.81 An otter was seen under the bridge. active" in text
+
+
+def test_retrievals_are_the_receipts_that_name_it(vera, principal, alice, heron):
+    asked = Request(Question("heron", ["acme:main"]), max_tokens=500)
+    found = context(alice.principal, asked, now=timezone.now())
+    assert heron.id in {row.id for row in found.included}
+    text = words(vera.get(where(heron), {"tab": "retrievals"}))
+    assert f"just now in acme:main, with 0 others, {found.tokens_used} tokens" in text
+    assert "No receipt names it" not in text

@@ -1,0 +1,119 @@
+"""What a person does to one memory: keep it, doubt it, agree, correct it, put it away, forget it."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from conflicts.front import vote
+from memories import access, ingest
+from memories.access import NotFound
+from memories.console.asking import Asked, typed
+from memories.console.explorer import explorer_page
+from memories.console.people import member
+from memories.console.refusals import Refusal, attempted
+from memories.console.undoing import offer, withdraw
+from memories.models import Fragment, Revision
+from memories.models.fragment import CONTENT_LIMIT
+from memories.models.words import Verb
+
+FLAGS = {"pin": "is_pinned", "unpin": "is_pinned", "anchor": "is_anchor", "unanchor": "is_anchor"}
+# What the strip says of an action, and the action that takes it back.
+INVERSE = {
+    "pin": ("Pinned", "unpin"),
+    "unpin": ("Unpinned", "pin"),
+    "anchor": ("Made an anchor", "unanchor"),
+    "unanchor": ("No anchor any more", "anchor"),
+    "archive": ("Archived", "unarchive"),
+    "unarchive": ("Brought back from the archive", "archive"),
+    "edit": ("Edited", "revert"),
+}
+VOTES = ("reinforce", "dispute", "corroborate")
+
+
+@require_POST
+@member
+def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
+    """Does what the button says, and shows the memory as it is now."""
+    principal, action = request.principal, request.POST.get("action", "")
+    principal.require(Verb.WRITE)
+    row = _see(principal, fragment_id)
+    if action == "forget" and request.POST.get("confirm", "").strip() != "forget":
+        refusal = Refusal("Nothing was forgotten", "Type forget to erase this memory.")
+        return explorer_page(request, fragment_id, refusal=refusal)
+    text = typed(request.POST.get("content", "")) if action == "edit" else ""
+    if action == "edit" and (not 0 < len(text) <= CONTENT_LIMIT or "\0" in text):
+        refusal = Refusal("Nothing was changed", f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}.")
+        return explorer_page(request, fragment_id, refusal=refusal)
+    if action == "edit" and text == row.content:
+        return HttpResponseRedirect(_asked(request).url(fragment_id), status=303)
+    made, refused = attempted(_deed(request, fragment_id, action))
+    if refused:
+        return explorer_page(request, fragment_id, refusal=refused)
+    if action == "forget":
+        withdraw(request)
+        return HttpResponseRedirect(_asked(request).url(), status=303)
+    there = _asked(request).url(fragment_id)
+    if action in INVERSE:
+        said, inverse = INVERSE[action]
+        texts = {"to": row.revision, "revision": made.revision} if action == "edit" and made else {}
+        offer(request, said, reverse("console:act", args=[fragment_id]), there=there, action=inverse, **texts)
+    elif action == "revert":
+        withdraw(request)
+    return HttpResponseRedirect(there, status=303)
+
+
+def _asked(request: Any) -> Asked:
+    """The list, and the tab, that the person came from."""
+    several = len(request.projects) > 1
+    return Asked.of(request.GET, project=request.principal.project if several else "")
+
+
+def _see(principal: Any, fragment_id: uuid.UUID) -> Fragment:
+    """The memory. Raises NotFound for what the person does not see."""
+    with access.enter(principal, why="console"):
+        rows = Fragment.objects.within(principal.project_id).select_related("namespace")
+        row: Fragment | None = rows.filter(id=fragment_id).first()
+    if row is None or not principal.covers_reading(row.namespace.name):
+        raise NotFound("fragment")
+    return row
+
+
+def _deed(request: Any, fragment_id: uuid.UUID, action: str) -> Callable[[], Any]:
+    principal, form, now = request.principal, request.POST, timezone.now()
+    if action in FLAGS:
+        changes: dict[str, Any] = {FLAGS[action]: not action.startswith("un")}
+        return lambda: ingest.revise(principal, fragment_id, changes=changes, revision=None, now=now)
+    if action in VOTES:
+        wish = {"reason": form.get("reason", "")[:1000].replace("\0", "")} if action == "dispute" else {}
+        return lambda: vote(principal, fragment_id, action, now=now, **wish)
+    if action in ("archive", "unarchive", "forget"):
+        deed = getattr(ingest, action)
+        return lambda: deed(principal, fragment_id, now=now)
+    if action in ("edit", "revert"):
+        text = typed(form.get("content", "")) if action == "edit" else _former(request, fragment_id)
+        seen = _number(form.get("revision", ""))
+        return lambda: ingest.revise(principal, fragment_id, changes={"content": text}, revision=seen, now=now)
+    raise Http404
+
+
+def _former(request: Any, fragment_id: uuid.UUID) -> str:
+    """The text of the revision that the form names. Raises NotFound."""
+    principal, wanted = request.principal, _number(request.POST.get("to", ""))
+    with access.enter(principal, why="console"):
+        rows = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=wanted)
+        former = rows.values_list("content", flat=True).first()
+    if former is None:
+        raise NotFound("revision")
+    return str(former)
+
+
+def _number(text: str) -> int:
+    """The number of a revision. Raises Http404."""
+    if not (text.isascii() and text.isdigit()):
+        raise Http404
+    return int(text[:9])

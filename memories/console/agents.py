@@ -1,0 +1,170 @@
+"""/agents/: the keys, what each may do, and what came of what it wrote."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import Count
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_POST, require_safe
+
+from memories import access, keys, members
+from memories.console import once
+from memories.console.paging import page_of
+from memories.console.people import member
+from memories.console.refusals import Refusal, attempted
+from memories.console.undoing import offer
+from memories.models import ApiKey, Fragment, Membership, Project
+from memories.models.words import Role, SourceClass, Status, Verb
+
+ENDS = ("rotate", "revoke")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A key and what its writes came to, by status."""
+
+    key: ApiKey
+    ended: bool
+    kept: list[tuple[str, int]]
+
+
+@require_safe
+@never_cache
+@member
+def everything(request: Any) -> HttpResponse:
+    """The keys and the members."""
+    request.principal.require(Verb.ADMIN)
+    return _page(request)
+
+
+def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
+    principal, now = request.principal, timezone.now()
+    with access.enter(principal, why="console"):
+        every = ApiKey.objects.within(principal.project_id).select_related("grant", "owner")
+        page = page_of(every, request.GET, of="agents")
+        rows = page.rows
+        written = Fragment.objects.within(principal.project_id).filter(grant_id__in={row.grant_id for row in rows})
+        counted = written.order_by().values_list("grant_id", "status").annotate(n=Count("id"))
+        counts = Counter({(grant, status): n for grant, status, n in counted})
+    context = {
+        "rows": [
+            Row(
+                row,
+                any(at and at <= now for at in (row.revoked_at, row.expires_at)),
+                [(word, counts[row.grant_id, word]) for word in Status.values if counts[row.grant_id, word]],
+            )
+            for row in rows
+        ],
+        "older": page.older,
+        "members": Membership.objects.filter(project=principal.project_id)
+        .select_related("user")
+        .order_by("user__username"),
+        "roles": Role.values,
+        "verbs": Verb.values,
+        "ceilings": SourceClass.values,
+        "all_namespaces": f"{principal.project}:*",
+        "kept": request.POST,
+        "ticked": request.POST.getlist("verbs") if "ceiling" in request.POST else [Verb.READ, Verb.WRITE],
+        "ceiling": request.POST.get("ceiling", SourceClass.TOOL_OUTPUT),
+        **once.told(request),
+        "refusal": refusal,
+        "now": now,
+    }
+    return render(request, "console/agents.html", context, status=409 if refusal else 200)
+
+
+@require_POST
+@never_cache
+@member
+@sensitive_variables("made")
+def issue(request: Any) -> HttpResponse:
+    """Makes a key; its text is shown on the next page and never again."""
+    request.principal.require(Verb.ADMIN)
+    form = request.POST
+    wish = keys.Wish(
+        namespaces=form.get("namespaces", "").split(),
+        verbs=form.getlist("verbs"),
+        ceiling=form.get("ceiling", ""),
+        may_attest_user=form.get("attest") == "yes",
+    )
+    project = Project.objects.get(id=request.principal.project_id)
+    owner = form.get("owner", "").strip()[:100] or None
+    if owner and ("\0" in owner or owner.startswith("user:")):
+        return _page(request, Refusal("This key can’t be made", "Another name for the owner, please."))
+    made, refusal = attempted(lambda: keys.issue(project, wish, owner=owner, by=request.principal))
+    return _page(request, refusal) if made is None else _led(request, issued=made.text)
+
+
+@require_POST
+@never_cache
+@member
+@sensitive_variables("added")
+def add_member(request: Any) -> HttpResponse:
+    """Takes a person into the project; a new person's password is shown on the next page and never again."""
+    request.principal.require(Verb.ADMIN)
+    project = Project.objects.get(id=request.principal.project_id)
+    name, wanted = request.POST.get("username", "").strip(), request.POST.get("role", "")
+    added, refusal = attempted(lambda: members.add(project, name, role=wanted, by=request.principal))
+    if added is None:
+        return _page(request, refusal)
+    row = Membership.objects.get(project=project, user__username=name)
+    here, its_own = reverse("console:agents"), reverse("console:role", args=[row.user_id])
+    offer(request, f"{name} is {wanted}", its_own, there=here, label="Take out again", role="")
+    return _led(request, added=asdict(added))
+
+
+@require_POST
+@never_cache
+@member
+def role(request: Any, user_id: int) -> HttpResponse:
+    """Gives a member another role, or takes them out of the project."""
+    request.principal.require(Verb.ADMIN)
+    project = Project.objects.get(id=request.principal.project_id)
+    wanted = request.POST.get("role", "")
+    row = Membership.objects.filter(project=project, user=user_id).select_related("user").first()
+    _, refusal = attempted(lambda: members.set_role(project, user_id, role=wanted, by=request.principal))
+    if refusal or row is None:
+        return _page(request, refusal)
+    here, name = reverse("console:agents"), row.user.get_username()
+    if wanted:
+        offer(request, f"{name} is {wanted}", request.path, there=here, role=row.role)
+    else:
+        back = {"username": name, "role": row.role}
+        offer(request, f"{name} is no member any more", reverse("console:add-member"), there=here, **back)
+    return HttpResponseRedirect(here, status=303)
+
+
+@require_POST
+@never_cache
+@member
+@sensitive_variables("made")
+def end(request: Any, key_id: str, how: str) -> HttpResponse:
+    """Revokes a key at once, or makes another in its place (the old one works for a day more)."""
+    request.principal.require(Verb.ADMIN)
+    if how not in ENDS:
+        raise Http404
+    project = Project.objects.get(id=request.principal.project_id)
+    with access.enter(request.principal, why="console"):
+        if not ApiKey.objects.within(project.id).filter(key_id=key_id).exists():
+            raise access.NotFound("key")
+    wish: dict[str, Any] = {"now": timezone.now(), "by": request.principal}
+    if how == "rotate":
+        made, refusal = attempted(lambda: keys.rotate(project, key_id, **wish))
+        return _page(request, refusal) if made is None else _led(request, issued=made.text)
+    if request.POST.get("confirm") != "yes":
+        return _page(request, Refusal("Nothing was revoked", "Tick that whoever uses this key is locked out."))
+    ended, refusal = attempted(lambda: keys.revoke(project, key_id, **wish))
+    return _page(request, refusal) if ended is None else _led(request, revoked=ended.key_id)
+
+
+def _led(request: Any, **told: Any) -> HttpResponse:
+    """To the page, which tells it this once: loading that again does nothing anew."""
+    response = HttpResponseRedirect(reverse("console:agents"), status=303)
+    once.tell(request, response, told)
+    return response

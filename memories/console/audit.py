@@ -1,0 +1,212 @@
+"""/audit/: who changed what, and why; how far the chain of seals reaches."""
+
+import datetime
+import re
+import uuid
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from django.contrib.auth import get_user_model
+from django.db import models
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from conflicts.front import PendingConflict
+from memories import access, jobs
+from memories.access import Principal
+from memories.console.people import member
+from memories.console.reviewing import names_of
+from memories.models import ApiKey, Backup, Fragment, Grant, Membership, Namespace, Operation, Seal
+from memories.models.history import events_of
+from memories.models.words import OperationState, Verb
+
+PAGE = 50
+KINDS: dict[str, tuple[type[models.Model], str, str]] = {
+    "memory": (Fragment, "memory", "status"),
+    "conflict": (PendingConflict, "conflict", "resolution"),
+    "operation": (Operation, "operation", "state"),
+    "backup": (Backup, "backup", "policy"),
+    "key": (ApiKey, "", ""),
+    "grant": (Grant, "", ""),
+    "namespace": (Namespace, "", ""),
+    "member": (Membership, "", "role"),
+}
+VERBS = {"insert": "made", "update": "changed", "delete": "deleted"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where an event stands among those of all kinds: by transaction, number in its table, and table.
+
+    All events of a transaction have one time, so a time alone is no place.
+    """
+
+    recorded_in: int
+    number: int
+    table: int
+
+    @classmethod
+    def of(cls, kind: str, event: Any) -> Self:
+        """The place of an event."""
+        return cls(int(event.recorded_in), event.pgh_id, list(KINDS).index(kind))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The place that an address names, None for none. Raises Http404."""
+        if not text:
+            return None
+        if not re.fullmatch(r"\d{1,18}-\d{1,18}-\d", text, re.ASCII):
+            raise Http404
+        return cls(*map(int, text.split("-")))
+
+    def __str__(self) -> str:
+        return f"{self.recorded_in}-{self.number}-{self.table}"
+
+    def older(self, kind: str) -> Q:
+        """The events of a kind that stand before it."""
+        last = self.number if list(KINDS).index(kind) < self.table else self.number - 1
+        # Said twice: the first is what the index can begin at.
+        return Q(recorded_in__lte=self.recorded_in) & (Q(recorded_in__lt=self.recorded_in) | Q(pgh_id__lte=last))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One event: `url` leads to what it is about, where it can be undone too."""
+
+    at: datetime.datetime
+    kind: str
+    verb: str
+    state: str
+    who: str
+    why: str
+    url: str
+    # Of a member the name, of anything else the id.
+    id: uuid.UUID | str
+    place: Place
+    # Where it can be taken back: the operation's own undo, or what a restore saved before it began.
+    undo: str = ""
+
+
+@require_safe
+@never_cache
+@member
+def audit(request: Any) -> HttpResponse:
+    """The newest events, of one kind or all."""
+    principal, kind, now = request.principal, request.GET.get("kind", ""), timezone.now()
+    principal.require(Verb.ADMIN)
+    if kind and kind not in KINDS:
+        raise Http404
+    before = Place.parse(request.GET.get("before", ""))
+    with access.enter(principal, why="console"):
+        wish = _wish(request)
+        rows = _lines(principal, [kind] if kind else list(KINDS), before, wish)
+        seals = Seal.objects.within(principal.project_id)
+        context = {
+            "rows": rows[:PAGE],
+            "older": str(rows[PAGE - 1].place) if len(rows) > PAGE else "",
+            "kind": kind,
+            "wish": wish,
+            "kinds": list(KINDS),
+            "seal": seals.order_by("-number").first(),
+            "now": now,
+        }
+    return render(request, "console/audit.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which events: for what reason, of what object; with or without those of restores."""
+
+    why: str
+    about: str
+    restores: str
+
+    @property
+    def query(self) -> str:
+        """As the address carries it."""
+        return urlencode({name: value for name, value in asdict(self).items() if value})
+
+    def conditions(self) -> Q:
+        """The same of an event."""
+        asked = Q(pgh_context__why=self.why) if self.why else Q()
+        asked &= Q(pgh_obj_id=uuid.UUID(self.about)) if self.about else Q()
+        return asked & ~Q(pgh_context__why="restore") if self.restores == "no" else asked
+
+
+def _wish(request: Any) -> Wish:
+    texts = {name: request.GET.get(name, "").strip()[:100] for name in ("why", "about", "restores")}
+    if any("\0" in text for text in texts.values()) or texts["restores"] not in ("", "no"):
+        raise Http404
+    try:
+        texts["about"] = str(uuid.UUID(texts["about"])) if texts["about"] else ""
+    except ValueError as error:
+        raise Http404 from error
+    return Wish(**texts)
+
+
+def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: Wish) -> list[Line]:
+    found = []
+    for kind in kinds:
+        if wish.about and kind == "member":  # which have no such id
+            continue
+        events = events_of(KINDS[kind][0]).objects.filter(wish.conditions(), project=principal.project_id)
+        events = events.filter(before.older(kind)) if before else events
+        found += [(kind, event) for event in events.order_by("-recorded_in", "-pgh_id")[: PAGE + 1]]
+    found.sort(key=lambda pair: Place.of(*pair), reverse=True)
+    found = found[: PAGE + 1]
+    names = names_of(principal, [_owner(event) for _, event in found])
+    people = _people([event.user_id for kind, event in found if kind == "member"])
+    undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
+    lines = [replace(_line(kind, event, names), undo=undos.get(event.pgh_obj_id, "")) for kind, event in found]
+    about = [people.get(event.user_id, f"user {event.user_id}") if kind == "member" else "" for kind, event in found]
+    return [replace(line, id=name) if name else line for line, name in zip(lines, about, strict=True)]
+
+
+def _people(ids: list[int]) -> dict[int, str]:
+    """The names of accounts that are still there."""
+    if not ids:
+        return {}
+    return {user.pk: user.get_username() for user in get_user_model()._default_manager.filter(pk__in=ids)}
+
+
+def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """By operation: a restore is taken back by restoring what was saved before it, others by their own undo."""
+    if not ids:
+        return {}
+    rows = Operation.objects.within(principal.project_id).filter(id__in=ids, state=OperationState.SUCCEEDED)
+    found = {}
+    for row in rows.filter(dry_run=False):
+        report, kind = row.report or {}, jobs.KINDS.get(row.kind)
+        if row.kind == "restore" and report.get("safety_backup_id"):
+            found[row.id] = reverse("console:restore-backup", args=[report["safety_backup_id"]])
+        elif kind and kind.undo and not report.keys() & {"undone", "expired"}:
+            found[row.id] = reverse("console:operation", args=[row.id])
+    return found
+
+
+def _owner(event: Any) -> uuid.UUID | None:
+    text = (event.pgh_context or {}).get("owner")
+    return uuid.UUID(text) if text else None
+
+
+def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str]) -> Line:
+    context = event.pgh_context or {}
+    _, page, state = KINDS[kind]
+    gone = event.pgh_label == "delete"
+    return Line(
+        at=event.pgh_created_at,
+        kind=kind,
+        verb=VERBS.get(event.pgh_label, event.pgh_label),
+        state=str(getattr(event, state) or "") if state else "",
+        who=names.get(_owner(event), "") or context.get("kind", "unknown"),
+        why=context.get("why", ""),
+        url=reverse(f"console:{page}", args=[event.pgh_obj_id]) if page and not gone else "",
+        id=event.pgh_obj_id,
+        place=Place.of(kind, event),
+    )

@@ -1,0 +1,207 @@
+"""The timeline of a belief: a lane for each value, drawn over valid time or over the time of recording."""
+
+import datetime
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Max
+
+from conflicts.front import Question, believed, claims, lives, timeline, trust
+from memories import access
+from memories.access import Principal
+from memories.models import Claim, Fragment
+
+VALID, RECORD = "valid", "record"
+LEFT, WIDTH, LANE, MOST, KEYS = 10, 980, 46, 200, 100
+AXIS, TICKS = 30, 5
+VOTED = {"dispute": "disputed", "reinforce": "agreed", "corroborate": "agreed"}
+# A disc, a triangle and a diamond.
+SHAPES = {
+    "agreed": "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
+    "disputed": "M0 -6L6 5L-6 5z",
+    "replaced": "M0 -7L5 0L0 7L-5 0z",
+}
+DAY = datetime.timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a lane, in units of the drawing; `trust` is how strong it is drawn."""
+
+    x: float
+    width: float
+    trust: float
+    status: str
+    title: str
+    url_id: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment on a lane. `shape` is a path around (0, 0): each word has its own."""
+
+    x: float
+    word: str
+    shape: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled time of the axis."""
+
+    x: float
+    label: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One value."""
+
+    value: str
+    y: int
+    spans: list[Span]
+    marks: list[Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The drawing and what was believed at the chosen day."""
+
+    lanes: list[Lane]
+    height: int
+    first: datetime.datetime
+    last: datetime.datetime
+    at: datetime.datetime
+    at_x: float
+    days: int
+    day: int
+    says: list[Any]
+    ticks: list[Tick]
+    # How many of its memories are drawn, of how many.
+    drawn: int
+    known: int
+
+
+def keys(principal: Principal) -> tuple[list[dict[str, Any]], int]:
+    """The latest subjects and predicates that something is claimed of, and how many there are."""
+    with access.enter(principal, why="console"):
+        rows = Claim.objects.within(principal.project_id).filter(namespace__in=access.all_readable(principal))
+        newest = rows.values("subject", "predicate").annotate(at=Max("fragment__created_at"))
+        found = list(newest.order_by("-at", "subject", "predicate")[:KEYS])
+        return found, newest.count() if len(found) == KEYS else len(found)
+
+
+def drawn(
+    principal: Principal, *, subject: str, predicate: str, axis: str, day: int | None, now: datetime.datetime
+) -> Timeline | None:
+    """The timeline, `day` days after its first; None when nothing was ever claimed of this."""
+    with access.enter(principal, why="console"):
+        every = timeline(principal, subject=subject, predicate=predicate)
+        rows = list(every[:MOST])
+        known = every.count() if len(rows) == MOST else len(rows)
+        found = lives(principal, rows, subject=subject, predicate=predicate)
+        if not found:
+            return None
+        first, last = _ends(found, axis, now)
+        days = max(1, (last - first).days + 1)
+        chosen = days if day is None else max(0, min(days, day))
+        at = now if day is None else min(last, first + chosen * DAY)
+        voted = Fragment.objects.within(principal.project_id).prefetch_related("votes")
+        fragments = voted.in_bulk([life.fragment_id for life in found])
+        votes = _votes(fragments)
+        known_at = at if axis == RECORD else None
+        asked = Question(subject=subject, predicate=predicate, as_of=at, known_at=known_at)
+        held = claims(principal, asked, now=now).order_by("-created_at", "id")[:MOST]
+        says = believed(principal, list(held))
+    scale = _Scale(first, last)
+    lanes = _lanes(found, fragments, votes, axis, scale, now)
+    height, numbers = LANE * len(lanes) + AXIS, (len(rows), known)
+    return Timeline(lanes, height, first, last, at, scale.x(at), days, chosen, says, _ticks(scale), *numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    first: datetime.datetime
+    last: datetime.datetime
+
+    def x(self, at: datetime.datetime) -> float:
+        """Where a time stands."""
+        whole = max(1.0, (self.last - self.first).total_seconds())
+        share = (min(max(at, self.first), self.last) - self.first).total_seconds() / whole
+        return round(LEFT + WIDTH * share, 1)
+
+
+def _ends(found: Sequence[Any], axis: str, now: datetime.datetime) -> tuple[datetime.datetime, datetime.datetime]:
+    begins = [life.beliefs[0].since for life in found if life.beliefs]
+    if axis == VALID:
+        begins += [life.valid_from for life in found if life.valid_from]
+    ends = [life.valid_until for life in found if life.valid_until and axis == VALID]
+    return min([*begins, now - DAY]), max([now, *ends])
+
+
+def _votes(fragments: dict[Any, Fragment]) -> dict[Any, list[tuple[datetime.datetime, str]]]:
+    votes: dict[Any, list[tuple[datetime.datetime, str]]] = defaultdict(list)
+    for row in fragments.values():
+        for vote in sorted(row.votes.all(), key=lambda vote: vote.created_at):
+            votes[row.id].append((vote.created_at, str(vote.ballot)))
+    return votes
+
+
+def _lanes(
+    found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axis: str, scale: _Scale, now: datetime.datetime
+) -> list[Lane]:
+    by_value: dict[str, list[Any]] = defaultdict(list)
+    for life in found:
+        by_value[life.value].append(life)
+    lanes = []
+    for number, (value, these) in enumerate(by_value.items()):
+        spans, marks = [], []
+        for life in these:
+            row = fragments[life.fragment_id]
+            spans += _spans(life, row, axis, scale)
+            marks += [_mark(scale, at, VOTED.get(ballot, "agreed")) for at, ballot in votes[row.id]]
+            ended = [belief.since for belief in life.beliefs if belief.status == "superseded"]
+            marks += [_mark(scale, at, "replaced") for at in ended]
+        lanes.append(Lane(value, number * LANE, spans, marks))
+    return lanes
+
+
+def _mark(scale: _Scale, at: datetime.datetime, word: str) -> Mark:
+    return Mark(scale.x(at), word, SHAPES[word], f"{word} on {at:%Y-%m-%d}")
+
+
+def _ticks(scale: _Scale) -> list[Tick]:
+    """Five times at equal distances, the ends among them."""
+    step = (scale.last - scale.first) / (TICKS - 1)
+    form = "%Y-%m-%d" if step >= DAY else "%m-%d %H:%M"
+    times = [scale.first + n * step for n in range(TICKS)]
+    anchors = ["start", *["middle"] * (TICKS - 2), "end"]
+    return [Tick(scale.x(at), at.strftime(form), anchor) for at, anchor in zip(times, anchors, strict=True)]
+
+
+def _spans(life: Any, row: Fragment, axis: str, scale: _Scale) -> list[Span]:
+    worth = trust(
+        source=row.source,
+        corroboration=row.corroboration,
+        reinforcements=row.reinforcements,
+        disputes=row.disputes,
+    )
+    if axis == VALID:
+        parts = [(life.valid_from or scale.first, life.valid_until or scale.last, life.status)]
+    else:
+        parts = [(belief.since, belief.until or scale.last, belief.status) for belief in life.beliefs]
+    return [
+        Span(
+            scale.x(since),
+            max(2.0, round(scale.x(until) - scale.x(since), 1)),
+            round(max(0.25, worth), 2),
+            status,
+            f"{status}, trust {worth:.2f}, {since:%Y-%m-%d} to {until:%Y-%m-%d}",
+            row.id,
+        )
+        for since, until, status in parts
+    ]

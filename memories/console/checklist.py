@@ -1,0 +1,62 @@
+"""The first-run checklist: what to try once, ticked by what really happened."""
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from conflicts.front import waiting
+from memories import access, backups, demo
+from memories.models import Fragment, Namespace, Operation
+from memories.models.words import Verb
+
+LONG_AGO = datetime.timedelta(days=25)  # before the story was told: in the middle of it
+ASKED_WHY, LOOKED_BACK, HIDDEN = "tour-why", "tour-past", "tour-hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to try, where, and whether it was done."""
+
+    text: str
+    url: str
+    done: bool
+
+
+def steps(request: Any) -> list[Step]:
+    """The checklist, for an admin, while the demo story stands and is not hidden; empty otherwise."""
+    principal = request.principal
+    if request.session.get(HIDDEN) or Verb.ADMIN not in principal.verbs:
+        return []
+    with access.enter(principal, why="console"):
+        place = Namespace.objects.within(principal.project_id).filter(name=demo.TOUR).first()
+        if place is None:
+            return []
+        settled = waiting(principal, status="resolved").exclude(resolved_by=None).exists()
+        looked = Operation.objects.within(principal.project_id).filter(kind="consolidate", dry_run=True).exists()
+        saved = backups.backups(principal).filter(verdict="sound").exists()
+        own = Fragment.objects.within(principal.project_id).exclude(category="demo").exclude(source_type="digest")
+    seen = request.session
+    return [
+        Step("Settle a conflict: is the travel budget $750 or $0?", reverse("console:review"), settled),
+        Step(
+            "Ask “where does the user live?” and press w to see why",
+            reverse("console:memories") + "?q=where+does+the+user+live%3F",
+            bool(seen.get(ASKED_WHY)),
+        ),
+        Step(
+            f"See what was believed in {place.created_at - LONG_AGO:%B}",
+            reverse("console:beliefs") + "?subject=user&predicate=lives_in",
+            bool(seen.get(LOOKED_BACK)),
+        ),
+        Step("Preview a consolidation", reverse("console:consolidation"), looked),
+        Step("Make a backup and verify it", reverse("console:backups"), saved),
+        Step("Store your own first memory", reverse("console:connect"), own_memory(principal, own)),
+    ]
+
+
+def own_memory(principal: Any, rows: Any) -> bool:
+    """Whether somebody stored something that is not of the story."""
+    with access.enter(principal, why="console"):
+        return bool(rows.exists())

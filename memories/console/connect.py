@@ -1,0 +1,85 @@
+"""/connect/: snippets that work as they stand, and whether the first memory has arrived."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from memories import access
+from memories.access import Principal
+from memories.console.people import member
+from memories.console.refusals import Refusal
+from memories.console.snippets import key_command
+from memories.models import Fragment
+from memories.models.namespace import FORM
+
+WAYS = {
+    "curl": "curl",
+    "python": "Python",
+    "mcp": "Model Context Protocol",
+    "openai": "OpenAI client",
+    "langgraph": "LangGraph",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A way to connect: its name, its title, the text to copy."""
+
+    name: str
+    title: str
+    text: str
+
+    @property
+    def lines(self) -> int:
+        """How high the text is."""
+        return self.text.count("\n") + 1
+
+
+def snippets(url: str, *, namespace: str) -> list[Snippet]:
+    """Every way to connect; `url` without a slash at the end. The key is expected in NOVAMEM_KEY."""
+    told = {"url": url, "namespace": namespace}
+    return [
+        Snippet(name, title, render_to_string(f"console/connect/{name}.txt", told).strip())
+        for name, title in WAYS.items()
+    ]
+
+
+@require_safe
+@never_cache
+@member
+def connect(request: Any) -> HttpResponse:
+    """The snippets; for htmx what has arrived."""
+    project = request.principal.project
+    wanted = typed = request.GET.get("namespace", "").strip() or f"{project}:assistant"
+    named = FORM.fullmatch(wanted)
+    refusal = None
+    if named is None or named[1] != project:
+        why = f"A namespace of this project is {project}: and a name of letters, digits, dots and hyphens."
+        wanted, refusal = f"{project}:assistant", Refusal("There can be no such namespace", why)
+    url = request.build_absolute_uri("/").rstrip("/")
+    context = {
+        "namespace": wanted,
+        "snippets": snippets(url, namespace=wanted),
+        "key_command": key_command(project=project),
+        "has_upstream": bool(settings.PROXY_UPSTREAM_URL),
+        "arrived": _newest(request.principal, wanted),
+        "now": timezone.now(),
+        "refusal": refusal,
+        "typed": typed,
+    }
+    part = "#arrival" if request.htmx else ""
+    return render(request, f"console/connect.html{part}", context, status=400 if refusal else 200)
+
+
+def _newest(principal: Principal, name: str) -> Fragment | None:
+    with access.enter(principal, why="console"):
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=access.all_readable(principal))
+        newest: Fragment | None = rows.filter(namespace__name=name).order_by("-created_at", "-id").first()
+        return newest

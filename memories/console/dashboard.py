@@ -1,0 +1,43 @@
+"""/: what needs you, then how the memory does."""
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from memories import demo
+from memories.console.checklist import HIDDEN, steps
+from memories.console.overview import overview
+from memories.console.people import member
+from memories.console.undoing import offer
+from memories.models.words import Verb
+
+
+@require_safe
+@never_cache
+@member
+def dashboard(request: Any) -> HttpResponse:
+    """The page."""
+    now = timezone.now()
+    context = {
+        "shown": overview(request.principal, now=now),
+        "steps": steps(request),
+        "may_act": Verb.ADMIN in request.principal.verbs,
+        "story": demo.TOUR,
+        "now": now,
+    }
+    return render(request, "console/dashboard.html", context)
+
+
+@require_POST
+@member
+def hide(request: Any) -> HttpResponse:
+    """Puts the checklist away for this person, or shows it again."""
+    here = reverse("console:dashboard")
+    request.session[HIDDEN] = request.POST.get("show") != "yes"
+    offer(request, "The first steps are hidden", request.path, there=here, show="yes")
+    return HttpResponseRedirect(here, status=303)

@@ -1,0 +1,167 @@
+"""A reviewer's decisions, as the room takes them, and what to tell where it refuses."""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conflicts.front import (
+    AT_ONCE,
+    Action,
+    AlreadyResolved,
+    BlockedByErasure,
+    CannotSplit,
+    CannotUndo,
+    Keep,
+    NotApplicable,
+    Outcome,
+    Resolution,
+    Settlement,
+    StaleConflict,
+    resolve_all,
+    says_something,
+    undo_all,
+    visible_conflict,
+    waiting,
+)
+from memories import access, ingest
+from memories.access import NotFound, NotPermitted, Principal
+from memories.console.asking import typed
+from memories.console.refusals import Refusal
+from memories.console.reviewing import names_of
+from memories.models.fragment import CONTENT_LIMIT
+
+NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A decision: the action, how both are kept, and what the strip says of it."""
+
+    action: str
+    keep: str
+    said: str
+
+
+ACTIONS = {
+    "accept": Way(Action.SUPERSEDE, Keep.PAIR, "Accepted"),
+    "reject": Way(Action.REJECT, Keep.PAIR, "Rejected"),
+    "pair": Way(Action.KEEP_BOTH, Keep.PAIR, "Kept both"),
+    "period": Way(Action.KEEP_BOTH, Keep.PERIOD, "Kept both, one after the other"),
+    "predicate": Way(Action.KEEP_BOTH, Keep.PREDICATE, "Kept both: several values are allowed"),
+}
+DONE = {Resolution.SUPERSEDE: "accepted", Resolution.REJECT: "rejected", Resolution.KEEP_BOTH: "kept both of"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of one decision, for a person."""
+
+    conflict_id: uuid.UUID
+    refusal: Refusal | None = None
+
+
+def decided(
+    principal: Principal,
+    seen: Sequence[tuple[uuid.UUID, int]],
+    action: str,
+    note: str,
+    *,
+    now: datetime.datetime,
+) -> list[Told]:
+    """Settles each conflict on the revision that was seen; what one can't do stops no other."""
+    if "\0" in note:
+        refused = NotApplicable("a note can’t hold the character U+0000")
+        return [_told(principal, Outcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
+    way = ACTIONS[action]
+    wishes = [(i, Settlement(way.action, revision, way.keep, note)) for i, revision in seen]
+    return [_told(principal, outcome, now=now) for outcome in resolve_all(principal, wishes, now=now)]
+
+
+def taken_back(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[Told]:
+    """Takes each decision back, the last first."""
+    return [_told(principal, outcome, now=now) for outcome in undo_all(principal, conflict_ids, now=now)]
+
+
+def edited(
+    principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
+) -> list[Told]:
+    """Gives the challenger another text and value, then accepts it; undo takes the acceptance back, not the words."""
+    conflict_id, revision = seen[0]
+    try:
+        newcomer, changes = _correction(principal, conflict_id, revision, form)
+        if changes:
+            ingest.revise(principal, newcomer, changes=changes, revision=None, now=now)
+    except (StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
+        return [_told(principal, Outcome(conflict_id, error), now=now)]
+    with access.enter(principal, why="console"):
+        left = list(waiting(principal).filter(newcomer=newcomer).values_list("id", "revision")[:1])
+    return decided(principal, left, "accept", "", now=now) if left else [Told(conflict_id)]
+
+
+def _correction(
+    principal: Principal, conflict_id: uuid.UUID, revision: int, form: Mapping[str, str]
+) -> tuple[uuid.UUID, dict[str, Any]]:
+    """The challenger, and what of it is to change."""
+    with access.enter(principal, why="console"):
+        row = visible_conflict(principal, conflict_id)
+        if row.resolved_at is not None:
+            raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
+        if row.revision != revision:
+            raise StaleConflict(current=row.revision)
+        if row.newcomer is None:
+            raise NotApplicable("there is no challenger to edit")
+        content, value = typed(form.get("content", "")), form.get("value", "").strip()
+        told = ingest.claim_of(row.newcomer)
+    good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content
+    if not good or (told and not (0 < len(value) <= VALUE_LIMIT and says_something(value) and "\0" not in value)):
+        raise NotApplicable("a text of 1 to 2000 characters and a value are needed")
+    changes: dict[str, Any] = {"content": content} if content != row.newcomer.content else {}
+    if told and value != told.value:
+        changes["claim"] = replace(told, value=value)
+    return row.newcomer.id, changes
+
+
+def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> Told:
+    """What to tell whoever decides more than the room takes in one go."""
+    return Told(seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most."))
+
+
+TITLES: dict[type[Exception], str] = {
+    NotFound: "It is gone",
+    NotPermitted: "You may not settle this",
+    AlreadyResolved: "Settled before you",
+    StaleConflict: "It changed while you looked",
+    NotApplicable: "This can’t be decided so",
+    CannotSplit: "The periods can’t be split",
+    CannotUndo: "This can’t be undone",
+    BlockedByErasure: "This text was forgotten",
+}
+
+
+def _told(principal: Principal, outcome: Outcome, *, now: datetime.datetime) -> Told:
+    error = outcome.refused
+    if error is None:
+        return Told(outcome.conflict_id)
+    title = next(title for kind, title in TITLES.items() if isinstance(error, kind))
+    detail = _who_was_first(principal, outcome.conflict_id, now=now) if isinstance(error, AlreadyResolved) else ""
+    said = str(error)
+    return Told(outcome.conflict_id, Refusal(title, detail or f"{said[:1].upper()}{said[1:]}."))
+
+
+def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> str:
+    """Such as: alice rejected this 8 s ago. Nothing was overwritten."""
+    with access.enter(principal, why="console"):
+        row = visible_conflict(principal, conflict_id)
+        names = names_of(principal, [row.resolved_by])
+    if row.resolved_at is None or row.resolution not in DONE:
+        return "There is nothing left to decide."
+    return first_come(names.get(row.resolved_by, "Somebody"), DONE[Resolution(row.resolution)], row.resolved_at, now)
+
+
+def first_come(who: str, did: str, at: datetime.datetime, now: datetime.datetime) -> str:
+    """What to tell who comes second."""
+    seconds = int((now - at).total_seconds())
+    ago = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+    return f"{who} {did} this {ago} ago. Nothing was overwritten."

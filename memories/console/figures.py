@@ -1,0 +1,146 @@
+"""The figures of all memories at one time, looked at once: each is counted in everything that it counts in."""
+
+import datetime
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Case,
+    Count,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    Func,
+    IntegerField,
+    Q,
+    QuerySet,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Coalesce, Exp, Floor, Greatest, Least, TruncDate
+
+from conflicts.front import trust
+from memories.models import decayed
+from memories.models.fragment import DECAY_PER_DAY
+from memories.models.words import SourceClass, Status
+
+WEEK = datetime.timedelta(days=7)
+COLD, FADED = 0.15, 0.1  # where decay moves a memory to the cold tier, and to the archive
+CROSSINGS = {"cooling": COLD, "fading": FADED}
+OLDEST = datetime.timedelta(days=60)  # whatever is unread for so long has faded
+BELIEVED = ("source", "corroboration", "reinforcements", "disputes")
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts of memories, and the octets of their texts."""
+
+    total: int = 0
+    octets: int = 0
+    # New ones in quarantine in the last week.
+    held: int = 0
+    status: Counter[str] = field(default_factory=Counter)
+    stored: Counter[datetime.date] = field(default_factory=Counter)
+    # Active ones by tenth of trust (0 to 9) and source, without the age part.
+    trusted: Counter[tuple[int, str]] = field(default_factory=Counter)
+    # Active ones that fade, by tenth of relevance now (0 to 9).
+    relevant: Counter[int] = field(default_factory=Counter)
+    # Those that will cross a threshold within a week.
+    cooling: int = 0
+    fading: int = 0
+
+
+def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime) -> Figures:
+    """Of these memories; those stored by day from `since` on. One query, which goes through them once."""
+    found, groups = Figures(), _groups(rows, since, now)
+    for group in groups:
+        number = group["n"]
+        found.total += number
+        found.octets += group["octets"]
+        found.status[group["status"]] += number
+        if group["made"]:
+            found.stored[group["made"]] += number
+            recent = group["made"] > (now - WEEK).date()
+            found.held += number if recent and group["status"] == Status.QUARANTINED else 0
+        if group["status"] == Status.ACTIVE:
+            _believe(found, group)
+            _fade(found, group, now.date())
+    return found
+
+
+def _groups(rows: Any, since: datetime.datetime, now: datetime.datetime) -> Any:
+    active, oldest = Q(status=Status.ACTIVE), Value((now - OLDEST).date())
+    used = Greatest(TruncDate(Coalesce("access__last_accessed_at", "created_at")), oldest)
+    each = rows.order_by().annotate(
+        made=Case(When(created_at__gte=since, then=TruncDate("created_at"))),
+        kept=ExpressionWrapper(Q(is_pinned=True) | Q(is_anchor=True), output_field=BooleanField()),
+        used=Case(When(active, then=used)),
+        tenths=Cast(F("base_relevance") * 10, IntegerField()),  # rounds
+        octet=Func(F("content"), function="octet_length", output_field=BigIntegerField()),
+    )
+    groups = each.values("status", *BELIEVED, "made", "kept", "used", "tenths")
+    return groups.annotate(n=Count("id"), octets=Sum("octet"))
+
+
+def _believe(found: Figures, group: dict[str, Any]) -> None:
+    worth = trust(**{name: group[name] for name in BELIEVED})
+    found.trusted[tenth(worth), group["source"]] += group["n"]
+
+
+def _fade(found: Figures, group: dict[str, Any], today: datetime.date) -> None:
+    if group["kept"]:
+        return
+    age, base, number = max(0, (today - group["used"]).days), group["tenths"] / 10, group["n"]
+    is_, will = (decayed(base, days=days, kept=False) for days in (age, age + WEEK.days))
+    found.relevant[tenth(is_)] += number
+    found.cooling += number if is_ >= COLD > will else 0
+    found.fading += number if is_ >= FADED > will else 0
+
+
+def tenth(share: float) -> int:
+    """Which tenth of 0..1 a share lies in: 0 to 9."""
+    return min(9, int(10 * share + 1e-9))
+
+
+def in_tenth_of_trust(rows: Any, wanted: int) -> Any:
+    """The rows that count in a tenth of `Figures.trusted`, of any status: its sum in SQL."""
+    votes = F("reinforcements") + F("disputes")
+    balance = Cast(F("reinforcements") - F("disputes"), FloatField()) / votes * 0.15
+    worth = (
+        Case(*[When(source=source, then=Value(trust(source=source))) for source in SourceClass.values])
+        + Least(Value(0.2), Cast(F("corroboration") - 1, FloatField()) * 0.05)
+        + Case(When(reinforcements=0, disputes=0, then=Value(0.0)), default=balance)
+    )
+    return rows.alias(tenth_of_trust=_tenth(worth)).filter(tenth_of_trust=wanted)
+
+
+def in_tenth_of_relevance(rows: Any, wanted: int, *, now: datetime.datetime) -> Any:
+    """The rows that count in a tenth of `Figures.relevant`, of any status."""
+    left = _left(now.date(), now=now)
+    fading = rows.filter(is_pinned=False, is_anchor=False)
+    return fading.alias(tenth_of_relevance=_tenth(left)).filter(tenth_of_relevance=wanted)
+
+
+def crossing(rows: QuerySet[Any], which: str, *, now: datetime.datetime) -> QuerySet[Any]:
+    """The rows that count in `Figures.cooling` or `Figures.fading`, of any status."""
+    bound, fading = CROSSINGS[which], rows.filter(is_pinned=False, is_anchor=False)
+    is_, will = (_left(day, now=now) for day in (now.date(), now.date() + WEEK))
+    found: QuerySet[Any] = fading.alias(is_now=is_, will_be=will).filter(is_now__gte=bound, will_be__lt=bound)
+    return found
+
+
+def _left(day: datetime.date, *, now: datetime.datetime) -> Any:
+    """The relevance that is left of each on a day; whatever is unread for too long counts as old as `OLDEST` now."""
+    used = Greatest(TruncDate(Coalesce("access__last_accessed_at", "created_at")), Value((now - OLDEST).date()))
+    days = Func(Value(day), used, template="(%(expressions)s)", arg_joiner=" - ", output_field=IntegerField())
+    base = Cast(Cast(F("base_relevance") * 10, IntegerField()), FloatField()) / 10.0
+    return base * Exp(Cast(Greatest(Value(0), days), FloatField()) * -DECAY_PER_DAY)
+
+
+def _tenth(share: Any) -> Any:
+    held = Least(Value(1.0), Greatest(Value(0.0), share))
+    return Least(Value(9), Cast(Floor(held * 10.0 + 1e-9), IntegerField()), output_field=IntegerField())

@@ -1,0 +1,253 @@
+"""/operations/: long jobs, one of them with its progress and report, cancelling, taking back."""
+
+import datetime
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from memories import access, jobs, operations, upkeep
+from memories.access import NotFound, Principal
+from memories.console.paging import page_of
+from memories.console.people import member
+from memories.console.refusals import Refusal, attempted
+from memories.console.snippets import action_curl
+from memories.console.stepping import StepPage, left_out, page_number, steps_of
+from memories.console.telling import Told, merge_lines, restore_told
+from memories.models import Namespace, Operation
+from memories.models.words import OperationState, Verb
+
+STALLED = datetime.timedelta(seconds=30)
+CONSOLIDATE = "consolidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An operation as a person sees it; `offers` are the names of what may be done about it."""
+
+    row: Operation
+    lines: list[tuple[str, str]]
+    steps: StepPage | None
+    offers: frozenset[str]
+    stalled: bool
+    log: list[tuple[datetime.datetime, str]]
+    # What a restore did or would do; the run that a plan was used for.
+    told: Told | None = None
+    run: Operation | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits or runs."""
+        return self.row.state in operations.OPEN
+
+    @property
+    def rate(self) -> str:
+        """How many it did a second so far."""
+        begun, seen = self.row.started_at, self.row.heartbeat_at
+        seconds = (seen - begun).total_seconds() if begun and seen else 0
+        return f"{self.row.done / seconds:.0f}" if seconds >= 1 and self.row.done else ""
+
+    @property
+    def elapsed(self) -> str:
+        """How long it has worked, or did."""
+        if self.row.started_at is None:
+            return ""
+        end = self.row.finished_at or self.row.heartbeat_at or self.row.started_at
+        return f"{(end - self.row.started_at).total_seconds():.1f} s"
+
+
+def rows_of(principal: Principal) -> QuerySet[Any]:
+    """The project's operations, newest first. Inside `access.enter`."""
+    rows = Operation.objects.within(principal.project_id).select_related("namespace")
+    return rows.order_by("-created_at", "-id")
+
+
+def id_of(text: str) -> uuid.UUID:
+    """The id of an operation as a form carries it. Raises NotFound."""
+    try:
+        return uuid.UUID(text)
+    except ValueError as error:
+        raise NotFound("operation") from error
+
+
+def place_of(principal: Principal, name: str) -> Namespace:
+    """A namespace that the person may act in, by its name. Raises NotFound."""
+    with access.enter(principal, why="console"):
+        found = [row for row in access.readable(principal, [name]) if principal.covers(name)]
+    if not found:
+        raise NotFound(f"namespace {name}")
+    return found[0]
+
+
+@require_safe
+@never_cache
+@member
+def everything(request: Any) -> HttpResponse:
+    """The operations, of one state or all; those that ended lately (`days`), or all."""
+    state = request.GET.get("state", "")
+    if state and state not in OperationState.values:
+        raise Http404
+    with access.enter(request.principal, why="console"):
+        found = rows_of(request.principal)
+        page = page_of(_since(found.filter(state=state) if state else found, request.GET), request.GET, of="operations")
+    context = {
+        "rows": page.rows,
+        "older": page.older,
+        "state": state,
+        "days": request.GET.get("days", ""),
+        "states": OperationState.values,
+        "now": timezone.now(),
+    }
+    return render(request, "console/operations.html", context)
+
+
+def _since(rows: QuerySet[Any], asked: QueryDict) -> QuerySet[Any]:
+    """Those that ended within the last `days`, or all. Raises Http404."""
+    days = asked.get("days", "")
+    if not days:
+        return rows
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", days, re.ASCII):
+        raise Http404
+    return rows.filter(finished_at__gte=timezone.now() - datetime.timedelta(days=int(days)))
+
+
+@require_safe
+@never_cache
+@member
+def one(request: Any, operation_id: uuid.UUID) -> HttpResponse:
+    """One operation. What htmx polls is the progress alone; at the end it loads the page anew, with the report."""
+    shown = read(request, operation_id, now=timezone.now())
+    if request.htmx and not shown.is_open:
+        return HttpResponseClientRefresh()
+    return _page(request, shown, part="#live" if request.htmx else "")
+
+
+def _page(request: Any, shown: Shown, *, part: str = "", refusal: Refusal | None = None) -> HttpResponse:
+    context = {"shown": shown, "refusal": refusal, "now": timezone.now(), "curls": _curls(request, shown)}
+    return render(request, f"console/operation.html{part}", context, status=409 if refusal else 200)
+
+
+def _curls(request: Any, shown: Shown) -> list[tuple[str, str]]:
+    """What the buttons do, asked of the API."""
+    base, row = request.build_absolute_uri("/").rstrip("/"), shown.row
+    found = []
+    for name in ("cancel", "undo"):
+        if name in shown.offers:
+            found.append((name.capitalize(), action_curl(base, f"/api/v1/operations/{row.id}/{name}")))
+    if shown.offers & {"apply", "confirm"} and row.namespace:
+        plan = {"namespace": row.namespace.name, "plan_id": str((row.report or {}).get("plan_id", row.id))}
+        plan |= {"confirm": True} if "confirm" in shown.offers else {}
+        found.append(("Run this plan", action_curl(base, "/api/v1/consolidations", plan)))
+    return found
+
+
+def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Shown:
+    """The operation. Raises NotFound: unknown and foreign look the same."""
+    principal, number = request.principal, page_number(request.GET.get("page", ""))
+    with access.enter(principal, why="console"):
+        row = rows_of(principal).filter(id=operation_id).first()
+        if row is None:
+            raise NotFound("operation")
+        planned = row.kind == CONSOLIDATE and row.state not in operations.OPEN
+        steps = steps_of(row, number=number, left_out=left_out(request, row.id)) if planned else None
+        seen = row.heartbeat_at
+        stalled = row.state == OperationState.RUNNING and seen is not None and now - seen > STALLED
+        run = _run_of(row)
+    told = _told(principal, row)
+    lines = [] if told else _lines(row)
+    return Shown(row, lines, steps, _offers(principal, row, is_used=run is not None), stalled, _log(row), told, run)
+
+
+def _run_of(row: Operation) -> Operation | None:
+    """The run that a plan was used for. Inside `access.enter`."""
+    plan_id = (row.report or {}).get("plan_id", str(row.id))
+    if not (row.dry_run or plan_id != str(row.id)):
+        return None
+    plan = Operation.objects.within(row.project_id).filter(id=plan_id).first()
+    found: Operation | None = operations.runs_of(plan).exclude(id=row.id).first() if plan else None
+    return found
+
+
+def _told(principal: Principal, row: Operation) -> Told | None:
+    report = row.report or {}
+    if row.kind != "restore" or "namespaces" not in report:
+        return None
+    return restore_told(principal, report, done=not row.dry_run)
+
+
+def _log(row: Operation) -> list[tuple[datetime.datetime, str]]:
+    """What happened to it when, as far as the row knows."""
+    told = [(row.created_at, "asked for"), (row.started_at, "a worker began")]
+    told += [(datetime.datetime.fromisoformat(at), stage) for stage, at in row.stages]
+    told += [(row.finished_at, str(row.state))]
+    return [(at, text) for at, text in told if at]
+
+
+def _lines(row: Operation) -> list[tuple[str, str]]:
+    report = row.report or {}
+    if row.kind == "merge":
+        return merge_lines(report, done=not row.dry_run)
+    if row.kind in (CONSOLIDATE, jobs.UNDO):
+        return upkeep.report_lines(report)
+    nested = {
+        f"{name}: {part}": n for name, parts in report.items() if isinstance(parts, dict) for part, n in parts.items()
+    }
+    plain = {name: value for name, value in (report | nested).items() if isinstance(value, str | int | float)}
+    return [(name.replace("_", " "), str(value)) for name, value in plain.items()]
+
+
+def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset[str]:
+    """What this person may do about it now; the rooms check it again."""
+    if Verb.ADMIN not in principal.verbs:
+        return frozenset()
+    report = row.report or {}
+    # What a job keeps to go on from is its own affair: of some it is a number.
+    planned = row.cursor.get("plan") if row.kind == CONSOLIDATE and isinstance(row.cursor, dict) else None
+    ended_well = row.state == OperationState.SUCCEEDED
+    kind = jobs.KINDS.get(row.kind)
+    did = ended_well and not row.dry_run and not report.keys() & {"undone", "expired"}
+    offered = {
+        "cancel": row.state in operations.OPEN and not row.cancel_requested,
+        "apply": row.kind == CONSOLIDATE and row.dry_run and ended_well and bool(planned) and not is_used,
+        "confirm": (row.error or {}).get("code") == "needs_confirmation"
+        and bool(report.get("plan_id"))
+        and not is_used,
+        "undo": did and bool(kind and kind.undo),
+    }
+    return frozenset(name for name, offer in offered.items() if offer)
+
+
+@require_POST
+@member
+def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
+    """Asks it to end between two batches; a queued one ends at once."""
+    request.principal.require(Verb.ADMIN)
+    _, refusal = attempted(lambda: operations.cancel(request.principal, operation_id, now=timezone.now()))
+    return answered(request, operation_id, refusal, shows=operation_id)
+
+
+@require_POST
+@member
+def undo(request: Any, operation_id: uuid.UUID) -> HttpResponse:
+    """Takes back what it did; the page of the undo shows how far it is."""
+    request.principal.require(Verb.ADMIN)
+    made, refusal = attempted(lambda: jobs.start_undo(request.principal, operation_id, now=timezone.now()))
+    return answered(request, made.id if made else None, refusal, shows=operation_id)
+
+
+def answered(
+    request: Any, made: uuid.UUID | None, refusal: Refusal | None, *, shows: uuid.UUID, name: str = "operation"
+) -> HttpResponse:
+    """Leads to what was made, or shows the operation with the reason why nothing was."""
+    if refusal is None:
+        return HttpResponseRedirect(reverse(f"console:{name}", args=[made]))
+    return _page(request, read(request, shows, now=timezone.now()), refusal=refusal)

@@ -1,0 +1,179 @@
+"""/proposals/: what language models propose; a person decides which text replaces which, and takes it back."""
+
+import datetime
+import uuid
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from conflicts.front import AlreadyResolved
+from memories import access, governance
+from memories.access import NotFound, Principal
+from memories.console.deciding import first_come
+from memories.console.people import member
+from memories.console.proposing import Card, Filters, shown
+from memories.console.refusals import Refusal, attempted
+from memories.console.reviewing import names_of
+from memories.console.snippets import KEY, action_curl
+from memories.models import Proposal
+from memories.models.words import Decision, ProposalKind, Verb
+
+UNDO = "proposals-undo"
+ACTIONS = {
+    "accept": (Decision.ACCEPTED, "Accepted: the newer text replaces the older one"),
+    "dismiss": (Decision.DISMISSED, "Dismissed: both texts stay"),
+}
+
+
+@require_safe
+@never_cache
+@member
+def everything(request: Any) -> HttpResponse:
+    """What waits, the oldest first, and what else was proposed lately."""
+    return page(request, _filters(request.GET))
+
+
+def _filters(asked: Any) -> Filters:
+    namespace, kind = asked.get("namespace", ""), asked.get("kind", "")
+    if (kind and kind not in ProposalKind.values) or "\0" in namespace:
+        raise Http404
+    return Filters(namespace, kind)
+
+
+def page(request: Any, filters: Filters, *, refusal: Refusal | None = None) -> HttpResponse:
+    """The page, or the part that htmx replaces."""
+    principal, now = request.principal, timezone.now()
+    found = shown(principal, filters, now=now)
+    base = request.build_absolute_uri("/").rstrip("/")
+    may_act = Verb.REVIEW in principal.verbs
+    context = {
+        "shown": found,
+        "filters": filters,
+        "kinds": ProposalKind.values,
+        "may_act": may_act,
+        "strip": request.session.get(UNDO),
+        "refusal": refusal,
+        "has_sidecar": governance.has_sidecar(),
+        "now": now,
+        "curl": f"curl '{base}/api/v1/proposals?{urlencode({'waiting': 'true', **filters.asked})}' {KEY}",
+        "curls": _curls(base, found.cards[0]) if may_act and found.cards else [],
+    }
+    part = "#proposals" if request.htmx and not request.htmx.history_restore_request else ""
+    response = render(request, f"console/proposals.html{part}", context, status=409 if refusal else 200)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _curls(base: str, card: Card) -> list[tuple[str, str]]:
+    """What the buttons of the first card do, asked of the API."""
+    path = f"/api/v1/proposals/{card.row.id}"
+    return [(f"{word.capitalize()} the first", action_curl(base, f"{path}/{word}")) for word in ("accept", "dismiss")]
+
+
+@require_POST
+@member
+def decide(request: Any) -> HttpResponse:
+    """Decides on one, as it was seen, and leads to what is next."""
+    principal, now = request.principal, timezone.now()
+    principal.require(Verb.REVIEW)
+    decision, said = ACTIONS.get(request.POST.get("action", ""), ("", ""))
+    proposal_id, seen = _seen(request.POST.get("item", ""))
+    if not decision:
+        raise Http404
+    refusal = _refused(
+        principal,
+        proposal_id,
+        lambda: governance.decide(principal, proposal_id, decision, seen=seen, now=now),
+        now=now,
+    )
+    if not refusal:
+        request.session[UNDO] = {"id": str(proposal_id), "said": said}
+    return _answered(request, refusal)
+
+
+def _seen(text: str) -> tuple[uuid.UUID, list[int]]:
+    """The id and the revisions of the older and the newer memory that the form carries."""
+    try:
+        first, *revisions = text.split(":")
+        found = uuid.UUID(first), [int(revision) for revision in revisions]
+    except ValueError as error:
+        raise Http404 from error
+    if len(found[1]) != 2:
+        raise Http404
+    return found
+
+
+def _refused(
+    principal: Principal, proposal_id: uuid.UUID, act: Callable[[], Proposal], *, now: datetime.datetime
+) -> Refusal | None:
+    """Why it was not done, if it was not; whoever comes second is told who was first."""
+
+    def first_or_second() -> Proposal:
+        try:
+            return act()
+        except AlreadyResolved as error:
+            raise AlreadyResolved(_who_was_first(principal, proposal_id, now=now)) from error
+
+    try:
+        return attempted(first_or_second)[1]
+    except NotFound:
+        return Refusal("It is gone", "It went with one of its memories.")
+
+
+def _who_was_first(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime) -> str:
+    with access.enter(principal, why="console"):
+        row = Proposal.objects.within(principal.project_id).filter(id=proposal_id).first()
+        names = names_of(principal, [row.decided_by] if row else [])
+    if row is None or row.decided_at is None:
+        return "There is nothing left to decide."
+    return first_come(names.get(row.decided_by, "Somebody"), row.decision, row.decided_at, now)
+
+
+def _answered(request: Any, refusal: Refusal | None, *, place: str = "") -> HttpResponse:
+    """Back to the list as it was narrowed down, to a place on it."""
+    filters = _filters(request.POST)
+    if refusal:
+        return page(request, filters, refusal=refusal)
+    query = f"?{urlencode(filters.asked)}" if filters.asked else ""
+    return HttpResponseRedirect(reverse("console:proposals") + query + place, status=303)
+
+
+@require_POST
+@member
+def take_back(request: Any) -> HttpResponse:
+    """Takes back the last decision."""
+    request.principal.require(Verb.REVIEW)
+    strip = request.session.pop(UNDO, None)
+    return _undone(request, uuid.UUID(strip["id"])) if strip else _answered(request, None)
+
+
+@require_POST
+@member
+def reopen(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
+    """Takes back the decision on one of the list."""
+    request.principal.require(Verb.REVIEW)
+    if (request.session.get(UNDO) or {}).get("id") == str(proposal_id):
+        del request.session[UNDO]
+    return _undone(request, proposal_id)
+
+
+def _undone(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
+    principal, now = request.principal, timezone.now()
+    refusal = _refused(principal, proposal_id, lambda: governance.undo(principal, proposal_id, now=now), now=now)
+    return _answered(request, refusal, place=f"#proposal-{proposal_id}")
+
+
+@require_POST
+@member
+def hide(request: Any) -> HttpResponse:
+    """Takes the undo strip away; the decision can still be undone in the list."""
+    request.session.pop(UNDO, None)
+    return _answered(request, None)

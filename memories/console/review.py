@@ -1,0 +1,201 @@
+"""/review/: what agents may not settle waits here for a person: decide, undo, next."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Q
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import push_url
+
+from conflicts.front import AT_ONCE, reserve, waiting
+from memories import access
+from memories.access import NotFound, Principal
+from memories.console import deciding, reviewing, settled
+from memories.console.people import member
+from memories.console.snippets import KEY, action_curl
+from memories.models.words import Verb
+
+SKIPPED, UNDO = "review-skipped", "review-undo"
+SKIPPED_MOST, TOLD = 200, 5
+
+
+@require_safe
+@never_cache
+@member
+def review(request: Any, conflict_id: uuid.UUID | None = None) -> HttpResponse:
+    """The queue, and the conflict that is opened; without one, the first that nobody else looks at."""
+    return page(request, conflict_id, lately=conflict_id is None and "settled" in request.GET)
+
+
+def page(
+    request: Any,
+    conflict_id: uuid.UUID | None = None,
+    *,
+    status: int = 200,
+    refused: Sequence[deciding.Told] = (),
+    tried: int = 0,
+    lately: bool = False,
+) -> HttpResponse:
+    """The page, or the part that htmx replaces. A refusal stands with what it is about; `lately`: what was settled."""
+    principal, now = request.principal, timezone.now()
+    may_act = Verb.REVIEW in principal.verbs
+    with access.enter(principal, why="console"):
+        skipped = [uuid.UUID(text) for text in request.session.get(SKIPPED, [])]
+        rows, left = reviewing.items(principal, last=skipped, now=now)
+        first = None if lately else next((item.row.id for item in rows if not item.held_by), None)
+        opened = _opened(principal, conflict_id or first, is_told=bool(refused), now=now)
+        if opened and may_act and opened.row.resolved_at is None:
+            reserve(principal, opened.row.id, now=now)
+        context = {
+            "items": rows,
+            "left": left,
+            "done": _done(request, now=now),
+            "opened": opened,
+            "may_act": may_act,
+            "strip": request.session.get(UNDO),
+            "now": now,
+            "curls": _curls(request, opened.row) if opened and may_act else [],
+            "curl": f"curl '{request.build_absolute_uri('/').rstrip('/')}/api/v1/conflicts?status=pending' {KEY}",
+            "settled": settled.settled(principal, request.GET) if lately else None,
+            "most": AT_ONCE,
+            "refused": settled.about(principal, refused[:TOLD]),
+            "refusals": len(refused),
+            "tried": tried,
+            "kept": request.POST if refused else {},
+            "ticked": {told.conflict_id for told in refused} if tried > 1 else (),
+        }
+    part = "#queue" if request.htmx and not request.htmx.history_restore_request else ""
+    response = render(request, f"console/review.html{part}", context, status=status)
+    patch_vary_headers(response, ["HX-Request"])
+    here = reverse("console:conflict", args=[opened.row.id]) if opened else _list(lately=lately)
+    return push_url(response, here) if part else response
+
+
+def _opened(
+    principal: Principal, conflict_id: uuid.UUID | None, *, is_told: bool, now: datetime.datetime
+) -> reviewing.Opened | None:
+    """The conflict to show, if any; where a refusal tells that it is gone, none."""
+    try:
+        return reviewing.opened(principal, conflict_id, now=now) if conflict_id else None
+    except NotFound:
+        if is_told:
+            return None
+        raise
+
+
+def _list(*, lately: bool) -> str:
+    """The address of the queue, or of what was settled lately."""
+    return reverse("console:review") + ("?settled=1" if lately else "")
+
+
+def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
+    """What the buttons do, asked of the API."""
+    base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/conflicts/{row.id}"
+    if row.resolved_at is not None:
+        return [("Undo", action_curl(base, f"{path}/undo"))]
+    ways = [("Accept", {"action": "supersede"}), ("Reject", {"action": "reject"})]
+    ways += [("Keep both", {"action": "keep_both", "keep": "pair"})] if row.newcomer_id else []
+    return [(label, action_curl(base, f"{path}/resolve", {**body, "revision": row.revision})) for label, body in ways]
+
+
+def _done(request: Any, *, now: datetime.datetime) -> int:
+    """How many conflicts this person has settled today."""
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    mine = Q(resolved_by=request.principal.owner_id, resolved_at__gte=today)
+    return int(waiting(request.principal, status="resolved").filter(mine).count())
+
+
+@require_POST
+@member
+def decide(request: Any) -> HttpResponse:
+    """Decides what the form names, each on the revision that was seen, and leads to what is next."""
+    request.principal.require(Verb.REVIEW)
+    action, now = request.POST.get("action", ""), timezone.now()
+    seen = _seen(request)
+    if len(seen) > AT_ONCE:
+        return page(request, seen[0][0], status=409, refused=[deciding.too_many(seen)], tried=1)
+    if action == "skip":
+        return _skip(request, seen)
+    if action == "edit":
+        outcomes, text = deciding.edited(request.principal, seen, request.POST, now=now), "Edited and accepted"
+    else:
+        if action not in deciding.ACTIONS:
+            raise Http404
+        outcomes = deciding.decided(
+            request.principal, seen, action, request.POST.get("note", "")[: deciding.NOTE_LIMIT], now=now
+        )
+        text = deciding.ACTIONS[action].said
+    return _told(request, outcomes, text, now=now)
+
+
+def _told(request: Any, outcomes: list[deciding.Told], text: str, *, now: datetime.datetime) -> HttpResponse:
+    """Leads to the next one; the strip says what was done and takes it back, the refusals say what was not."""
+    done = [str(told.conflict_id) for told in outcomes if not told.refusal]
+    refused = [told for told in outcomes if told.refusal]
+    if done:
+        request.session[UNDO] = {"ids": done, "said": text, "count": len(done), "at": now.isoformat()}
+    if refused:
+        return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
+    return HttpResponseRedirect(reverse("console:review"), status=303)
+
+
+def _seen(request: Any) -> list[tuple[uuid.UUID, int]]:
+    """The ids and revisions that the form carries: of the opened conflict, of the chosen rows, or of a source."""
+    try:
+        pairs = [text.partition(":") for value in request.POST.getlist("item") for text in value.split()]
+        found = [(uuid.UUID(conflict_id), int(revision)) for conflict_id, _, revision in pairs]
+    except ValueError as error:
+        raise Http404 from error
+    if not found:
+        raise Http404
+    return found
+
+
+def _skip(request: Any, seen: list[tuple[uuid.UUID, int]]) -> HttpResponse:
+    """Puts it to the end of the queue, for this person."""
+    skipped = [*request.session.get(SKIPPED, []), *(str(conflict_id) for conflict_id, _ in seen[:1])]
+    request.session[SKIPPED] = list(dict.fromkeys(skipped))[-SKIPPED_MOST:]
+    return HttpResponseRedirect(reverse("console:review"), status=303)
+
+
+@require_POST
+@member
+def take_back(request: Any) -> HttpResponse:
+    """Takes back the last decision, or all of the last lot; each that can't be says why."""
+    request.principal.require(Verb.REVIEW)
+    strip = request.session.pop(UNDO, None)
+    if not strip:
+        return HttpResponseRedirect(reverse("console:review"), status=303)
+    ids = [uuid.UUID(text) for text in strip["ids"]]
+    outcomes = deciding.taken_back(request.principal, ids, now=timezone.now())
+    if refused := [told for told in outcomes if told.refusal]:
+        return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
+    return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]), status=303)
+
+
+@require_POST
+@member
+def dismiss(request: Any) -> HttpResponse:
+    """Takes the undo strip away; what it names can still be undone on the conflict's own page."""
+    request.session.pop(UNDO, None)
+    return HttpResponseRedirect(reverse("console:review"), status=303)
+
+
+@require_POST
+@member
+def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
+    """Takes back the decision on one conflict, from its own page or from the list of what was settled."""
+    request.principal.require(Verb.REVIEW)
+    (told,) = deciding.taken_back(request.principal, [conflict_id], now=timezone.now())
+    if told.refusal:
+        return page(request, conflict_id, status=409, refused=[told], tried=1)
+    its_own = reverse("console:conflict", args=[conflict_id])
+    return HttpResponseRedirect(_list(lately=True) if "settled" in request.POST else its_own, status=303)

@@ -1,0 +1,283 @@
+"""What the review queue shows: the items, both sides of the opened one, and what accepting it would do."""
+
+import datetime
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from conflicts.front import (
+    Fold,
+    Kind,
+    Reason,
+    alone,
+    fold_of,
+    from_source,
+    queue,
+    replaced_if_accepted,
+    reserved,
+    visible_conflict,
+)
+from memories.access import Principal
+from memories.console.differing import Piece, words_apart
+from memories.console.showing import Trust, trust_in_parts
+from memories.models import ApiKey, Fragment, Link, Owner
+from memories.models.words import LinkKind, SourceClass
+
+SIMILAR, TURNS = 3, 12
+# Who speaks, and what was said, in the line that names the rule.
+SPEAKER = {
+    SourceClass.USER_EXPLICIT: ("what a person wrote", "what the user said"),
+    SourceClass.SYSTEM: ("the system", "what the system states"),
+    SourceClass.TOOL_OUTPUT: ("a tool", "what a tool reported"),
+    SourceClass.USER_IMPLICIT: ("what was understood from the user", "what was understood from the user"),
+    SourceClass.DOCUMENT: ("a document", "what a document says"),
+    SourceClass.INFERENCE: ("an inference", "what was inferred"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of the queue."""
+
+    fold: Fold
+    subject: str
+    predicate: str
+    value: str
+    source: str
+    held_by: str
+
+    @property
+    def row(self) -> Any:
+        """The conflict that stands for the fold."""
+        return self.fold.row
+
+    @property
+    def seen(self) -> str:
+        """The ids and revisions that a decision on the line carries."""
+        return " ".join(carried(zip(self.fold.ids, self.fold.revisions, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Who says so too."""
+
+    owner: str
+    sources: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A memory in a conflict, with all that helps to judge it."""
+
+    name: str
+    fragment: Fragment
+    claim: Any
+    trust: Trust
+    pieces: list[Piece]
+    owner: str
+    keys: list[str]
+    voices: list[Voice]
+    parents: list[Fragment]
+    similar: list[Fragment]
+    # What was said just before it, in the same message and just after it, in its conversation.
+    turns: list[Fragment]
+
+    @property
+    def value(self) -> str:
+        """What it claims, or all that it says."""
+        return str(self.claim.value) if self.claim else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The conflict before the reviewer. `seen` are the ids and revisions that a decision carries.
+
+    `same_source` are those of everything that waits from the challenger's source, as counted on the page.
+    """
+
+    row: Any
+    fold: Fold
+    held: Side | None
+    new: Side | None
+    rule: str
+    replaced: list[Fragment]
+    seen: list[str]
+    same_source: list[str]
+    held_by: str
+    decided_by: str
+
+    @property
+    def kind(self) -> str:
+        """What it is about, in words."""
+        return str(Kind(self.row.kind).value)
+
+    @property
+    def is_dispute(self) -> bool:
+        """Whether a memory itself is doubted: there is no challenger then."""
+        return bool(self.row.kind == Kind.DISPUTE)
+
+    @property
+    def names_source(self) -> bool:
+        """Whether the challenger's writer named a source; else its agent stands for one."""
+        return bool(self.row.newcomer and self.row.newcomer.provenance_source_id)
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether the challenger claims something, so that both may be kept in other ways than side by side."""
+        return bool(self.new and self.new.claim)
+
+
+def items(principal: Principal, *, last: Collection[uuid.UUID], now: datetime.datetime) -> tuple[list[Item], int]:
+    """The queue, and how much waits. Inside `access.enter`."""
+    found = queue(principal, last=last)
+    rows = [fold.row for fold in found.folds]
+    holders = reserved(principal, [row.id for row in rows], now=now)
+    names = names_of(principal, holders.values())
+    return [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds], found.left
+
+
+def _item(fold: Fold, held_by: str) -> Item:
+    row = fold.row
+    said, held = _words(row)
+    subject, predicate = (said or held)[:2]
+    value = said[2] if said else (row.existing.content if row.existing else "")
+    source = (row.newcomer or row.existing).source if (row.newcomer or row.existing) else ""
+    return Item(fold, subject, predicate, value, source, held_by)
+
+
+def _words(row: Any) -> tuple[tuple[str, str, str] | None, tuple[str, str, str]]:
+    """Subject, predicate and value of the challenger, if it has them, and of what is held."""
+    claims = [getattr(side, "claim", None) for side in (row.newcomer, row.existing) if side]
+    told = [(c.subject, c.predicate, c.value) for c in claims if c]
+    if row.statement:
+        value = row.statement["value"]
+        said = f"not {value}" if row.statement["negated"] else value
+        return (row.statement["subject"], row.statement["predicate"], said), told[-1] if told else ("", "", "")
+    newcomer = getattr(row.newcomer, "claim", None) if row.newcomer else None
+    return (told[0] if newcomer else None), told[-1] if told else ("", "", "")
+
+
+def names_of(principal: Principal, ids: Iterable[uuid.UUID | None]) -> dict[uuid.UUID | None, str]:
+    """Owners' names as people read them. Inside `access.enter`."""
+    rows = Owner.objects.within(principal.project_id).filter(id__in={i for i in ids if i})
+    return {row.id: row.name.removeprefix("user:") for row in rows}
+
+
+def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> Opened:
+    """The conflict. Inside `access.enter`. Raises NotFound: unknown and foreign look the same."""
+    row = visible_conflict(principal, conflict_id)
+    waits = row.resolved_at is None
+    fold = fold_of(principal, row) if waits else alone(row)
+    sides = [side for side in (row.existing, row.newcomer) if side]
+    about = _about(principal, sides)
+    holder = reserved(principal, [row.id], now=now).get(row.id)
+    names = names_of(principal, [holder, row.resolved_by, *about.owners])
+    ours, theirs = words_apart(*(side.content if side else "" for side in (row.existing, row.newcomer)))
+    held = about.side("held belief", row.existing, ours, names, now=now) if row.existing else None
+    new = about.side("challenger", row.newcomer, theirs, names, now=now) if row.newcomer else None
+    return Opened(
+        row=row,
+        fold=fold,
+        held=held,
+        new=new,
+        rule=rule_of(row),
+        replaced=replaced_if_accepted(principal, row, now=now) if waits else [],
+        seen=carried(zip(fold.ids, fold.revisions, strict=True)),
+        same_source=carried(from_source(principal, row)) if waits else [],
+        held_by=names.get(holder, ""),
+        decided_by=names.get(row.resolved_by, "") if row.resolved_by else "",
+    )
+
+
+def carried(pairs: Iterable[tuple[uuid.UUID, int]]) -> list[str]:
+    """Ids and revisions as a form carries them."""
+    return [f"{conflict_id}:{revision}" for conflict_id, revision in pairs]
+
+
+def saying(row: Any) -> str:
+    """What a conflict is about, in one line."""
+    said, held = _words(row)
+    subject, predicate, value = said or held
+    about = " · ".join(word for word in (subject, predicate) if word)
+    return f"{about} = {value}" if about else (row.existing.content if row.existing else "")
+
+
+def rule_of(row: Any) -> str:
+    """Why it waits, in one line."""
+    held = SPEAKER[SourceClass(row.existing.source)][1] if row.existing else "what stands"
+    new = SPEAKER[SourceClass(row.newcomer.source)][0] if row.newcomer else "the other side"
+    match row.reason:
+        case Reason.AUTHORITY:
+            return f"{new.capitalize()} may not replace {held}."
+        case Reason.OTHER_OWNER:
+            return f"Both have the same authority and other owners: neither may replace {held}."
+        case Reason.FREE_TEXT:
+            return f"{new.capitalize()} contradicts {held} in plain words, and may not replace it."
+        case Reason.DISPUTED:
+            return f"Somebody with less authority disputes {held}; that alone changes nothing."
+    return "A backup held another version of the same time."
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Everything beside the memories of a conflict, read for both at once."""
+
+    votes: dict[uuid.UUID, list[Any]]
+    keys: dict[uuid.UUID | None, list[str]]
+    parents: dict[uuid.UUID, Fragment]
+    similar: dict[uuid.UUID, list[Fragment]]
+    turns: dict[uuid.UUID, list[Fragment]]
+    owners: set[uuid.UUID | None]
+
+    def side(
+        self,
+        name: str,
+        row: Fragment,
+        pieces: list[Piece],
+        names: dict[uuid.UUID | None, str],
+        *,
+        now: datetime.datetime,
+    ) -> Side:
+        """One card."""
+        return Side(
+            name=name,
+            fragment=row,
+            claim=getattr(row, "claim", None),
+            trust=trust_in_parts(row, now=now),
+            pieces=pieces,
+            owner=names.get(row.owner_id, "the service itself"),
+            keys=self.keys.get(row.grant_id, []),
+            voices=[Voice(names.get(vote.owner_id, "the service"), vote.roots) for vote in self.votes.get(row.id, [])],
+            parents=[self.parents[i] for i in row.parents if i in self.parents],
+            similar=self.similar.get(row.id, []),
+            turns=self.turns.get(row.id, []),
+        )
+
+
+def _about(principal: Principal, sides: list[Fragment]) -> About:
+    ids = [side.id for side in sides]
+    votes: dict[uuid.UUID, list[Any]] = {i: [] for i in ids}
+    for side in sides:
+        votes[side.id] = list(side.votes.filter(project=principal.project_id, ballot="corroborate").order_by("id"))
+    keys: dict[uuid.UUID | None, list[str]] = {}
+    for key in ApiKey.objects.within(principal.project_id).filter(grant__in={s.grant_id for s in sides if s.grant_id}):
+        keys.setdefault(key.grant_id, []).append(str(key))
+    rows = Fragment.objects.within(principal.project_id)
+    parents = rows.in_bulk({parent for side in sides for parent in side.parents})
+    links = Link.objects.within(principal.project_id).filter(fragment__in=ids, kind=LinkKind.SIMILAR)
+    similar: dict[uuid.UUID, list[Fragment]] = {}
+    for link in links.exclude(other__in=ids).select_related("other").order_by("-similarity", "other"):
+        if len(near := similar.setdefault(link.fragment_id, [])) < SIMILAR:
+            near.append(link.other)
+    owners = {side.owner_id for side in sides} | {vote.owner_id for each in votes.values() for vote in each}
+    return About(votes, keys, parents, similar, {side.id: _turns(principal, side) for side in sides}, owners)
+
+
+def _turns(principal: Principal, side: Fragment) -> list[Fragment]:
+    """The messages around it, itself among them; none where its conversation is not known."""
+    if not side.conversation_id or side.sequence is None:
+        return []
+    rows = Fragment.objects.within(principal.project_id).filter(namespace=side.namespace_id)
+    beside = rows.filter(conversation_id=side.conversation_id, sequence__range=(side.sequence - 1, side.sequence + 1))
+    return list(beside.order_by("sequence", "created_at", "id")[:TURNS])

@@ -1,0 +1,60 @@
+"""How searches went: how long they took and how many found nothing, by day."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memories.access import Principal
+from memories.console.charts import Chart, bars
+from memories.models import SEARCH_BOUNDS, SearchDay
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """Of the shown days together; `middle` and `slow` are bounds in milliseconds that half, and 95 of 100, kept."""
+
+    number: int
+    empty: int
+    middle: str
+    slow: str
+    took: Chart
+    found_nothing: Chart
+
+    @property
+    def empty_share(self) -> float:
+        """Which share found nothing, 0..1."""
+        return self.empty / self.number if self.number else 0.0
+
+
+def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches:
+    """Of these days. Inside `access.enter`."""
+    rows = {row.day: row for row in SearchDay.objects.within(principal.project_id).filter(day__gte=days[0])}
+    together = [sum(places) for places in zip(*(row.took for row in rows.values()), strict=True)]
+    number, empty = (sum(getattr(row, name) for row in rows.values()) for name in ("searches", "empty"))
+    slow = [(str(day), _bound(rows[day].took, 0.95) or 2.0 * SEARCH_BOUNDS[-1] if day in rows else 0.0) for day in days]
+    rates = [(str(day), round(100 * rows[day].empty / rows[day].searches, 1) if day in rows else 0.0) for day in days]
+    return Searches(
+        number,
+        empty,
+        _said(together, 0.5),
+        _said(together, 0.95),
+        bars(slow, says="milliseconds that 95 of 100 searches kept, by day", unit=" ms"),
+        bars(rates, says="searches that found nothing, in 100, by day", unit=" %"),
+    )
+
+
+def _bound(took: Sequence[int], share: float) -> int | None:
+    """The first bound that so many kept; None behind them all."""
+    left = share * sum(took)
+    for bound, number in zip(SEARCH_BOUNDS, took, strict=False):
+        left -= number
+        if left <= 0:
+            return bound
+    return None
+
+
+def _said(took: Sequence[int], share: float) -> str:
+    if not sum(took):
+        return "–"
+    bound = _bound(took, share)
+    return f"≤ {bound} ms" if bound else f"> {SEARCH_BOUNDS[-1]} ms"

@@ -1,0 +1,49 @@
+"""What was settled lately: by whom, when and how; and what a refusal is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from conflicts.front import waiting
+from memories.access import Principal
+from memories.console.deciding import Told
+from memories.console.paging import Page, page_of
+from memories.console.refusals import Refusal
+from memories.console.reviewing import names_of, saying
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """One decision."""
+
+    row: Any
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A refusal, and the conflict that it is about; no text where that is gone."""
+
+    conflict_id: Any
+    text: str
+    refusal: Refusal | None
+
+
+def settled(principal: Principal, asked: QueryDict) -> Page:
+    """What people have settled and not taken back, the newest first. Inside `access.enter`."""
+    rows = waiting(principal, status="resolved").filter(resolved_by__isnull=False)
+    page = page_of(rows, asked, of="review", by="resolved_at")
+    names = names_of(principal, [row.resolved_by for row in page.rows])
+    return Page([Settled(row, saying(row), names.get(row.resolved_by, "")) for row in page.rows], page.older)
+
+
+def about(principal: Principal, refused: Sequence[Told]) -> list[About]:
+    """Each refusal with what it is about. Inside `access.enter`."""
+    if not refused:
+        return []
+    rows = waiting(principal, status="all").in_bulk([told.conflict_id for told in refused])
+    texts = {conflict_id: saying(row) for conflict_id, row in rows.items()}
+    return [About(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]

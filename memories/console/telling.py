@@ -1,0 +1,102 @@
+"""What a restore or a merge said it would do or did, in words; a plan and its report read alike."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memories import backups
+from memories.access import NotFound, Principal
+from memories.console.samples import samples_of
+
+RESTORES = {
+    "insert": "to come back",
+    "update": "to be replaced by a newer version",
+    "unchanged": "standing already as they are",
+    "skipped_stale": "left out, for what stands is newer",
+    "blocked_by_erasure": "staying forgotten",
+    "conflict": "different at the same time: for a person to settle",
+}
+RESTORED = RESTORES | {
+    "insert": "came back",
+    "update": "were replaced by a newer version",
+    "unchanged": "stood already as they were",
+    "skipped_stale": "left out, for what stood was newer",
+    "blocked_by_erasure": "stayed forgotten",
+}
+SUCH = {
+    "come back": "came back",
+    "are replaced": "were replaced",
+    "are left out": "were left out",
+    "are for a person to settle": "went to a person to settle",
+    "stay forgotten": "stayed forgotten",
+    "are refused": "were refused",
+}
+MERGES = {
+    "added": "Only there: come in",
+    "superseded": "Replaced by what comes in",
+    "conflicting": "Conflict: go to review",
+    "skipped": "Left out: the same, or older",
+    "blocked_by_erasure": "Stay forgotten",
+    "carried": "Move along",
+}
+MERGED = MERGES | {
+    "added": "Came in",
+    "superseded": "Were replaced by what came in",
+    "conflicting": "Conflicts: wait in review",
+    "blocked_by_erasure": "Stayed forgotten",
+    "forgotten": "Were forgotten, as in the branch",
+    "carried": "Moved along",
+    "history": "Former versions brought along",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a restore would do or did: how many memories, by namespace and together, with examples."""
+
+    lines: list[tuple[str, int, str]]
+    refused: list[tuple[str, int]]
+    places: list[tuple[str, dict[str, int], int]]
+    changes: int
+    forgotten: int
+    conflicts: int
+    samples: list[tuple[str, list[tuple[str, str]]]]
+
+    @property
+    def changes_anything(self) -> bool:
+        """Whether any memory comes, changes, goes or has to be settled."""
+        return bool(self.changes or self.forgotten or self.conflicts)
+
+
+def told_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> Told:
+    """The report of a restore or of its plan; the backup's file tells what stands nowhere else."""
+    says = RESTORED if done else RESTORES
+    parts = report.get("namespaces") or {}
+    samples = samples_of(principal, file, report) if parts else []
+    return Told(
+        lines=[(name.replace("_", " "), report.get(name, 0), text) for name, text in says.items()],
+        refused=[(reason.replace("_", " "), count) for reason, count in (report.get("rejected") or {}).items()],
+        places=[(name, part, sum((part.get("rejected") or {}).values())) for name, part in parts.items()],
+        changes=report.get("insert", 0) + report.get("update", 0),
+        forgotten=report.get("forgotten", 0),
+        conflicts=report.get("conflict", 0),
+        samples=[(SUCH[such] if done else such, ones) for such, ones in samples],
+    )
+
+
+def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> Told:
+    """The same where only the report is at hand."""
+    try:
+        file = backups.found(principal, uuid.UUID(report["backup_id"])).file
+    except NotFound:
+        file = ""  # it was deleted since
+    return told_of(principal, file, report, done=done)
+
+
+def merge_lines(report: Mapping[str, Any], *, done: bool) -> list[tuple[str, str]]:
+    """The counts of a merge or of its preview."""
+    counts, because = report.get("counts") or {}, report.get("skipped_because") or {}
+    says = MERGED if done else MERGES
+    lines = [(text, str(counts[name])) for name, text in says.items() if name in counts]
+    return lines + [(f"Left out: {reason.replace('_', ' ')}", str(n)) for reason, n in because.items()]

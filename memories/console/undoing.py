@@ -1,0 +1,36 @@
+"""The undo strip: what was done last, and the form that takes it back. It stays until it is hidden."""
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_POST
+
+from memories.console.people import member
+
+STRIP, TAKEN_BACK = "undo", "taken_back"
+
+
+def offer(request: Any, said: str, url: str, *, there: str, label: str = "Undo", **fields: Any) -> None:
+    """Says what was done, beside a form that sends `fields` to `url`; `there` is the page of what it is about.
+
+    The session keeps it: no text of a memory is among the fields. What the strip itself did is not offered again.
+    """
+    if TAKEN_BACK in request.POST:
+        withdraw(request)
+        return
+    told = {"said": said, "url": url, "there": there, "label": label, "fields": fields}
+    request.session[STRIP] = told | {"project": request.principal.project}
+
+
+def withdraw(request: Any) -> None:
+    """Takes the strip away."""
+    request.session.pop(STRIP, None)
+
+
+@require_POST
+@member
+def hide(request: Any) -> HttpResponse:
+    """Takes the strip away for this person; what it names stays done."""
+    there = (request.session.get(STRIP) or {}).get("there", "/")
+    withdraw(request)
+    return HttpResponse() if request.htmx else HttpResponseRedirect(there, status=303)

@@ -1,0 +1,106 @@
+"""Every form of the pages beside the review queue, by a browser that runs no script."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from memories import access
+from memories.models import ApiKey, Fragment, Membership, Namespace
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.parametrize("browser_context_args", [{"java_script_enabled": False}], indirect=True),
+]
+HERON = "The heron nests behind the old mill."
+
+
+@pytest.fixture(autouse=True)
+def admin(stage):
+    """The person on the stage is an admin."""
+    Membership.objects.filter(project=stage.project).update(role="admin")
+
+
+def rows(stage, model, **filters):
+    with access.enter(access.system_principal(stage.project), why="test"):
+        return list(model.objects.filter(**filters))
+
+
+def test_a_key_and_a_member(at_memories, page, stage):
+    at_memories("/agents/")
+    page.get_by_label("Owner").fill("robot")
+    page.get_by_role("button", name="Make the key").click()
+    expect(page.get_by_label("Key", exact=True)).to_have_value(re.compile(r"nova_\S+"))
+    assert len(rows(stage, ApiKey)) == 1
+    page.get_by_label("Username").fill(f"nora-{stage.project.name}")
+    page.get_by_role("button", name="Add the member").click()
+    expect(page.get_by_label("Password")).not_to_be_empty()
+    assert Membership.objects.get(user__username=f"nora-{stage.project.name}").role == "viewer"
+
+
+def test_what_is_done_to_a_memory(at_memories, page, stage, told):
+    (which,) = told(HERON)
+    at_memories(f"/memories/{which}/")
+
+    def now():
+        return rows(stage, Fragment)[0]
+
+    page.get_by_role("button", name="Pin", exact=True).click()
+    assert now().is_pinned
+    page.goto(f"{stage.url}/tombstones/")
+    expect(page.locator("#undo")).to_contain_text("Pinned.")
+    page.get_by_role("button", name="Undo").click()
+    assert not now().is_pinned
+    expect(page.locator("#undo")).to_have_count(0)
+    page.get_by_role("button", name="Anchor", exact=True).click()
+    page.get_by_role("button", name="Close what was done").click()
+    expect(page.locator("#undo")).to_have_count(0)
+    assert now().is_anchor
+    page.locator("summary", has_text="Edit").click()
+    page.get_by_label("Sentence").fill("It nests\nin the reeds.")
+    page.get_by_role("button", name="Save as a new revision").click()
+    assert now().content == "It nests\nin the reeds."
+    page.get_by_role("button", name="Archive", exact=True).click()
+    assert now().status == "archived"
+    page.get_by_role("button", name="Unarchive").click()
+    page.locator("summary", has_text="Forget").click()
+    page.get_by_label("Type forget").fill("forget")
+    page.get_by_role("button", name="Forget", exact=True).click()
+    assert rows(stage, Fragment) == []
+
+
+def test_a_fork_that_is_merged_and_deleted(at_memories, page, stage, told, work):
+    told(HERON)
+    at_memories("/namespaces/")
+    page.get_by_label("into").fill("twig")
+    page.get_by_role("button", name="Fork").click()
+    work()
+    told("An otter was seen under the bridge.", agent="twig")
+    page.goto(f"{stage.url}/namespaces/{stage.project.name}:twig/merge/")
+    page.get_by_role("button", name="Preview").click()
+    work()
+    page.goto(page.url)
+    page.get_by_role("button", name="Merge", exact=False).last.click()
+    work()
+    main = rows(stage, Fragment, namespace__name=f"{stage.project.name}:main")
+    assert sorted(row.content for row in main) == ["An otter was seen under the bridge.", HERON]
+    page.goto(f"{stage.url}/namespaces/")
+    page.locator("summary", has_text="Delete a namespace").click()
+    page.get_by_label("Namespace", exact=True).select_option(f"{stage.project.name}:twig")
+    page.get_by_label("Type its name").fill(f"{stage.project.name}:twig")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    work()
+    assert [row.name for row in rows(stage, Namespace)] == [f"{stage.project.name}:main"]
+
+
+def test_a_question_for_the_context_and_a_namespace_to_connect(at_memories, page, stage, told, complaints):
+    told(HERON)
+    at_memories("/context/")
+    page.get_by_label("Question").fill("heron")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_label("The block")).to_contain_text(HERON)
+    page.goto(f"{stage.url}/connect/")
+    page.get_by_role("textbox", name="Namespace").fill("nowhere")
+    page.get_by_role("button", name="Use").click()
+    expect(page.get_by_role("alert")).to_contain_text("There can be no such namespace")
+    complaints[:] = [text for text in complaints if "400" not in text]

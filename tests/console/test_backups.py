@@ -1,0 +1,245 @@
+"""/backups/: made and proven in one go, restored step by step, and nothing by mistake."""
+
+import re
+import uuid
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from memories import access, backups, jobs, keys
+from memories.models import Backup, Fragment, Operation
+from tests.backups.test_no_room import small_disk
+from tests.console.conftest import a_person, logged_in, post, words
+
+
+@pytest.fixture
+def work(principal):
+    """Runs what is queued, and what that queues."""
+
+    def do():
+        while queued := _queued(principal):
+            for operation_id in queued:
+                jobs.run(principal, operation_id)
+
+    return do
+
+
+def _queued(principal):
+    with access.enter(principal, why="test"):
+        return list(Operation.objects.filter(state="queued").values_list("id", flat=True))
+
+
+@pytest.fixture
+def backup(adam, store, principal, work):
+    """One that was made and proven, of a memory that is gone since."""
+    row = store("acme:main", "The heron nests behind the mill.")
+    assert post(adam, "/backups/", policy="full", prove="yes").status_code == 303
+    work()
+    with access.enter(principal, why="test"):
+        Fragment.objects.filter(id=row.id).delete()
+        return Backup.objects.get()
+
+
+def test_made_and_proven_by_one_form(adam, backup):
+    page = words(adam.get("/backups/"))
+    assert "Last verified restore: just now ✓" in page
+    assert page.count("sound") == 2
+
+
+def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, count):
+    there = f"/backups/{backup.id}/restore/"
+    assert "Confirm" not in words(adam.get(there))
+    assert post(adam, there, step="plan")["Location"].startswith(f"{there}?plan=")
+    assert 'hx-trigger="every 1s"' in adam.get(there).text
+    work()
+    page = adam.get(there)
+    assert "1 to come back; nothing else changes." in words(page)
+    assert count(Fragment) == 0
+    (plan,) = re.findall(r'name="plan" value="([^"]+)"', page.text)
+    for bad in ({"confirm": "acm", "plan": plan}, {"confirm": "acme"}, {"plan": plan}):
+        assert post(adam, there, step="apply", **bad).status_code == 409
+    for foreign in (str(uuid.uuid4()), "x"):
+        assert post(adam, there, step="apply", confirm="acme", plan=foreign).status_code == 404
+    assert count(Fragment) == 0
+    done = post(adam, there, step="apply", confirm="acme", plan=plan)
+    work()
+    assert "Came back 1" in words(adam.get(done["Location"]))
+    assert count(Fragment) == 1
+
+
+def test_nothing_is_applied_without_a_plan(adam, backup, count):
+    answer = post(adam, f"/backups/{backup.id}/restore/", step="apply", confirm="acme")
+    assert (answer.status_code, "Make a plan first." in words(answer)) == (409, True)
+    assert count(Fragment) == 0
+
+
+def test_protected_ones_are_not_deleted(adam, backup, count):
+    day = f"{backup.created_at:%Y-%m-%d}"
+    post(adam, f"/backups/{backup.id}/protect/", protected="yes")
+    answer = post(adam, f"/backups/{backup.id}/delete/", confirm=day)
+    assert (answer.status_code, "the backup is protected" in words(answer)) == (409, True)
+    post(adam, f"/backups/{backup.id}/protect/", protected="no")
+    assert post(adam, f"/backups/{backup.id}/delete/", confirm="yesterday").status_code == 409
+    assert count(Backup) == 1
+    assert post(adam, f"/backups/{backup.id}/delete/", confirm=day)["Location"] == "/backups/"
+    assert count(Backup) == 0
+
+
+def test_a_file_goes_out_and_comes_in(adam, backup, principal, count):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    file = b"".join(adam.get(f"/backups/{backup.id}/download/").streaming_content)
+    answer = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", file))
+    assert re.fullmatch(r"/backups/[0-9a-f-]+/restore/", answer["Location"])
+    assert count(Backup) == 2
+    bad = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.gz", b"no backup"))
+    assert (bad.status_code, count(Backup)) == (409, 2)
+    assert post(adam, "/backups/upload/").status_code == 409
+
+
+PATHS = ["", "verify/", "drill/", "protect/", "delete/", "restore/"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("role", ["viewer", "reviewer"])
+def test_only_admins(project, backup, count, path, role):
+    client = logged_in(a_person("other", project, role=role))
+    client.get("/memories/")
+    before = count(Operation), count(Backup)
+    there = f"/backups/{backup.id}/{path}"
+    token = client.get("/connect/").context["csrf_token"]
+    client.cookies["csrftoken"] = str(token)
+    answers = [client.get(there).status_code, client.post(there, {"csrfmiddlewaretoken": str(token)}).status_code]
+    assert set(answers) <= {403, 405}
+    assert (count(Operation), count(Backup)) == before
+
+
+def test_foreign_ones_are_not_found(carl, backup):
+    assert carl.get(f"/backups/{backup.id}/").status_code == 404
+    assert carl.get(f"/backups/{uuid.uuid4()}/").status_code == 404
+
+
+def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work):
+    there = f"/backups/{backup.id}/restore/"
+    post(adam, there, step="plan")
+    work()
+    assert "Such as: come back The heron nests behind the mill." in words(adam.get(there))
+    with access.enter(principal, why="test"):
+        report = Operation.objects.get(kind="restore").report
+    assert "heron" not in str(report)
+
+
+def test_a_backup_of_some_namespaces_and_of_what_changed_since(adam, backup, store, principal, work):
+    store("acme:main", "An otter was seen under the bridge.")
+    store("acme:other", "The boat lies in the reeds.")
+    post(adam, "/backups/", policy="full", namespaces=["acme:other"])
+    post(adam, "/backups/", policy="full", base=str(backup.id))
+    work()
+    with access.enter(principal, why="test"):
+        made = Backup.objects.exclude(id=backup.id)
+        some, since = made.get(base=None), made.get(base=backup.id)
+    assert some.namespaces == ["acme:other"]
+    assert "acme:main" in since.namespaces
+    assert post(adam, "/backups/", policy="full", base="x").status_code == 409
+
+
+def planned(client, there, work):
+    """The id of a plan that was made and is shown."""
+    made = post(client, there, step="plan")["Location"]
+    work()
+    (plan,) = re.findall(r'name="plan" value="([^"]+)"', client.get(made).text) or [None]
+    return plan
+
+
+def test_what_changed_since_the_plan_is_not_restored(adam, backup, principal, work, store, count):
+    there = f"/backups/{backup.id}/restore/"
+    plan = planned(adam, there, work)
+    post(adam, there, step="apply", confirm="acme", plan=plan)
+    work()
+    again = planned(adam, there, work)
+    assert again is None
+    page = adam.get(there)
+    assert "Nothing would change" in words(page)
+    assert 'name="confirm"' not in page.text
+    with access.enter(principal, why="test"):
+        nothing = Operation.objects.filter(kind="restore", dry_run=True).latest("created_at")
+        Fragment.objects.all().delete()
+    assert post(adam, there, step="apply", confirm="acme", plan=str(nothing.id)).status_code == 409
+    plan = planned(adam, there, work)
+    store("acme:main", "An otter was seen under the bridge.")
+    with access.enter(principal, why="test"):
+        Operation.objects.filter(id=plan).update(report={**Operation.objects.get(id=plan).report, "namespaces": {}})
+    begun = post(adam, there, step="apply", confirm="acme", plan=plan)
+    work()
+    assert "It changed since it was looked at" in words(adam.get(begun["Location"]))
+    assert count(Fragment) == 1
+
+
+def test_a_plan_is_run_once_and_its_report_is_in_words(adam, backup, work, count):
+    there = f"/backups/{backup.id}/restore/"
+    plan = planned(adam, there, work)
+    assert "Planned just now" in words(adam.get(there))
+    done = post(adam, there, step="apply", confirm="acme", plan=plan)
+    work()
+    page = adam.get(done["Location"])
+    assert "Came back 1" in words(page)
+    assert "Such as: came back The heron nests behind the mill." in words(page)
+    assert "a key that is trusted" in words(page)
+    assert "This plan was run just now . See the run" in words(adam.get(f"{there}?plan={plan}"))
+    assert f'href="{done["Location"]}"' in adam.get(f"{there}?plan={plan}").text
+    assert 'name="plan"' not in adam.get(f"{there}?plan={plan}").text
+    before = count(Operation)
+    again = post(adam, there, step="apply", confirm="acme", plan=plan)
+    assert (again.status_code, "This plan was applied already" in words(again)) == (409, True)
+    assert count(Operation) == before
+    assert adam.get(f"{there}?plan={uuid.uuid4()}").status_code == 404
+
+
+@pytest.mark.parametrize("more", [100_000, 3 << 20], ids=["to be kept", "on its way"])
+def test_an_upload_that_does_not_fit_is_told(project, store, backup, count, more):
+    both = a_person("beth", project, keys.ensure_project("elsewhere"), role="admin")
+    with backups.opened(backup.file) as file:
+        sent = SimpleUploadedFile("b.ndjson.gz", file.read() + bytes(more))
+    client = logged_in(both)
+    (there,) = re.findall(r'action="(/backups/upload/[^"]*)"', client.get("/backups/?project=acme").text)
+    client.get("/memories/?project=elsewhere")
+    with small_disk(16 * 1024):
+        page = post(client, there, upload=sent, in_project="acme")
+    text = words(page)
+    assert page.status_code == 409
+    assert "There is no space left. there is not enough room for the file" in text
+    assert f"Request {page['X-Request-Id']}" in text
+    assert f"{backup.created_at:%Y}" in page.text
+    assert count(Backup) == 1
+
+
+@pytest.mark.parametrize("sent", [b"", b"no backup", bytes(3 << 20)], ids=["empty", "a word", "zeros"])
+def test_an_upload_that_can_not_be_read_is_told(adam, count, sent):
+    page = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", sent))
+    assert page.status_code == 409
+    assert f"Request {page['X-Request-Id']}" in words(page)
+    assert count(Backup) == 0
+
+
+def test_an_upload_needs_its_token(project, count):
+    client = logged_in(a_person("adam", project, role="admin"))
+    answer = client.post("/backups/upload/", {"upload": SimpleUploadedFile("b.gz", b"x"), "in_project": "acme"})
+    assert (answer.status_code, count(Backup)) == (403, 0)
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer"])
+def test_who_may_not_upload_is_not_told_of_the_disk(project, role):
+    client = logged_in(a_person("rob", project, role=role))
+    with small_disk(16 * 1024):
+        sent = SimpleUploadedFile("b.gz", bytes(3 << 20))
+        assert post(client, "/backups/upload/", upload=sent).status_code == 403
+
+
+def test_protecting_is_taken_back_by_the_strip(adam, backup, principal):
+    post(adam, f"/backups/{backup.id}/protect/", protected="yes")
+    page = adam.get("/backups/")
+    assert "The backup is protected." in words(page)
+    (there,) = re.findall(r'id="undo".*?action="([^"]+)"', page.text, re.DOTALL)
+    assert post(adam, there, taken_back="1", protected="no").status_code == 303
+    with access.enter(principal, why="test"):
+        assert not Backup.objects.get().protected

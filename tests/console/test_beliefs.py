@@ -1,0 +1,59 @@
+"""/beliefs/: an axis with dates, and marks that differ by shape and word."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from conflicts.front import ClaimDraft, vote
+from memories.console.believing import SHAPES
+from tests.conftest import stored
+
+
+@pytest.fixture
+def moved(alice, bob):
+    """A belief that was replaced, and one that somebody agrees with and somebody disputes."""
+    for value in ("Seattle", "Austin"):
+        claim = ClaimDraft("user", "lives_in", value)
+        row = stored(alice.principal, "acme:main", f"I live in {value}.", source="tool_output", claim=claim)
+    vote(bob.principal, row.id, "dispute", now=timezone.now(), reason="no")
+    return row
+
+
+def test_marks_differ_by_shape_and_word(vera, moved):
+    page = vera.get("/beliefs/?subject=user&predicate=lives_in")
+    marks = dict(re.findall(r'class="mark (\w+)"[^>]*? d="([^"]+)"', page.text))
+    assert {"replaced", "disputed"} <= set(marks) <= set(SHAPES)
+    assert len(set(marks.values())) == len(marks)
+    for word in marks:
+        assert re.search(rf'aria-label="{word} on [\d-]{{10}}"', page.text)
+
+
+@pytest.mark.parametrize("axis", ["valid", "record"])
+def test_the_axis_is_labelled(vera, moved, axis):
+    page = vera.get(f"/beliefs/?subject=user&predicate=lives_in&axis={axis}")
+    labels = re.findall(r'class="tick"[^>]*>([^<]+)<', page.text)
+    assert len(labels) == 5
+    assert labels == sorted(labels)
+
+
+def test_many_values_and_votes_ask_no_more(vera, bob, alice, store):
+    def asked():
+        with CaptureQueriesContext(connection) as queries:
+            assert vera.get("/beliefs/?subject=Ada&predicate=budget").status_code == 200
+        return len(queries)
+
+    def say(n):
+        claim = ClaimDraft("Ada", "budget", f"${n}")
+        row = store("acme:main", f"Ada's budget is ${n}.", by=alice.principal, claim=claim, source="tool_output")
+        bob.client.post(f"/api/v1/fragments/{row.id}/reinforce", {}, format="json")
+
+    say(1)
+    say(2)
+    asked()  # what is asked once a session
+    few = asked()
+    for n in range(3, 20):
+        say(n)
+    assert asked() == few

@@ -1,0 +1,70 @@
+"""Every page of the console: opens for whom it is meant, for nobody else, and asks a known number of queries."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from conflicts.front import ClaimDraft
+from tests.conftest import stored
+
+# Path and the number of queries that it takes an admin, whatever the project holds.
+PAGES = {
+    "/": 41,
+    "/review/": 55,
+    "/proposals/": 21,
+    "/proposals/?namespace=acme:main&kind=supersession": 22,
+    "/memories/": 22,
+    "/memories/?q=budget&why=1": 36,
+    "/beliefs/": 15,
+    "/beliefs/?subject=lisbon&predicate=budget&day=3": 38,
+    "/beliefs/?subject=lisbon&predicate=budget&axis=record": 35,
+    "/context/": 14,
+    "/context/?q=budget": 39,
+    "/consolidation/": 17,
+    "/backups/": 26,
+    "/namespaces/": 15,
+    "/namespaces/acme:main/merge/": 20,
+    "/tombstones/": 15,
+    "/operations/": 14,
+    "/audit/": 24,
+    "/agents/": 16,
+    "/connect/": 15,
+}
+ADMINS = ("/backups/", "/namespaces/acme:main/merge/", "/audit/", "/agents/")
+
+
+@pytest.fixture
+def world(alice, bob, contradict):
+    """A held belief, its challenger, and memories beside them, of which one may outdate the other."""
+    for by, value, source in ((alice, "$750", "user_explicit"), (bob, "$0", "document")):
+        claim = ClaimDraft("lisbon", "budget", value)
+        stored(by.principal, "acme:main", f"The budget is {value}.", source=source, claim=claim)
+    herons = ("The heron nests behind the mill.", "The heron no longer nests behind the mill.")
+    contradict(*(stored(alice.principal, "acme:main", text) for text in herons))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_it_opens_and_asks_as_many_queries_for_many(adam, world, alice, path):
+    adam.get(path)
+
+    def asked():
+        with CaptureQueriesContext(connection) as seen:
+            assert adam.get(path).status_code == 200
+        return len(seen)
+
+    few = asked()
+    for n in range(4):
+        stored(alice.principal, "acme:main", f"Another memory of number {n}.")
+    assert asked() == few == PAGES[path]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_viewers_see_no_form_that_changes_anything(vera, world, path):
+    page = vera.get(path)
+    assert page.status_code == (403 if path in ADMINS else 200)
+    assert "csrfmiddlewaretoken" not in page.text.partition('<main id="main"')[2]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_who_is_not_logged_in_is_asked_to(anonymous, path):
+    assert anonymous.get(path)["Location"].startswith("/login/")

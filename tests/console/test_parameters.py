@@ -1,0 +1,224 @@
+"""Whatever an address or a form carries, the console answers: a page, a refusal or 404, never a failure."""
+
+import re
+import uuid
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memories import access, jobs
+from memories.console import urls
+from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, SavedView, Tombstone
+from memories.models.words import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.leaving import Cause, leave
+from tests.console.conftest import post
+
+# What no page expects: U+0000, very long, out of range, a way out, half of a surrogate pair.
+VALUES = {
+    "nul": "%00",
+    "long": quote("💥" * 1000),
+    "negative": "-1",
+    "huge": "9" * 20,
+    "path": "../x",
+    "surrogate": "%ed%a0%80",
+}
+each_value = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+# By page: what is read of the address.
+ASKED = {
+    "dashboard": "",
+    "login": "next",
+    "memories": "q namespace type status tier tag source day trust relevance why weights w_relevance tab cursor",
+    "memory": "q namespace tab cursor",
+    "review": "settled cursor",
+    "conflict": "settled",
+    "proposals": "namespace kind",
+    "backups": "cursor",
+    "backup": "",
+    "restore-backup": "plan",
+    "download": "",
+    "beliefs": "subject predicate axis day",
+    "belief": "axis day",
+    "context": "q budget namespace",
+    "namespaces": "",
+    "merge": "target preview",
+    "agents": "cursor",
+    "audit": "kind before why about restores",
+    "connect": "namespace",
+    "consolidation": "cursor",
+    "run": "page",
+    "operation": "page",
+    "operations": "state days cursor",
+    "schedule": "",
+    "tombstones": "topic cursor",
+}
+FOUND = {"project"} | {name for names in ASKED.values() for name in names.split()}
+
+
+@pytest.fixture
+def world(adam, challenge, contradict, principal, store):
+    """One of everything that an address can name; what each form sends when all is well."""
+    proposal = contradict(*(store("acme:main", text) for text in ("The gate is open.", "The gate is not open.")))
+    row = store("acme:main", "An otter was seen.", conversation_id="talk", sequence=1)
+    conflict = challenge()
+    gone = store("acme:main", "The heron nests behind the mill.", topics=["heron"])
+    with access.enter(principal, why="test"):
+        cause = {gone.id: Cause(EvictionReason.LOW_WEIGHT, {})}
+        leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+    post(adam, "/memories/views/", name="mine", query="q=otter")
+    post(adam, "/consolidation/", namespace="acme:main")
+    post(adam, "/backups/", policy="full")
+    with access.enter(principal, why="test"):
+        queued = list(Operation.objects.values_list("id", flat=True))
+    for operation_id in queued:
+        jobs.run(principal, operation_id)
+    with access.enter(principal, why="test"):
+        which = {
+            "fragment_id": row.id,
+            "view_id": SavedView.objects.get().id,
+            "conflict_id": conflict.id,
+            "proposal_id": Proposal.objects.get().id,
+            "backup_id": Backup.objects.get().id,
+            "operation_id": Operation.objects.get(kind="consolidate").id,
+            "tombstone_id": Tombstone.objects.get().id,
+            "key_id": ApiKey.objects.filter(owner__name__contains="alice").first().key_id,
+        }
+        revisions = list(Fragment.objects.filter(id__in=proposal.about).values_list("revision", flat=True))
+    return which, _forms(conflict, proposal, revisions)
+
+
+def _forms(conflict, proposal, revisions):
+    item = f"{conflict.id}:{conflict.revision}"
+    decided = {"item": item, "action": "edit", "content": "The budget is $1.", "value": "$1"}
+    proposed = ":".join([str(proposal.id), *map(str, revisions)])
+    return {
+        "hide-steps": [{"show": "no"}],
+        "hide-undo": [{}],
+        "login": [{"username": "adam", "password": "x", "next": "/"}],
+        "save-view": [{"query": "q=otter", "name": "otters"}],
+        "delete-view": [{}],
+        "act": [
+            {"action": "edit", "content": "Two otters were seen.", "revision": "1"},
+            {"action": "revert", "to": "1", "revision": "1"},
+            {"action": "dispute", "reason": "no"},
+            {"action": "forget", "confirm": "no"},
+        ],
+        "review-decide": [decided, {"item": item, "action": "reject", "note": "no"}, {"item": item, "action": "skip"}],
+        "review-undo": [{}],
+        "review-dismiss": [{}],
+        "review-reopen": [{"settled": "1"}],
+        "proposals-decide": [{"item": proposed, "action": "dismiss", "namespace": "acme:main", "kind": "supersession"}],
+        "proposals-undo": [{"namespace": "acme:main", "kind": "supersession"}],
+        "proposals-hide": [{"namespace": "acme:main", "kind": "supersession"}],
+        "proposal-reopen": [{"namespace": "acme:main", "kind": "supersession"}],
+        "backups": [{"policy": "full", "embeddings": "no", "namespaces": "acme:main", "base": "", "prove": "no"}],
+        "upload-backup": [{"upload": "x"}],
+        "restore-backup": [
+            {"step": "plan", "trust": "yes", "allow_version": "yes"},
+            {"step": "apply", "plan": str(uuid.uuid4()), "confirm": "no"},
+        ],
+        "protect": [{"protected": "yes"}],
+        "delete-backup": [{"confirm": "no"}],
+        "prove": [{}],
+        "fork": [{"source": "acme:main", "target": "twig"}],
+        "delete-namespace": [{"name": "acme:main", "confirm": "no"}],
+        "merge": [{"step": "look", "target": "acme:other"}, {"step": "merge", "preview": str(uuid.uuid4())}],
+        "add-member": [{"username": "zoe", "role": "viewer"}],
+        "role": [{"role": "viewer"}],
+        "issue-key": [{"namespaces": "acme:*", "verbs": "read", "ceiling": "document", "attest": "no", "owner": "zoe"}],
+        "end-key": [{"confirm": "no"}],
+        "consolidation": [{"namespace": "acme:main"}],
+        "apply": [{"confirm": "no", "shown": "1", "step": "1"}],
+        "ticks": [{"page": "1", "shown": "1", "step": "1"}],
+        "schedule": [{"every": "1", "period": "days", "enabled": "no"}],
+        "cancel": [{}],
+        "undo": [{}],
+        "restore": [{}],
+        "purge": [{"confirm": "no"}],
+        "logout": [{}],
+    }
+
+
+# What stands in addresses beside the ids.
+WORDS = {"kind": "verify", "subject": "lisbon", "predicate": "budget", "name": "acme:main", "how": "rotate"}
+WORDS |= {"page": "backups", "user_id": 1}
+
+
+def address(name, which):
+    """The address of a page, of what is there."""
+    (pattern,) = {pattern.pattern for pattern in urls.urlpatterns if pattern.name == name}
+    return reverse(f"console:{name}", kwargs={part: (which | WORDS)[part] for part in pattern.converters})
+
+
+@pytest.fixture
+def failures(adam):
+    """Asks for an address, or sends a form; keeps what failed."""
+    adam.raise_request_exception = False
+    adam.get("/memories/")
+    found = []
+
+    def ask(path, form=None):
+        if form is None:
+            answer = adam.get(path)
+        else:
+            token = f"csrfmiddlewaretoken={adam.cookies['csrftoken'].value}"
+            answer = adam.post(path, f"{token}&{form}", content_type="application/x-www-form-urlencoded")
+        if answer.streaming:
+            b"".join(answer)
+        if answer.status_code >= 500:
+            found.append((path[:90], (form or "")[:90], answer.status_code))
+
+    ask.found = found
+    return ask
+
+
+def test_the_tables_name_every_page_and_every_parameter(world):
+    _, forms = world
+    assert {pattern.name for pattern in urls.urlpatterns} == ASKED.keys() | forms.keys()
+    sources = "".join(path.read_text() for path in Path(urls.__file__).parent.glob("*.py"))
+    read = set(re.findall(r"(?:GET|POST|form|asked|params)\.get(?:list)?\(\"(\w+)\"", sources))
+    assert read <= FOUND | {name for each in forms.values() for form in each for name in form}
+
+
+@each_value
+def test_no_address_makes_a_page_fail(world, failures, value):
+    which, _ = world
+    for name, asked in ASKED.items():
+        for parameter in ["project", *asked.split()]:
+            failures(f"{address(name, which)}?{parameter}={value}")
+    assert not failures.found
+
+
+@each_value
+def test_no_form_makes_a_page_fail(world, failures, value):
+    which, forms = world
+    for name, each in forms.items():
+        for form in each:
+            for field in [*form, "in_project"]:
+                others = urlencode({part: text for part, text in form.items() if part != field})
+                failures(address(name, which), f"{others}&{field}={value}")
+    assert not failures.found
+
+
+@pytest.mark.parametrize("value", [VALUES["nul"], VALUES["huge"], VALUES["surrogate"], str(uuid.UUID(int=0))])
+def test_no_path_makes_a_page_fail(world, failures, value):
+    which, forms = world
+    for pattern in urls.urlpatterns:
+        for part in pattern.pattern.converters:
+            path = _path(pattern, {**which, **WORDS, part: value})
+            if pattern.name in forms:
+                failures(path, urlencode(forms[pattern.name][0]))
+            if pattern.name in ASKED:
+                failures(path)
+    assert not failures.found
+
+
+def _path(pattern, parts):
+    return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(parts[found[1]]), str(pattern.pattern))
+
+
+@pytest.mark.parametrize("name", ["operation", "run", "memory", "conflict", "backup", "restore-backup", "download"])
+def test_unknown_ids_are_not_found(adam, name):
+    assert adam.get(reverse(f"console:{name}", args=[uuid.uuid4()])).status_code == 404

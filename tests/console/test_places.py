@@ -1,0 +1,89 @@
+"""/namespaces/: a merge does what its preview showed; a deleted namespace is named by its operation."""
+
+import re
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from memories import access, jobs
+from memories.models import Fragment, Operation
+from tests.console.test_agents import post, words
+
+THERE = "/namespaces/acme:side/merge/"
+
+
+@pytest.fixture
+def branch(adam, store, principal):
+    """A namespace, and a branch with one memory more."""
+    store("acme:main", "The heron nests behind the mill.")
+    _run(principal, post(adam, "/namespaces/fork/", source="acme:main", target="side"))
+    store("acme:side", "An otter was seen under the bridge.")
+
+
+def _run(principal, answer):
+    assert answer.status_code == 303, answer.text
+    path, _, query = answer["Location"].partition("?")
+    jobs.run(principal, uuid.UUID(query.rpartition("preview=")[2] if query else path.rstrip("/").rpartition("/")[2]))
+    return answer["Location"]
+
+
+def _previewed(client, principal):
+    """The address of a preview, and the id that its form carries."""
+    shown = _run(principal, post(client, THERE, step="look", target="acme:main"))
+    (preview,) = re.findall(r'name="preview" value="([^"]+)"', client.get(shown).text)
+    return shown, preview
+
+
+def _in_main(principal):
+    with access.enter(principal, why="test"):
+        return Fragment.objects.filter(namespace__name="acme:main").count()
+
+
+def test_a_merge_without_a_preview_is_refused(adam, branch, count):
+    before = count(Operation)
+    refused = post(adam, THERE, step="merge", target="acme:main")
+    assert (refused.status_code, "Preview it first." in words(refused)) == (409, True)
+    assert post(adam, THERE, step="merge", target="acme:main", preview=str(uuid.uuid4())).status_code == 404
+    assert post(adam, THERE, step="merge", target="acme:main", preview="x").status_code == 404
+    assert count(Operation) == before
+
+
+def test_what_changed_since_the_preview_is_not_merged(adam, branch, principal, store):
+    _, preview = _previewed(adam, principal)
+    store("acme:side", "The boat lies in the reeds.")
+    run = _run(principal, post(adam, THERE, step="merge", target="acme:main", preview=preview))
+    assert "It changed since it was looked at" in words(adam.get(run))
+    assert _in_main(principal) == 1
+
+
+def test_a_preview_is_merged_once(adam, branch, principal, count):
+    shown, preview = _previewed(adam, principal)
+    run = _run(principal, post(adam, THERE, step="merge", target="acme:main", preview=preview))
+    assert "Came in 1" in words(adam.get(run))
+    assert _in_main(principal) == 2
+    page = adam.get(shown)
+    assert "This was merged just now . See the merge" in words(page)
+    assert 'value="merge"' not in page.text
+    before = count(Operation)
+    again = post(adam, THERE, step="merge", target="acme:main", preview=preview)
+    assert (again.status_code, "This plan was applied already" in words(again)) == (409, True)
+    assert count(Operation) == before
+
+
+def test_a_deletion_names_its_namespace(adam, branch, principal):
+    run = _run(principal, post(adam, "/namespaces/delete/", name="acme:side", confirm="acme:side"))
+    page = adam.get(run)
+    assert (page.status_code, "Delete acme:side" in words(page)) == (200, True)
+    assert "delete acme:side" in words(adam.get("/operations/"))
+
+
+@pytest.mark.parametrize("kind", [*jobs.KINDS, jobs.UNDO])
+def test_every_kind_has_a_page_whatever_it_keeps(adam, principal, kind):
+    kept = (7, {"place": 1}, ["x"], "x", None)
+    with access.enter(principal, why="test"):
+        rows = [Operation.objects.create(kind=kind, project_id=principal.project_id, cursor=one) for one in kept]
+        ended = {"state": "succeeded", "finished_at": timezone.now(), "report": {"deleted": 3, "by": {"part": 1}}}
+        Operation.objects.filter(id__in=[row.id for row in rows[:3]]).update(**ended)
+    for row in rows:
+        assert adam.get(f"/operations/{row.id}/").status_code == 200
