@@ -1,5 +1,6 @@
 """Who asks: `Authorization: Bearer nova_…`. Unknown, revoked and expired keys look the same."""
 
+import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -10,7 +11,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from memories import tallies
-from memories.access import Principal, principal_of_key
+from memories.access import Principal, connect, principal_of_key
 from memories.models.words import Verb
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
@@ -23,21 +24,25 @@ def principal_of(request: Request) -> Principal:
     return principal
 
 
+def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:
+    """The principal behind an Authorization header. Raises AuthenticationFailed; OperationalError as `connect`."""
+    match header.split():
+        case [scheme, key] if scheme.lower() == b"bearer":
+            connect()
+            principal = principal_of_key(key.decode("latin-1"), now=now)
+            if principal and principal.key_id:
+                tallies.note_key(principal.project_id, principal.key_id, at=now)
+                return principal
+    raise AuthenticationFailed("This key is not valid.")
+
+
 class KeyAuthentication(BaseAuthentication):
     """The principal behind an API key becomes `request.user`."""
 
     def authenticate(self, request: Request) -> tuple[Principal, None] | None:
         """None without a header; AuthenticationFailed with a bad one."""
-        match get_authorization_header(request).split():
-            case []:
-                return None
-            case [scheme, key] if scheme.lower() == b"bearer":
-                now = timezone.now()
-                principal = principal_of_key(key.decode("latin-1"), now=now)
-                if principal and principal.key_id:
-                    tallies.note_key(principal.project_id, principal.key_id, at=now)
-                    return principal, None
-        raise AuthenticationFailed("This key is not valid.")
+        header = get_authorization_header(request)
+        return (bearer_of(header, now=timezone.now()), None) if header.split() else None
 
     def authenticate_header(self, request: Request) -> str:
         """What a 401 asks for."""

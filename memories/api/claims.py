@@ -18,12 +18,12 @@ from rest_framework.views import APIView
 
 from conflicts.front import Question, believed, claims, lives, timeline
 from memories import access
-from memories.api.answers import OrNull
+from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import Moment, Strict, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.pages import page_of, paged
-from memories.models.words import ClaimScope, SourceClass, Status
+from memories.models.words import SourceClass, Status
 
 OLDEST_FIRST, NEWEST_FIRST = ("begins", "recorded_at", "id"), ("-begins", "-recorded_at", "-id")
 
@@ -53,20 +53,11 @@ class TimelineQuery(Strict):
     cursor = Text(required=False)
 
 
-class BelievedAnswer(serializers.Serializer[Any]):
+class BelievedAnswer(ClaimFields):
     """A claim, as it was believed."""
 
     fragment_id = serializers.UUIDField()
     namespace = serializers.CharField()
-    subject = serializers.CharField()
-    predicate = serializers.CharField()
-    value = serializers.CharField()
-    exclusive = serializers.BooleanField()
-    scope = serializers.ChoiceField(ClaimScope.choices)
-    session_id = OrNull(allow_null=True)
-    valid_from = serializers.DateTimeField(allow_null=True)
-    valid_until = serializers.DateTimeField(allow_null=True)
-    authority = serializers.IntegerField()
     source = serializers.ChoiceField(SourceClass.choices)
     owner = OrNull(allow_null=True)
     owner_id = serializers.UUIDField(allow_null=True)

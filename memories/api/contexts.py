@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -24,12 +25,13 @@ class ContextInput(QuestionInput):
     events = words(longest=500, most=100, required=False)
     goals = words(longest=500, most=8, required=False)
     emotion = Text(max_length=100, required=False)
-    max_tokens = Whole(min_value=0, max_value=1_000_000, default=1200, allow_null=True)
+    max_tokens = Whole(min_value=0, max_value=1_000_000, default=settings.RETRIEVAL_TOKEN_BUDGET, allow_null=True)
     max_memories = Whole(min_value=1, max_value=100, required=False)
     packing = serializers.ChoiceField(["density", "priority"], default="density")
     ratios = serializers.DictField(child=Number(min_value=0, max_value=1), required=False)
     format = serializers.ChoiceField(["markdown", "xml"], default="markdown")
     include_tombstones = Flag(default=True)
+    include_tasks = Whole(min_value=0, max_value=50, default=0, help_text="So many of the latest tasks come along.")
 
     def validate_ratios(self, value: dict[str, float]) -> dict[str, float]:
         """Shares of the three types that do not exceed the whole."""
@@ -78,21 +80,27 @@ class ContextView(APIView):
     @extend_schema(operation_id="context", request=ContextInput, responses={200: ContextAnswer})
     def post(self, request: Request) -> Response:
         """A block of memories for the front of a prompt, within its budget."""
-        values = validated(ContextInput, request.data)
-        ratios = {"ratios": values["ratios"]} if "ratios" in values else {}
-        wanted = ContextRequest(
-            question=question_of(values, top_k=0),
-            max_tokens=values["max_tokens"],
-            max_memories=values.get("max_memories"),
-            packing=values["packing"],
-            form=values["format"],
-            include_tombstones=values["include_tombstones"],
-            **ratios,
-        )
-        return Response(_answer(context(principal_of(request), wanted, now=timezone.now())))
+        wanted = context_of(validated(ContextInput, request.data))
+        return Response(answered(context(principal_of(request), wanted, now=timezone.now())))
 
 
-def _answer(found: Context) -> dict[str, Any]:
+def context_of(values: dict[str, Any]) -> ContextRequest:
+    """The block that a validated request asks for."""
+    ratios = {"ratios": values["ratios"]} if "ratios" in values else {}
+    return ContextRequest(
+        question=question_of(values, top_k=0),
+        max_tokens=values["max_tokens"],
+        max_memories=values.get("max_memories"),
+        packing=values["packing"],
+        form=values["format"],
+        include_tombstones=values["include_tombstones"],
+        include_tasks=values["include_tasks"],
+        **ratios,
+    )
+
+
+def answered(found: Context) -> dict[str, Any]:
+    """The block and how it came about, as the API shows it."""
     return {
         "prompt_prefix": found.prompt_prefix,
         "memories_used": len(found.included),

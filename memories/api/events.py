@@ -59,7 +59,10 @@ class AnnouncementAnswer(serializers.Serializer[Any]):
     namespace = serializers.CharField()
     fragment_id = serializers.UUIDField(allow_null=True)
     conflict_id = serializers.UUIDField(allow_null=True)
-    other_id = serializers.UUIDField(allow_null=True, help_text="What superseded it, or the claim that it opposes.")
+    operation_id = serializers.UUIDField(allow_null=True, help_text="The consolidation, or the undo of one.")
+    other_id = serializers.UUIDField(
+        allow_null=True, help_text="What superseded it, the claim that it opposes, or the run that an undo took back."
+    )
     who = WhoAnswer()
     why = serializers.CharField(allow_null=True)
 

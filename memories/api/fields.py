@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from functools import cache
 from typing import Any
 
 from rest_framework import serializers
@@ -86,9 +87,30 @@ def words(*, longest: int = 100, most: int = 100, **kwargs: Any) -> serializers.
     return serializers.ListField(child=Text(max_length=longest), max_length=most, **kwargs)
 
 
+class OneOrMore(serializers.ListField):
+    """A list, or its only element."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The list."""
+        return super().to_internal_value(data if isinstance(data, list) else [data])
+
+
+def several(choices: Any) -> OneOrMore:
+    """One value, or a list of which one has to fit."""
+    return OneOrMore(child=serializers.ChoiceField(choices), max_length=50, required=False)
+
+
+@cache
+def _reader(kind: type[Strict]) -> Strict:
+    """Making one copies every field, which takes longer than reading a request; reading leaves no trace in it."""
+    return kind()
+
+
 def validated(kind: type[Strict], data: Any) -> dict[str, Any]:
     """The values of a request, or a ValidationError that names each bad field."""
-    serializer = kind(data=data)
-    serializer.is_valid(raise_exception=True)
-    result: dict[str, Any] = serializer.validated_data
-    return result
+    try:
+        values: dict[str, Any] = _reader(kind).run_validation(data)
+    except serializers.ValidationError:
+        kind(data=data).is_valid(raise_exception=True)  # words the error
+        raise
+    return values

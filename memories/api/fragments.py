@@ -5,22 +5,23 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.front import Admission
-from memories import access
+from memories import access, upkeep
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fields import Moment, Strict, Text, several, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
-from memories.ingest import forget, keep, prepare, revise
+from memories.forgetting import forget
+from memories.ingest import keep, prepare, revise
 from memories.models import Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
@@ -28,6 +29,10 @@ from memories.providers import active_model
 MOST_IDS = 200
 IDEMPOTENCY = OpenApiParameter(
     "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key and body give one effect, kept 48 h."
+)
+
+HELD_IN = OpenApiParameter(
+    "X-NovaMem-Backups", str, OpenApiParameter.HEADER, response=[204], description="Backups that hold it still, by id."
 )
 
 
@@ -50,12 +55,19 @@ def _as_stored(fragment: Any) -> Fragment:
     return stored
 
 
+def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Response:
+    """Says in a header how full the project is: `X-NovaMem-Capacity: 0.7312; warning`."""
+    full = upkeep.after_storing(principal, stored)
+    answer.headers["X-NovaMem-Capacity"] = f"{full.ratio:.4f}; {full.status}"
+    return answer
+
+
 class ListQuery(Strict):
     """The filters of a list."""
 
     namespace = Text(required=False, validators=[namespace_form])
     type = serializers.ChoiceField(FragmentType.choices, required=False)
-    status = serializers.ChoiceField([*Status.choices, ("all", "all")], default="active")
+    status = several([*Status.choices, ("all", "all")])
     tier = serializers.ChoiceField(Tier.choices, required=False)
     tag = Text(max_length=100, required=False)
     agent = Text(max_length=63, required=False)
@@ -70,18 +82,35 @@ class ListQuery(Strict):
     cursor = Text(required=False)
 
 
+class CountAnswer(serializers.Serializer[Any]):
+    """How many there are."""
+
+    count = serializers.IntegerField()
+
+
+PAGE_OR_COUNT = PolymorphicProxySerializer(
+    component_name="FragmentPageOrCount",
+    serializers=[page_of(FragmentAnswer), CountAnswer],
+    resource_type_field_name=None,
+    many=False,
+)
+
+
 class StoreView(APIView):
     """Fragments: list and store."""
 
     @extend_schema(
         operation_id="fragments_list",
         parameters=[ListQuery],
-        responses={200: page_of(FragmentAnswer)},
-        description="Newest first, by cursor. `ids` (comma-separated) answers those fragments in every status.",
+        responses={200: PAGE_OR_COUNT},
+        description="Newest first, by cursor. `ids` (comma-separated) answers those fragments in every status; "
+        "`count` how many there are instead.",
     )
     def get(self, request: Request) -> Response:
         """A page of fragments."""
-        query = validated(ListQuery, request.query_params.dict())
+        asked = request.query_params
+        several_times = {"status": asked.getlist("status")} if "status" in asked else {}
+        query = validated(ListQuery, {**asked.dict(), **several_times})
         principal = principal_of(request)
         with access.enter(principal, why="list"):
             rows = _matching(principal, query)
@@ -105,7 +134,7 @@ class StoreView(APIView):
             status = 200 if admission.deduplicated else 201
             return Answer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
-        return answer_once(request, prepare=lambda: prepare([draft]), effect=effect)
+        return with_capacity(principal, answer_once(request, prepare=lambda: prepare([draft]), effect=effect), stored=1)
 
 
 def _page(request: Request, rows: QuerySet[Any], query: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +157,8 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
         rows = rows.in_namespaces(access.all_readable(principal))
     exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type"}
     asked = {column: query[name] for name, column in exact.items() if name in query}
-    asked |= {"status": query["status"]} if query["status"] != "all" else {}
+    statuses = query.get("status") or [Status.ACTIVE]
+    asked |= {"status__in": statuses} if "all" not in statuses else {}
     asked |= {"tags__contains": [query["tag"]]} if "tag" in query else {}
     asked |= {"created_at__gte": query["since"]} if "since" in query else {}
     asked |= {"created_at__lt": query["until"]} if "until" in query else {}
@@ -167,7 +197,14 @@ class BatchView(APIView):
             data = {"results": stored_answer(principal, admissions)}
             return Answer(201, data, [admission.fragment.id for admission in admissions])
 
-        return answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
+        answer = answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
+        return with_capacity(principal, answer, stored=len(drafts))
+
+
+class ForgetQuery(Strict):
+    """What goes along."""
+
+    purge_backups = serializers.BooleanField(default=False, help_text="Delete the backups that still hold it.")
 
 
 class ReadQuery(Strict):
@@ -201,19 +238,33 @@ class FragmentView(APIView):
         with access.enter(principal, why="read"):
             return Response(answer_of(principal, fragment_id))
 
-    @extend_schema(operation_id="fragments_forget", responses={204: None})
+    @extend_schema(operation_id="fragments_forget", parameters=[ForgetQuery, HELD_IN], responses={204: None})
     def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Forgets the fragment for good; a keyed fingerprint stops the text from coming back."""
-        forget(principal_of(request), fragment_id, now=timezone.now())
-        return Response(status=204)
+        """Forgets the fragment for good; a keyed fingerprint stops the text from coming back.
+
+        To an admin of the project `X-NovaMem-Backups` names the backups that hold it still; `purge_backups` deletes
+        those that are not protected.
+        """
+        principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
+        if query["purge_backups"]:
+            principal.require("admin")
+        done = forget(principal, fragment_id, purge_backups=query["purge_backups"], now=timezone.now())
+        held = ", ".join(str(row["id"]) for row in done.backups if not row["purged"])
+        told = held and principal.covers_all and "admin" in principal.verbs
+        return Response(status=204, headers={"X-NovaMem-Backups": held} if told else None)
+
+
+def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
+    """One fragment with everything an answer shows. Raises NotFound."""
+    row = _load(principal, [fragment_id]).get(fragment_id)
+    if row is None:
+        raise NotFound("fragment")
+    return row
 
 
 def answer_of(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
     """One fragment as the API shows it. Raises NotFound."""
-    row = _load(principal, [fragment_id]).get(fragment_id)
-    if row is None:
-        raise NotFound("fragment")
-    return answers([row], now=timezone.now())[0]
+    return answers([readable_fragment(principal, fragment_id)], now=timezone.now())[0]
 
 
 class RevisionAnswer(serializers.Serializer[Any]):
@@ -252,9 +303,7 @@ class HistoryView(APIView):
         """Former texts, and every change with who made it and why."""
         principal = principal_of(request)
         with access.enter(principal, why="history"):
-            row = _load(principal, [fragment_id]).get(fragment_id)
-            if row is None:
-                raise NotFound("fragment")
+            row: Any = readable_fragment(principal, fragment_id)
             revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")
             events = row.events.order_by("pgh_id")
             return Response(HistoryAnswer({"revisions": revisions, "events": events}).data)

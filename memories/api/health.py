@@ -4,6 +4,7 @@ import datetime
 from typing import Any
 
 from celery import current_app
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
@@ -11,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from memories import governance
 from memories.models import EmbeddingModel, Heartbeat
 from memories.models.words import ModelState
 from memories.providers import readiness_of
@@ -33,6 +35,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """`ok | degraded | down` per part; 503 while memories can't be read or written."""
     parts = {"database": _database()}
     if parts["database"]["state"] == OK:
+        parts |= {"sidecar": _sidecar(), "reduction_client": _reduction_client()}
         parts |= {"migrations": _migrations(), "embedder": _embedder(), "broker": _broker(), "worker": _worker()}
     states = {name: part["state"] for name, part in parts.items()}
     if any(states.get(name) != OK for name in NEEDED):
@@ -92,3 +95,17 @@ def _worker() -> dict[str, str]:
         return _part(DEGRADED, "no worker was seen yet")
     silent = timezone.now() - beat.at
     return _part(OK) if silent < SILENT else _part(DEGRADED, f"last seen {silent.total_seconds():.0f} s ago")
+
+
+def _sidecar() -> dict[str, str]:
+    """What the last calls showed; nobody is asked for this. No language model is no trouble."""
+    works, detail = governance.sidecar_state()
+    return _part(OK if works else DEGRADED, detail)
+
+
+def _reduction_client() -> dict[str, str]:
+    if name := governance.judge_name():
+        return _part(OK, f"{name} is bound")
+    if settings.REDUCTION_CLIENT:
+        return _part(DEGRADED, "REDUCTION_CLIENT can't be used: whatever is proposed is blocked")
+    return _part(DEGRADED, "nobody is bound: proposals are " + ("skipped" if governance.is_shut() else "advisory only"))

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import Moment, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY, stored_answer
+from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
 from memories.ingest import Message, PreparedMessages, keep_messages, prepare_messages
@@ -105,8 +105,9 @@ class IngestView(APIView):
             data = {"stored": stored_answer(principal, report.stored), "skipped": skipped}
             return Answer(201, data, [admission.fragment.id for admission in report.stored])
 
-        return answer_once(
+        answer = answer_once(
             request,
             prepare=lambda: prepare_messages(principal, messages_of(values), namespace=values["namespace"]),
             effect=effect,
         )
+        return with_capacity(principal, answer, stored=len(answer.data["stored"]))

@@ -13,21 +13,23 @@ from rest_framework.views import APIView
 from memories import access, jobs, operations
 from memories.access import NotFound, NotPermitted, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import Flag, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import Extra, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
 from memories.models import Namespace, Operation
 from memories.models.words import OperationState
+from memories.operations import BadOptions
 
 
 class OperationInput(Strict):
     """A job to start."""
 
-    kind = serializers.ChoiceField(sorted(jobs.HANDLERS))
+    kind = serializers.ChoiceField(sorted(name for name, kind in jobs.KINDS.items() if not kind.own_door))
     namespace = Text(required=False, validators=[namespace_form])
     options = Extra(required=False)
+    dry_run = Flag(default=False)
 
 
 class OperationQuery(Strict):
@@ -69,16 +71,17 @@ class OperationAnswer(serializers.Serializer[Any]):
         return round(min(1.0, row.done / row.total), 4) if row.total else None
 
 
-def _rows(principal: Principal) -> Any:
+def rows_of(principal: Principal) -> Any:
     return Operation.objects.within(principal.project_id).select_related("namespace")
 
 
-def _visible(principal: Principal, rows: Any) -> Any:
-    covered = [namespace.id for namespace in access.all_readable(principal)]
-    return rows.filter(namespace__in=covered) | rows.filter(namespace=None)
+def visible_to(principal: Principal, rows: Any) -> Any:
+    """Those of covered namespaces; those of the whole project for who covers it."""
+    covered = rows.filter(namespace__in=[namespace.id for namespace in access.all_readable(principal)])
+    return covered | rows.filter(namespace=None) if principal.covers_all else covered
 
 
-def _place(principal: Principal, name: str | None) -> Namespace | None:
+def place_of(principal: Principal, name: str | None) -> Namespace | None:
     """The namespace to work on, None for the whole project. Raises NotFound, NotPermitted."""
     if name is None:
         require_all(principal)
@@ -90,8 +93,8 @@ def _place(principal: Principal, name: str | None) -> Namespace | None:
 
 
 def require_all(principal: Principal) -> None:
-    """Whoever touches the whole project has to cover it, not only some of its namespaces."""
-    if f"{principal.project}:*" not in principal.namespaces:
+    """Whoever touches the whole project has to cover it."""
+    if not principal.covers_all:
         raise NotPermitted("this key covers only a part of the project: name a namespace")
 
 
@@ -108,7 +111,7 @@ class OperationsView(APIView):
         query = validated(OperationQuery, request.query_params.dict())
         asked = {name: query[name] for name in ("state", "kind") if name in query}
         with access.enter(principal_of(request), why="list"):
-            rows = _visible(principal_of(request), _rows(principal_of(request))).filter(**asked)
+            rows = visible_to(principal_of(request), rows_of(principal_of(request))).filter(**asked)
             page = paged(
                 request,
                 rows,
@@ -126,23 +129,46 @@ class OperationsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Starts a job; follow it under its id."""
-        principal = principal_of(request)
         values = validated(OperationInput, request.data)
+        return started(
+            request,
+            kind=values["kind"],
+            namespace=values.get("namespace"),
+            options=values.get("options", {}),
+            dry_run=values["dry_run"],
+        )
 
-        def effect(_: None) -> Answer:
-            row = jobs.start(
-                principal,
-                kind=values["kind"],
-                namespace=_place(principal, values.get("namespace")),
-                options=values.get("options", {}),
-                now=timezone.now(),
-            )
-            return Answer(202, OperationAnswer(row).data)
 
-        try:
-            return answer_once(request, prepare=lambda: None, effect=effect)
-        except jobs.BadOptions as error:
-            raise serializers.ValidationError({error.field: [str(error)]}) from error
+def started(
+    request: Request, *, kind: str, namespace: str | None, options: dict[str, Any], dry_run: bool = False
+) -> Response:
+    """The answer to a request that starts a job: 202 with the operation."""
+    principal = principal_of(request)
+
+    def effect(_: None) -> Answer:
+        place = place_of(principal, namespace)
+        wish: dict[str, Any] = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
+        return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+
+    try:
+        return answer_once(request, prepare=lambda: None, effect=effect)
+    except BadOptions as error:
+        raise serializers.ValidationError({error.field: [str(error)]}) from error
+
+
+def undone(request: Request, operation_id: uuid.UUID, *, kind: str | None = None) -> Response:
+    """The answer to a request that takes a job back: 202 with the operation that does."""
+    principal = principal_of(request)
+
+    def effect(_: None) -> Answer:
+        rows = visible_to(principal, rows_of(principal)).filter(id=operation_id)
+        row = (rows.filter(kind=kind) if kind else rows).first()
+        if row is None:
+            raise NotFound("operation")
+        place_of(principal, row.namespace and row.namespace.name)
+        return Answer(202, OperationAnswer(jobs.start_undo(principal, operation_id, now=timezone.now())).data)
+
+    return answer_once(request, prepare=lambda: None, effect=effect)
 
 
 class OperationView(APIView):
@@ -152,7 +178,7 @@ class OperationView(APIView):
     def get(self, request: Request, operation_id: uuid.UUID) -> Response:
         """How far the job is."""
         with access.enter(principal_of(request), why="read"):
-            row = _visible(principal_of(request), _rows(principal_of(request))).filter(id=operation_id).first()
+            row = visible_to(principal_of(request), rows_of(principal_of(request))).filter(id=operation_id).first()
             if row is None:
                 raise NotFound("operation")
             return Response(OperationAnswer(row).data)
@@ -167,9 +193,22 @@ class CancelView(APIView):
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
         """Asks the job to end between two batches; a queued one ends at once."""
         with access.enter(principal_of(request), why="cancel"):
-            row = _visible(principal_of(request), _rows(principal_of(request))).filter(id=operation_id).first()
+            row = visible_to(principal_of(request), rows_of(principal_of(request))).filter(id=operation_id).first()
             if row is None:
                 raise NotFound("operation")
-            _place(principal_of(request), row.namespace and row.namespace.name)
+            place_of(principal_of(request), row.namespace and row.namespace.name)
             operations.cancel(principal_of(request), operation_id, now=timezone.now())
-            return Response(OperationAnswer(_rows(principal_of(request)).get(id=operation_id)).data)
+            return Response(OperationAnswer(rows_of(principal_of(request)).get(id=operation_id)).data)
+
+
+class UndoView(APIView):
+    """Undoing."""
+
+    verbs = {"POST": "admin"}
+
+    @extend_schema(
+        operation_id="operations_undo", request=None, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
+    )
+    def post(self, request: Request, operation_id: uuid.UUID) -> Response:
+        """Takes back what a consolidation did; follow the undo under its own id."""
+        return undone(request, operation_id)

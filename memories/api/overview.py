@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Count
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,22 +12,61 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.front import waiting
-from memories import access
-from memories.access import Principal
+from memories import access, backups, upkeep
+from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
 from memories.models import Fragment, Namespace, PendingEmbedding
-from memories.models.words import FragmentType, Status, Tier
+from memories.models.words import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
 from memories.providers import active_model
+from memories.upkeep import Capacity
 
 
 class StatsQuery(Strict):
     """Which namespace; without one, all that the key covers."""
 
     namespace = Text(required=False, validators=[namespace_form])
+
+
+class PlaceAnswer(serializers.Serializer[Any]):
+    """How full a project or a tier is; a limit of 0 is none."""
+
+    ratio = serializers.SerializerMethodField()
+    status = serializers.ChoiceField(CapacityStatus.choices)
+    fragments = serializers.IntegerField()
+    limit = serializers.IntegerField()
+
+    def get_ratio(self, row: Capacity) -> float:
+        """fragments / limit."""
+        return round(row.ratio, 4)
+
+
+class CapacityAnswer(serializers.Serializer[Any]):
+    """How full the whole project is, and each tier of it."""
+
+    ratio = serializers.FloatField()
+    status = serializers.ChoiceField(CapacityStatus.choices)
+    fragments = serializers.IntegerField()
+    limit = serializers.IntegerField()
+    tiers = serializers.DictField(child=PlaceAnswer())
+
+    def to_representation(self, instance: dict[str, Capacity]) -> dict[str, Any]:
+        """The capacities by place."""
+        told = {place: dict(PlaceAnswer(capacity).data) for place, capacity in instance.items()}
+        return {**told.pop("all"), "tiers": told}
+
+
+class ProofsAnswer(serializers.Serializer[Any]):
+    """How many backups there are, and how old the last that was proven by a drill is."""
+
+    count = serializers.IntegerField()
+    bytes = serializers.IntegerField()
+    last_backup_at = serializers.DateTimeField(allow_null=True)
+    last_drill_at = serializers.DateTimeField(allow_null=True)
+    last_drill_age_seconds = serializers.IntegerField(allow_null=True)
 
 
 class StatsAnswer(serializers.Serializer[Any]):
@@ -39,6 +79,9 @@ class StatsAnswer(serializers.Serializer[Any]):
     pending_embeddings = serializers.IntegerField()
     pending_conflicts = serializers.IntegerField()
     storage_bytes = serializers.IntegerField()
+    tier_bytes = serializers.DictField(child=serializers.IntegerField(), help_text="Of texts and vectors.")
+    capacity = CapacityAnswer(help_text="Of the whole project.")
+    backups = ProofsAnswer(help_text="Of the whole project.")
 
 
 class StatsView(APIView):
@@ -64,6 +107,9 @@ class StatsView(APIView):
                 "pending_embeddings": pending.filter(fragment__namespace__in=namespaces).count(),
                 "pending_conflicts": waiting(principal, namespace=query.get("namespace")).count(),
                 "storage_bytes": _text_bytes(principal, namespaces),
+                "tier_bytes": upkeep.sizes(principal.project_id, namespace_ids=[row.id for row in namespaces]),
+                "capacity": CapacityAnswer(upkeep.capacities(principal.project_id)).data,
+                "backups": ProofsAnswer(backups.proofs(principal, now=timezone.now())).data,
             }
         return Response(data)
 
@@ -90,12 +136,20 @@ class NamespaceInput(Strict):
     name = Text(validators=[namespace_form])
 
 
+class NamespaceChange(Strict):
+    """What is to change of a namespace."""
+
+    name = Text(validators=[namespace_form])
+    archive_policy = serializers.ChoiceField(ArchivePolicy.choices)
+
+
 class NamespaceAnswer(serializers.Serializer[Any]):
     """A namespace."""
 
     name = serializers.CharField()
     agent = serializers.CharField()
     language = serializers.CharField()
+    archive_policy = serializers.ChoiceField(ArchivePolicy.choices)
     created_at = serializers.DateTimeField()
 
 
@@ -106,7 +160,9 @@ class NamespaceList(serializers.Serializer[Any]):
 
 
 class NamespacesView(APIView):
-    """Namespaces: list and make."""
+    """Namespaces: list, make and set."""
+
+    verbs = {"PATCH": "admin"}
 
     @extend_schema(operation_id="namespaces_list", responses={200: NamespaceList})
     def get(self, request: Request) -> Response:
@@ -129,3 +185,16 @@ class NamespacesView(APIView):
             return Answer(201, NamespaceAnswer(access.writable(principal_of(request), values["name"])).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
+
+    @extend_schema(operation_id="namespaces_set", request=NamespaceChange, responses={200: NamespaceAnswer})
+    def patch(self, request: Request) -> Response:
+        """Sets what a namespace archives of its faded memories."""
+        values = validated(NamespaceChange, request.data)
+        principal = principal_of(request)
+        with access.enter(principal, why="set namespace"):
+            found = Namespace.objects.within(principal.project_id).filter(name=values["name"]).first()
+            if found is None or not principal.covers(found.name):
+                raise NotFound("namespace")
+            found.archive_policy = values["archive_policy"]
+            found.save(update_fields=["archive_policy"])
+        return Response(NamespaceAnswer(found).data)

@@ -36,7 +36,7 @@ class StrictJSONParser(BaseParser):
             raise ParseError("The JSON is nested too deeply.") from error
         except ValueError as error:
             raise ParseError(f"This is not JSON: {error}") from error
-        _check(data, place="", depth=0)
+        check_storable(data)
         return data
 
 
@@ -49,6 +49,11 @@ class UnlabelledJSONParser(BaseParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         """As for JSON."""
         return StrictJSONParser().parse(stream)
+
+
+def check_storable(data: Any) -> None:
+    """Raises ValidationError or ParseError for JSON values that Postgres or a later reader could not take."""
+    _check(data, place="", depth=0)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -28,10 +28,36 @@ from conflicts.front import (
 )
 from memories.access import NotFound, NotPermitted
 from memories.api.once import InFlight, KeyReused
+from memories.backups import (
+    BaseMissing,
+    BrokenBundle,
+    EnvelopeTooLarge,
+    FileMissing,
+    NoEnvelope,
+    NoSpace,
+    StillNeeded,
+    UnknownVersion,
+    WrongProject,
+)
+from memories.branches import BranchTaken
+from memories.forgetting import CountDiffers
+from memories.governance import NoDigest
 from memories.ingest import History, StaleRevision
+from memories.jobs import AlreadyRunning, NotUndoable
 from memories.operations import NotOpen
 from memories.providers import EmbeddingFailed
-from memories.upkeep import ModelTaken, UnfitState, VectorsMissing
+from memories.upkeep import (
+    CannotDigest,
+    ModelTaken,
+    NoPlan,
+    PlanUsed,
+    Purged,
+    TierMismatch,
+    UnfitState,
+    VectorsMissing,
+    WaitsForDecision,
+)
+from memories.upkeep import CannotUndo as CannotTakeBack
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -47,6 +73,7 @@ class Known:
 
 
 KNOWN: dict[type[Exception], Known] = {
+    NoPlan: Known(404, "no_plan"),
     NotFound: Known(404, "not_found"),
     Http404: Known(404, "not_found"),
     NotPermitted: Known(403, "not_permitted"),
@@ -58,6 +85,8 @@ KNOWN: dict[type[Exception], Known] = {
     AliasCollision: Known(409, "alias_taken"),
     ClaimsCollide: Known(409, "claims_collide"),
     BlockedByErasure: Known(409, "blocked_by_erasure"),
+    CountDiffers: Known(409, "count_differs"),
+    BranchTaken: Known(409, "branch_taken"),
     NotOpen: Known(409, "not_open"),
     History: Known(409, "not_open"),
     Disputed: Known(409, "not_open"),
@@ -66,13 +95,31 @@ KNOWN: dict[type[Exception], Known] = {
     CannotUndo: Known(409, "cannot_undo"),
     CannotSplit: Known(409, "cannot_split"),
     NotApplicable: Known(409, "not_applicable"),
+    CannotTakeBack: Known(409, "cannot_undo"),
+    NotUndoable: Known(409, "cannot_undo"),
+    PlanUsed: Known(409, "plan_used"),
+    AlreadyRunning: Known(409, "already_running"),
     ModelTaken: Known(409, "model_taken"),
     UnfitState: Known(409, "model_state"),
     VectorsMissing: Known(409, "vectors_missing"),
+    TierMismatch: Known(409, "tier_mismatch"),
+    WaitsForDecision: Known(409, "waits_for_decision"),
+    CannotDigest: Known(409, "cannot_digest"),
+    NoDigest: Known(503, "no_digest", retry_after=60),
+    UnknownVersion: Known(400, "unknown_version"),
+    BrokenBundle: Known(400, "broken_bundle"),
+    WrongProject: Known(400, "wrong_project"),
+    BaseMissing: Known(409, "base_missing"),
+    StillNeeded: Known(409, "still_needed"),
+    FileMissing: Known(410, "file_missing"),
+    NoSpace: Known(507, "no_space"),
+    Purged: Known(410, "purged"),
     EmbeddingFailed: Known(503, "embedder_unavailable", retry_after=10),
     InFlight: Known(409, "in_flight", retry_after=1),
     KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
+    EnvelopeTooLarge: Known(413, "too_large"),
+    NoEnvelope: Known(409, "increment"),
     OperationalError: Known(503, "database_unavailable", retry_after=5),
     InterfaceError: Known(503, "database_unavailable", retry_after=5),
 }
@@ -81,6 +128,10 @@ SAFE_DETAIL = (
     *(PredicateTaken, AliasCollision, ClaimsCollide, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
     *(ModelTaken, UnfitState, VectorsMissing),
+    *(TierMismatch, WaitsForDecision, Purged, CannotDigest),
+    *(BrokenBundle, WrongProject, BaseMissing, StillNeeded, FileMissing, NoSpace, EnvelopeTooLarge, NoEnvelope),
+    *(CannotTakeBack, NotUndoable, AlreadyRunning, NoPlan, PlanUsed),
+    *(CountDiffers, BranchTaken, NoDigest),
 )
 CODES = {401: "unauthenticated", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed", 400: "malformed"}
 CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "rate_limited"}
@@ -120,7 +171,14 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def _pairs(error: Exception) -> list[dict[str, str]]:
-    """Which claims collide, by the field that would make them; none for other errors."""
+    """Which claims collide, which operation runs, which memories have to stay, how many fit; else none."""
+    if isinstance(error, AlreadyRunning):
+        return [{"field": "namespace", "message": str(error.operation_id), "code": "already_running"}]
+    if isinstance(error, CannotDigest):
+        reasons = sorted(error.reasons.items())
+        return [{"field": f"ids[{n}]", "message": why, "code": "cannot_digest"} for n, why in reasons]
+    if isinstance(error, CountDiffers):
+        return [{"field": "expected_count", "message": str(error.count), "code": "count_differs"}]
     pairs = error.pairs if isinstance(error, ClaimsCollide) else ()
     return [
         {"field": p.cause, "message": f"{p.one} and {p.other} could not both stand.", "code": "claims_collide"}

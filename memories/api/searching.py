@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -12,7 +13,7 @@ from rest_framework.views import APIView
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, validated
+from memories.api.fields import Flag, Moment, Number, OneOrMore, Strict, Text, Whole, several, validated
 from memories.api.inputs import namespace_form
 from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
 from memories.providers import NoSuchModel, model_named
@@ -20,19 +21,6 @@ from memories.retrieval import BALANCED, PROFILES, Filters, Question, Stage, sea
 
 QUERY_LIMIT = 10_000
 MOST_SEARCHES = 50
-
-
-def several(choices: Any) -> serializers.ListField:
-    """One value, or a list of which one has to fit."""
-    return OneOrMore(child=serializers.ChoiceField(choices), max_length=50, required=False)
-
-
-class OneOrMore(serializers.ListField):
-    """A list, or its only element."""
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        """The list."""
-        return super().to_internal_value(data if isinstance(data, list) else [data])
 
 
 class FilterInput(Strict):
@@ -105,9 +93,9 @@ class QuestionInput(Strict):
     namespaces = serializers.ListField(
         child=Text(validators=[namespace_form]), min_length=1, max_length=50, required=False
     )
-    project_wide = Flag(default=True)
+    project_wide = Flag(default=settings.RETRIEVAL_INCLUDES_CROSS_AGENT)
     filters = FilterInput(required=False)
-    min_similarity = Number(min_value=-1, max_value=1, default=0.0)
+    min_similarity = Number(min_value=-1, max_value=1, default=settings.RETRIEVAL_SIMILARITY_THRESHOLD)
     rerank = Rerank(required=False)
     profile = serializers.ChoiceField(sorted(PROFILES), required=False)
     session_id = Text(max_length=255, required=False)
@@ -134,7 +122,7 @@ class QuestionInput(Strict):
 class SearchInput(QuestionInput):
     """A search."""
 
-    top_k = Whole(min_value=0, max_value=200, default=10)
+    top_k = Whole(min_value=0, max_value=200, default=settings.RETRIEVAL_TOP_K)
     explain = Flag(default=False)
     expect = serializers.UUIDField(required=False)
 
@@ -231,7 +219,7 @@ class SearchView(APIView):
     def post(self, request: Request) -> Response:
         """The memories that answer a question, best first."""
         values = validated(SearchInput, request.data)
-        return Response(_answer(principal_of(request), values))
+        return Response(found(principal_of(request), values))
 
 
 class SearchBatchView(APIView):
@@ -243,17 +231,18 @@ class SearchBatchView(APIView):
     def post(self, request: Request) -> Response:
         """Up to fifty searches in one request, an answer for each; one that is wrong refuses them all."""
         searches = validated(SearchBatchInput, request.data)["searches"]
-        return Response({"answers": [_answer(principal_of(request), values) for values in searches]})
+        return Response({"answers": [found(principal_of(request), values) for values in searches]})
 
 
-def _answer(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
+def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a validated search."""
     now = timezone.now()
-    found = search(principal, question_of(values, top_k=values["top_k"]), now=now)
-    shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
+    results = search(principal, question_of(values, top_k=values["top_k"]), now=now)
+    shown = answers([hit.fragment for hit in results.hits], now=now, model=results.model)
     hits = [
         {**fragment, "score": hit.score, "ranking_signals": hit.signals}
-        for fragment, hit in zip(shown, found.hits, strict=True)
+        for fragment, hit in zip(shown, results.hits, strict=True)
     ]
-    answer = {"results": hits, "took_ms": found.took_ms, "degraded": found.degraded}
-    told = {"explanation": found.explanation, "expected": found.expected}
+    answer = {"results": hits, "took_ms": results.took_ms, "degraded": results.degraded}
+    told = {"explanation": results.explanation, "expected": results.expected}
     return answer | {name: value for name, value in told.items() if value is not None}

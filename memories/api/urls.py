@@ -2,17 +2,44 @@
 
 from django.urls import path
 
+from memories.api.backups import (
+    BackupsView,
+    BackupView,
+    DownloadView,
+    DrillView,
+    ProtectView,
+    RestoresView,
+    VerifyView,
+)
+from memories.api.branches import ForkView, MergeView, NamespaceView, ProjectView
 from memories.api.claims import ClaimsView, TimelineView
 from memories.api.conflicts import ConflictsView, ConflictView, ResolveView, UndoView
+from memories.api.consolidations import ConsolidationsView, ConsolidationUndoView
 from memories.api.contexts import ContextView
+from memories.api.digests import DigestsView
 from memories.api.events import EventsView
+from memories.api.forgetting import ForgetView, LiftView
 from memories.api.fragments import BatchView, FragmentView, HistoryView, StoreView
+from memories.api.graph import EntitiesView, GraphView
+from memories.api.groups import ClustersView, ClusterView, EpisodesView, EpisodeView
 from memories.api.ingesting import IngestView
+from memories.api.lifecycle import (
+    CompactView,
+    EvictionPreviewView,
+    RestoreTombstoneView,
+    TierView,
+    TombstonesView,
+    TombstoneView,
+)
 from memories.api.models import ActivateView, BackfillView, CompareView, ModelsView, ModelView, RetireView
 from memories.api.operations import CancelView, OperationsView, OperationView
+from memories.api.operations import UndoView as OperationUndoView
 from memories.api.overview import NamespacesView, StatsView
+from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView
+from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
 from memories.api.searching import SearchBatchView, SearchView
+from memories.api.tasks import RecentTasksView, TasksView
 from memories.api.voting import ArchiveView, CorroborateView, DisputeView, ReinforceView, UnarchiveView
 
 urlpatterns = [
@@ -25,10 +52,21 @@ urlpatterns = [
     path("fragments/<uuid:fragment_id>/corroborate", CorroborateView.as_view()),
     path("fragments/<uuid:fragment_id>/archive", ArchiveView.as_view()),
     path("fragments/<uuid:fragment_id>/unarchive", UnarchiveView.as_view()),
+    path("fragments/<uuid:fragment_id>/tier", TierView.as_view()),
+    path("fragments/<uuid:fragment_id>/compact", CompactView.as_view()),
+    path("tombstones", TombstonesView.as_view()),
+    path("tombstones/<uuid:tombstone_id>", TombstoneView.as_view()),
+    path("tombstones/<uuid:tombstone_id>/restore", RestoreTombstoneView.as_view()),
+    path("evictions/preview", EvictionPreviewView.as_view()),
+    path("consolidations", ConsolidationsView.as_view()),
+    path("consolidations/<uuid:operation_id>/undo", ConsolidationUndoView.as_view()),
+    path("digests", DigestsView.as_view()),
     path("conflicts", ConflictsView.as_view()),
     path("conflicts/<uuid:conflict_id>", ConflictView.as_view()),
     path("conflicts/<uuid:conflict_id>/resolve", ResolveView.as_view()),
     path("conflicts/<uuid:conflict_id>/undo", UndoView.as_view()),
+    path("forget", ForgetView.as_view()),
+    path("erasures/lift", LiftView.as_view()),
     path("ingest", IngestView.as_view()),
     path("search", SearchView.as_view()),
     path("search/batch", SearchBatchView.as_view()),
@@ -36,8 +74,20 @@ urlpatterns = [
     path("claims", ClaimsView.as_view()),
     path("claims/timeline", TimelineView.as_view()),
     path("events", EventsView.as_view()),
+    path("episodes", EpisodesView.as_view()),
+    path("episodes/<uuid:episode_id>", EpisodeView.as_view()),
+    path("clusters", ClustersView.as_view()),
+    path("clusters/<uuid:cluster_id>", ClusterView.as_view()),
+    path("graph", GraphView.as_view()),
+    path("graph/entities", EntitiesView.as_view()),
     path("stats", StatsView.as_view()),
     path("namespaces", NamespacesView.as_view()),
+    path("namespaces/<str:name>", NamespaceView.as_view()),
+    path("namespaces/<str:name>/fork", ForkView.as_view()),
+    path("namespaces/<str:name>/merge", MergeView.as_view()),
+    path("projects/<str:name>", ProjectView.as_view()),
+    path("packs", PacksView.as_view()),
+    path("packs/<uuid:operation_id>/download", PackDownloadView.as_view()),
     path("predicates", PredicatesView.as_view()),
     path("predicates/<uuid:predicate_id>", PredicateView.as_view()),
     path("models", ModelsView.as_view()),
@@ -46,7 +96,22 @@ urlpatterns = [
     path("models/<uuid:model_id>/compare", CompareView.as_view()),
     path("models/<uuid:model_id>/activate", ActivateView.as_view()),
     path("models/<uuid:model_id>/retire", RetireView.as_view()),
+    path("backups", BackupsView.as_view()),
+    path("backups/<uuid:backup_id>", BackupView.as_view()),
+    path("backups/<uuid:backup_id>/download", DownloadView.as_view()),
+    path("backups/<uuid:backup_id>/verify", VerifyView.as_view()),
+    path("backups/<uuid:backup_id>/drill", DrillView.as_view()),
+    path("backups/<uuid:backup_id>/protect", ProtectView.as_view()),
+    path("restores", RestoresView.as_view()),
+    path("proposals", ProposalsView.as_view()),
+    path("proposals/stats", ProposalStatsView.as_view()),
+    path("proposals/<uuid:proposal_id>/accept", AcceptView.as_view()),
+    path("proposals/<uuid:proposal_id>/dismiss", DismissView.as_view()),
+    path("proposals/<uuid:proposal_id>/undo", ProposalUndoView.as_view()),
+    path("tasks", TasksView.as_view()),
+    path("tasks/recent", RecentTasksView.as_view()),
     path("operations", OperationsView.as_view()),
     path("operations/<uuid:operation_id>", OperationView.as_view()),
     path("operations/<uuid:operation_id>/cancel", CancelView.as_view()),
+    path("operations/<uuid:operation_id>/undo", OperationUndoView.as_view()),
 ]

@@ -50,7 +50,8 @@ class VoteAnswer(serializers.Serializer[Any]):
     conflict_id = serializers.UUIDField(allow_null=True)
 
 
-def _told(counted: Counted) -> dict[str, Any]:
+def told(counted: Counted) -> dict[str, Any]:
+    """What a vote did, as the API shows it."""
     row = counted.fragment
     trust = round(trust_of(row, now=timezone.now()), 4)
     shown = {"id": row.id, "counted": counted.counted, "trust": trust, "confidence": trust, "status": row.status}
@@ -71,7 +72,7 @@ class VoteView(APIView):
 
         def effect(_: None) -> Answer:
             counted = vote(principal, fragment_id, self.ballot, now=timezone.now(), **said)
-            return Answer(200, _told(counted), [fragment_id])
+            return Answer(200, told(counted), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -16,9 +16,12 @@ from django.utils import timezone
 
 from conflicts.announcements import Bookmark
 from conflicts.models import PendingConflict
-from memories import access, ingest, keys
+from memories import access, ingest, jobs, keys, upkeep
 from memories.api import events as door
-from memories.models import Fragment
+from memories.models import Fragment, Namespace
+from memories.models.words import EvictionReason
+from memories.upkeep.consolidation import applying
+from memories.upkeep.lifecycle.leaving import Cause, leave
 
 URL = "/api/v1/events"
 TIMEOUT = 20
@@ -82,8 +85,10 @@ def settle(service):
     def settled():
         with access.enter(service, why="test"), connection.cursor() as cursor:
             cursor.execute(
-                "SELECT max(recorded_in) < pg_snapshot_xmin(pg_current_snapshot()) FROM (SELECT recorded_in FROM"
-                " memories_fragmentevent UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent) AS e"
+                "SELECT max(recorded_in) < nova_horizon() FROM (SELECT recorded_in FROM"
+                " memories_fragmentevent UNION ALL SELECT recorded_in FROM conflicts_pendingconflictevent"
+                " UNION ALL SELECT recorded_in FROM memories_operationevent"
+                " UNION ALL SELECT recorded_in FROM memories_tombstoneevent) AS e"
             )
             return cursor.fetchone()[0] is not False
 
@@ -145,6 +150,19 @@ def test_every_kind_from_the_row_history(deeds, news):
         assert news(kind=kind) == [each for each in found if each["kind"] == kind]
 
 
+def test_forgetting_what_was_evicted_erases_and_its_return_does_not(deeds, news, service, now):
+    for gone in (True, False):
+        row = deeds.store()
+        with access.enter(service, why="evict"):
+            cause = Cause(EvictionReason.LOW_WEIGHT, {})
+            leave(service.project_id, {row.id: cause}, copied="evicted", operation_id=None, now=now)
+        if gone:
+            ingest.forget(service, row.id, now=now)
+        else:
+            upkeep.restore(service, row.id, now=now)
+        assert [each["fragment_id"] for each in news(kind="erase")].count(str(row.id)) == gone
+
+
 def test_other_changes_are_no_news(deeds, news):
     row = deeds.store()
     deeds.change(row, corroboration=3, disputes=2)
@@ -176,6 +194,7 @@ def test_it_says_when_where_who_and_why(committed, agent, news, deeds):
         "fragment_id": str(row.id),
         "conflict_id": None,
         "other_id": None,
+        "operation_id": None,
         "who": {"kind": "key", "owner": str(agent.principal.owner_id), "key": str(agent.row.id), "user": None},
         "why": "test",
     }
@@ -411,3 +430,50 @@ def test_a_stream_hears_only_what_its_key_covers(listen, committed, agent_of, de
 
 def test_without_a_key_there_is_no_stream(listen):
     assert listen(key="nova_x").answer.status == 401
+
+
+@pytest.fixture
+def consolidated(deeds, service):
+    """Consolidates the namespace; the operation at its end."""
+
+    def run(**wish):
+        place = deeds.do(lambda: Namespace.objects.get(name=f"{service.project}:main"))
+        made = jobs.start(
+            service, kind="consolidate", namespace=place, options={}, now=timezone.now(), wake_up=False, **wish
+        )
+        return jobs.run(service, made.id)
+
+    return run
+
+
+def test_an_applied_consolidation_and_its_undo_are_told_once_each(deeds, service, consolidated, poll):
+    deeds.store()
+    consolidated(dry_run=True)
+    assert poll(kind="consolidate")["results"] == []
+    run = consolidated()
+    undo = jobs.run(service, jobs.start_undo(service, run.id, now=timezone.now(), wake_up=False).id)
+    told = poll(kind="consolidate")["results"]
+    assert [(e["operation_id"], e["other_id"], e["why"]) for e in told] == [
+        (str(run.id), None, "consolidate"),
+        (str(undo.id), str(run.id), "undo"),
+    ]
+    assert {(e["namespace"], e["fragment_id"], e["conflict_id"]) for e in told} == {
+        (f"{service.project}:main", None, None)
+    }
+    assert [e["operation_id"] for e in poll(kind="consolidate", since=told[0]["id"])["results"]] == [str(undo.id)]
+
+
+def test_what_failed_and_other_jobs_are_no_consolidation(deeds, service, consolidated, poll, monkeypatch):
+    deeds.store()
+    deeds.store()
+    monkeypatch.setattr(applying, "run", _broken)
+    assert consolidated().state == "failed"
+    made = jobs.start(
+        service, kind="rebuild", namespace=None, options={"target": "keywords"}, now=timezone.now(), wake_up=False
+    )
+    assert jobs.run(service, made.id).state == "succeeded"
+    assert poll(kind="consolidate")["results"] == []
+
+
+def _broken(*_):
+    raise RuntimeError

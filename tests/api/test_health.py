@@ -8,8 +8,17 @@ from django.utils import timezone
 
 from memories.api import health
 from memories.models import EmbeddingModel, Heartbeat
-from memories.providers import EmbeddingFailed, embeddings
+from memories.providers import Ask, EmbeddingFailed, current_sidecar, embeddings
+from memories.providers.circuit import FAILURES
 from memories.providers.fake import FakeEmbedder
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_before(request):
+    """Another test's worker may have told of itself for good."""
+    if "db" in request.fixturenames:
+        request.getfixturevalue("db")
+        Heartbeat.objects.all().delete()
 
 
 def parts(client):
@@ -25,7 +34,29 @@ def test_readyz_names_each_part(db, client):
     Heartbeat.objects.create(part="worker", at=timezone.now())
     status, states = parts(client)
     assert status == 200
-    assert states == dict.fromkeys(("database", "migrations", "embedder", "broker", "worker"), "ok")
+    named = ("database", "migrations", "embedder", "broker", "worker", "sidecar", "reduction_client")
+    assert states == dict.fromkeys(named, "ok")
+
+
+def test_the_sidecar_and_its_judge_are_told(db, client, model_server, bind_judge):
+    def told():
+        parts = client.get("/readyz").json()["parts"]
+        return [(parts[name]["state"], parts[name]["detail"]) for name in ("sidecar", "reduction_client")]
+
+    here = model_server.url.removeprefix("http://")
+    assert told() == [("ok", f"llama3.1 at {here}"), ("ok", "local_checks is bound")]
+    model_server.mode = "broken"
+    for _ in range(FAILURES):
+        current_sidecar().generate(Ask("check", "", "{}"))
+    bind_judge(None)
+    assert told() == [
+        ("degraded", f"llama3.1 at {here} failed often and rests"),
+        ("degraded", "nobody is bound: proposals are skipped"),
+    ]
+    bind_judge(None, advisory=True)
+    assert told()[1] == ("degraded", "nobody is bound: proposals are advisory only")
+    metrics = client.get("/metrics").content
+    assert b'novamem_sidecar_calls_total{outcome="http_500",purpose="check"}' in metrics
 
 
 def test_a_silent_worker_is_degraded_but_memories_go_on(db, client):

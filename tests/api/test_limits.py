@@ -58,6 +58,21 @@ def test_connecting_is_tried_again(principal, monkeypatch):
     assert naps == [0.1, 0.2, 0.4]
 
 
+def test_a_request_tries_from_its_key_on(bob, monkeypatch):
+    calls, naps, ensure = [], [], access.connection.ensure_connection
+
+    def flaky():
+        calls.append(1)
+        if len(calls) < 3:
+            raise OperationalError("no connection is free")
+        ensure()
+
+    monkeypatch.setattr(access.connection, "ensure_connection", flaky)
+    monkeypatch.setattr(access.time, "sleep", naps.append)
+    assert bob.client.get("/api/v1/fragments").status_code == 200
+    assert naps == [0.1, 0.2]
+
+
 def test_connecting_is_given_up_after_five_times(principal, monkeypatch):
     naps = []
 

@@ -35,6 +35,16 @@ def test_pages_follow_each_other(alice, shelf):
     assert contents(alice.client.get(second.json()["previous"])) == ["Fifth", "Fourth"]
 
 
+def test_of_several_statuses_page_by_page(alice, shelf):
+    for row in shelf[1:4]:
+        assert alice.client.post(f"{URL}/{row.id}/archive", {}, format="json").status_code == 200
+    assert contents(alice.client.get(URL)) == ["Fifth", "First"]
+    answer = alice.client.get(URL, {"status": ["active", "archived"], "limit": 3})
+    assert contents(answer) == ["Fifth", "Fourth", "Third"]
+    assert contents(alice.client.get(answer.json()["next"])) == ["Second", "First"]
+    assert contents(alice.client.get(URL, {"status": ["disputed", "quarantined"]})) == []
+
+
 def test_pages_of_one_moment_neither_skip_nor_repeat(alice):
     batch = [{"namespace": "acme:main", "content": f"Reading {n} of the gauge."} for n in range(60)]
     alice.client.post(f"{URL}/batch", {"fragments": batch, "embed": "later"}, format="json")
@@ -103,6 +113,7 @@ def test_covered_but_empty_is_an_empty_list(alice):
         {"limit": 201},
         {"type": "x"},
         {"status": "x"},
+        {"status": ["active", "x"]},
         {"since": "x"},
         {"ids": "x"},
         {"nonsense": 1},

@@ -7,26 +7,14 @@ from django.utils import timezone
 
 from memories import access, jobs, keys, tasks, upkeep
 from memories.models import EmbeddingModel, Operation
-from memories.providers import active_model, embeddings
-from memories.providers import endpoint as endpoint_module
-from memories.providers.fake_endpoint import serving
+from memories.providers import active_model
 
 URL = "/api/v1/models"
 SMALL = {"name": "small", "provider": "openai", "dim": 64}
 
 
 @pytest.fixture
-def server(settings, monkeypatch):
-    """An endpoint for vectors of 64 dimensions."""
-    monkeypatch.setattr(endpoint_module, "PAUSE", 0.0)
-    monkeypatch.setattr(embeddings, "_made", {})
-    with serving(dim=64) as running:
-        settings.EMBEDDINGS_URL = running.url
-        yield running
-
-
-@pytest.fixture
-def small(server, db):
+def small(small_endpoint, db):
     """A second model, building."""
     return upkeep.add_model(**SMALL, now=timezone.now())
 
@@ -68,14 +56,14 @@ def code(answer, status):
 
 
 class TestAdd:
-    def test_works(self, alice, server):
+    def test_works(self, alice, small_endpoint):
         answer = post(alice, **SMALL)
         assert answer.status_code == 201, answer.content
         told = answer.json()
         assert {name: told[name] for name in SMALL} == SMALL
         assert (told["state"], told["embedder"]) == ("building", "loading")
 
-    def test_the_same_request_adds_once(self, alice, server):
+    def test_the_same_request_adds_once(self, alice, small_endpoint):
         headers = {"Idempotency-Key": "one"}
         answers = [alice.client.post(URL, SMALL, format="json", headers=headers) for _ in range(2)]
         assert [answer.status_code for answer in answers] == [201, 201]
@@ -103,7 +91,7 @@ class TestAdd:
             ({"url": "http://169.254.169.254/"}, "url"),
         ],
     )
-    def test_what_can_not_be_is_refused(self, alice, server, change, field):
+    def test_what_can_not_be_is_refused(self, alice, small_endpoint, change, field):
         answer = post(alice, **{**SMALL, **change})
         assert code(answer, 400) == "validation"
         assert [error["field"] for error in answer.json()["errors"]] == [field]
@@ -113,7 +101,7 @@ class TestAdd:
         settings.EMBEDDINGS_URL = ""
         assert code(post(alice, **SMALL), 400) == "validation"
 
-    def test_only_who_administers_the_whole_project(self, bob, narrow, anonymous, server):
+    def test_only_who_administers_the_whole_project(self, bob, narrow, anonymous, small_endpoint):
         assert code(post(bob, **SMALL), 403) == "not_permitted"
         assert code(post(narrow, **SMALL), 403) == "not_permitted"
         assert anonymous.post(URL, SMALL, content_type="application/json").status_code == 401
@@ -259,8 +247,8 @@ class TestCompare:
         assert act(narrow, small, "compare").json()["queries"] == []
         assert code(act(narrow, small, "compare", namespace="acme:secret"), 404) == "not_found"
 
-    def test_a_dead_embedder_is_said(self, alice, stored, small, server):
-        server.mode = "unavailable"
+    def test_a_dead_embedder_is_said(self, alice, stored, small, small_endpoint):
+        small_endpoint.mode = "unavailable"
         answer = act(alice, small, "compare")
         assert code(answer, 503) == "embedder_unavailable"
         assert answer.headers["Retry-After"]

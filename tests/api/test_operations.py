@@ -148,7 +148,7 @@ def test_a_part_of_the_project_can_be_worked_on_by_whoever_covers_it(narrow, sto
 def test_the_whole_project_needs_a_key_that_covers_it(narrow, queued, principal, count):
     answer = narrow.client.post(URL, REBUILD, format="json")
     assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
-    assert cancel(narrow, queued).status_code == 403
+    assert cancel(narrow, queued).status_code == 404
     assert count(Operation) == 1
     assert state(principal, queued) == ("queued", False)
 

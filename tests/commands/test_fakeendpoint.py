@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memories.management.commands import fakeendpoint
-from memories.providers import fake_endpoint
+from memories.providers import fake_servers
 
 
 def test_it_serves_until_it_is_interrupted(monkeypatch, capsys):
@@ -21,7 +21,7 @@ def test_it_serves_until_it_is_interrupted(monkeypatch, capsys):
         answers.append(httpx2.post(url, json={"model": "any", "input": ["heron"]}, trust_env=False).json())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fake_endpoint.time, "sleep", interrupted)
+    monkeypatch.setattr(fake_servers.time, "sleep", interrupted)
     call_command("fakeendpoint", "--port", str(port), "--dim", "8")
     assert f"EMBEDDINGS_URL=http://127.0.0.1:{port}/v1" in capsys.readouterr().out
     assert len(answers[0]["data"][0]["embedding"]) == 8

@@ -7,20 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memories.models import EmbeddingModel
-from memories.providers import active_model, embeddings
-from memories.providers import endpoint as endpoint_module
-from memories.providers.fake_endpoint import serving
+from memories.providers import active_model
 
-
-@pytest.fixture(autouse=True)
-def server(settings, monkeypatch):
-    """An endpoint for vectors of 64 dimensions."""
-    monkeypatch.setattr(endpoint_module, "PAUSE", 0.0)
-    monkeypatch.setattr(embeddings, "_made", {})
-    with serving(dim=64) as running:
-        settings.EMBEDDINGS_URL = running.url
-        yield running
-
+pytestmark = pytest.mark.usefixtures("small_endpoint")
 
 NEW = ("--model", "small", "--provider", "openai", "--dim", "64")
 
@@ -46,9 +35,9 @@ def test_it_switches_when_asked_to(store):
     assert active_model().name == "small"
 
 
-def test_it_does_not_switch_while_vectors_are_missing(store, server):
+def test_it_does_not_switch_while_vectors_are_missing(store, small_endpoint):
     store("acme:main", "The heron nests behind the old mill.")
-    server.mode = "unavailable"
+    small_endpoint.mode = "unavailable"
     with pytest.raises(SystemExit):
         run(*NEW, "--activate")
     assert active_model().name == "fake"

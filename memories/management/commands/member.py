@@ -6,13 +6,12 @@ import sys
 from typing import Annotated
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.core.management import CommandError
+from django.db import transaction
 from django_typer.management import TyperCommand, command, initialize
 from typer import Option
 
-from memories import keys
+from memories import keys, members
 from memories.models import Membership
 from memories.models.words import Role
 
@@ -40,21 +39,16 @@ class Command(TyperCommand):
         """Gives a person a role in a project; makes the person when they are new."""
         if role not in Role.values:
             raise CommandError(f"Unknown role {role!r}; use one of {', '.join(Role.values)}.")
-        users = get_user_model()._default_manager
-        user = users.filter(username=username).first()
+        user = get_user_model()._default_manager.filter(username=username).first()
         made = user is None
         if user is None or password_stdin:
             password = sys.stdin.readline().rstrip("\n") if password_stdin else getpass.getpass()
-            user = user or users.model(username=username, is_staff=True)
             try:
-                validate_password(password, user)
-                keys.ensure_project(project)
-            except ValidationError as error:
-                raise CommandError(" ".join(error.messages)) from error
-            except keys.BadGrant as error:
+                with transaction.atomic():
+                    user = members.make(username, password, known=user)
+                    keys.ensure_project(project)
+            except (members.BadMember, keys.BadGrant) as error:
                 raise CommandError(str(error)) from error
-            user.set_password(password)
-            user.save()
         Membership.objects.update_or_create(project=keys.ensure_project(project), user=user, defaults={"role": role})
         if as_json:
             self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))

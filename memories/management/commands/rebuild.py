@@ -1,4 +1,4 @@
-"""`manage.py rebuild keywords|embeddings`."""
+"""`manage.py rebuild keywords|embeddings|links|graph|episodes|clusters`."""
 
 import json
 from typing import Annotated
@@ -13,6 +13,7 @@ from typer import Argument, Option
 from memories import access, jobs, operations, upkeep
 from memories.models import Namespace, Project
 from memories.models.words import OperationState
+from memories.operations import BadOptions
 
 
 class Command(TyperCommand):
@@ -34,7 +35,7 @@ class Command(TyperCommand):
             raise CommandError(f"There is no project {name!r}.")
         try:
             jobs.check_options("rebuild", {"target": target})
-        except jobs.BadOptions as error:
+        except BadOptions as error:
             raise CommandError(str(error)) from error
         reports = [self._one(found, target, namespace) for found in projects]
         if as_json:

@@ -1,7 +1,7 @@
 """`manage.py reembed --model NAME`."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.core.management import CommandError
 from django.utils import timezone
@@ -74,10 +74,10 @@ class Command(TyperCommand):
             "missing": upkeep.missing(principal, model),
         }
 
-    def _tell(self, told: dict[str, object], *, as_json: bool) -> None:
+    def _tell(self, told: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps(told))
             return
-        for report in told["projects"]:  # type: ignore[attr-defined]
+        for report in told["projects"]:
             self.stdout.write("{project}: {state}, {embedded} embedded, {missing} missing".format(**report))
         self.stdout.write(f"{told['model']} is {told['state']}")

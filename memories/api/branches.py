@@ -1,0 +1,135 @@
+"""/api/v1/namespaces/{name}: forking, merging, deleting; /api/v1/projects/{name}: deleting."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import branches, jobs
+from memories.access import NotFound
+from memories.api.authentication import principal_of
+from memories.api.fields import Flag, Strict, Text, Whole, validated
+from memories.api.fragments import IDEMPOTENCY
+from memories.api.inputs import namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.operations import OperationAnswer, place_of, started
+from memories.forgetting import CountDiffers
+from memories.models import Project
+
+
+class ForkInput(Strict):
+    """The branch that begins."""
+
+    target = Text(max_length=127, help_text="`project:branch`, or the branch alone.")
+
+
+class MergeInput(Strict):
+    """Where the branch's writes go."""
+
+    target = Text(validators=[namespace_form])
+    dry_run = Flag(default=False)
+    plan_id = serializers.UUIDField(required=False, help_text="Of a dry run: do what it said, or nothing.")
+
+
+class DeleteInput(Strict):
+    """That the caller knows what goes: how many memories, or the name once more."""
+
+    expected_count = Whole(min_value=0, required=False, help_text="Another number of memories deletes nothing: 409.")
+    confirm = Text(max_length=127, required=False, help_text="The name once more.")
+
+
+def confirmed(request: Request, name: str) -> dict[str, Any]:
+    """The validated request to delete something of that name; in the body or in the query."""
+    data = {**request.query_params.dict(), **request.data} if isinstance(request.data, dict) else request.data
+    values = validated(DeleteInput, data)
+    if "expected_count" not in values and "confirm" not in values:
+        raise serializers.ValidationError({"expected_count": ["Say how many memories go, or confirm with the name."]})
+    if values.get("confirm", name) != name:
+        raise serializers.ValidationError({"confirm": [f"Repeat the name: {name}."]})
+    return values
+
+
+class ForkView(APIView):
+    """Forking."""
+
+    verbs = {"POST": "admin"}
+
+    @extend_schema(
+        operation_id="namespaces_fork", request=ForkInput, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Copies the namespace into a new or empty one; the report counts what was copied."""
+        target = validated(ForkInput, request.data)["target"]
+        target = target if ":" in target else f"{principal_of(request).project}:{target}"
+        if not principal_of(request).covers(target):
+            raise NotFound("namespace")
+        return started(request, kind="fork", namespace=name, options={"target": target})
+
+
+class MergeView(APIView):
+    """Merging."""
+
+    verbs = {"POST": "admin"}
+
+    @extend_schema(
+        operation_id="namespaces_merge", request=MergeInput, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Replays what the namespace wrote through the target's gate; the report lists what became of it."""
+        values = validated(MergeInput, request.data)
+        if not principal_of(request).covers(name):
+            raise NotFound("namespace")
+        options = {"source": name, **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {})}
+        wish = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
+        return started(request, kind="merge", **wish)
+
+
+class NamespaceView(APIView):
+    """One namespace."""
+
+    verbs = {"DELETE": "admin"}
+
+    @extend_schema(operation_id="namespaces_delete", parameters=[DeleteInput], responses={202: OperationAnswer})
+    def delete(self, request: Request, name: str) -> Response:
+        """Deletes the namespace with all that it holds; answers 202 with the operation that does."""
+        principal, values = principal_of(request), confirmed(request, name)
+
+        def effect(_: None) -> Answer:
+            place = place_of(principal, name)
+            assert place is not None  # it was named
+            _check_count(values, branches.size(place))
+            wish: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": name}}
+            return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class ProjectView(APIView):
+    """The project of a key."""
+
+    verbs = {"DELETE": "admin"}
+
+    @extend_schema(operation_id="projects_delete", parameters=[DeleteInput], responses={202: OperationAnswer})
+    def delete(self, request: Request, name: str) -> Response:
+        """Deletes the project with everything in it, this key too; answers 202 with the operation that does."""
+        principal = principal_of(request)
+        if name != principal.project or f"{name}:*" not in principal.namespaces:
+            raise NotFound("project")
+        values = confirmed(request, name)
+
+        def effect(_: None) -> Answer:
+            _check_count(values, branches.project_size(Project.objects.get(id=principal.project_id)))
+            wish: dict[str, Any] = {"kind": "delete_project", "namespace": None, "options": {"project": name}}
+            return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+def _check_count(values: dict[str, Any], count: int) -> None:
+    expected = values.get("expected_count", count)
+    if expected != count:
+        raise CountDiffers(count=count, expected=expected)

@@ -1,0 +1,57 @@
+"""/api/v1/digests: one memory in place of several, now."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import upkeep
+from memories.api.answers import StoredAnswer
+from memories.api.authentication import principal_of
+from memories.api.fields import Strict, validated
+from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
+from memories.api.once import Answer, answer_once
+from memories.operations import BadOptions
+
+FEWEST, MOST = upkeep.DIGEST_SIZES
+
+
+class DigestInput(Strict):
+    """Which memories become one."""
+
+    ids = serializers.ListField(
+        child=serializers.UUIDField(),
+        min_length=FEWEST,
+        max_length=MOST,
+        help_text="Active memories of one namespace that claim nothing; not pinned, anchors, shortened or digests.",
+    )
+    method = serializers.ChoiceField(["extractive", "llm"], default="extractive")
+
+
+class DigestsView(APIView):
+    """Digests."""
+
+    @extend_schema(
+        operation_id="digests_make", request=DigestInput, parameters=[IDEMPOTENCY], responses={201: StoredAnswer}
+    )
+    def post(self, request: Request) -> Response:
+        """Makes a digest of the memories' best sentences, believed as the weakest of them, and archives them."""
+        principal = principal_of(request)
+        asked, now = validated(DigestInput, request.data), timezone.now()
+
+        def prepare() -> upkeep.DigestRequest:
+            return upkeep.prepare_digest(principal, asked["ids"], now=now, method=asked["method"])
+
+        def effect(prepared: Any) -> Answer:
+            admission = upkeep.keep_digest(principal, prepared, now=now)
+            touched = [admission.fragment.id, *prepared.ids]
+            return Answer(201, lambda: stored_answer(principal, [admission])[0], touched)
+
+        try:
+            return with_capacity(principal, answer_once(request, prepare=prepare, effect=effect), stored=1)
+        except BadOptions as error:
+            raise serializers.ValidationError({error.field: [str(error)]}) from error

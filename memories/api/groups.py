@@ -1,0 +1,202 @@
+"""/api/v1/episodes and /api/v1/clusters: memories that belong together."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access
+from memories.access import Principal
+from memories.api.answers import FragmentAnswer, OrNull, answers
+from memories.api.authentication import principal_of
+from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fragments import IDEMPOTENCY
+from memories.api.inputs import namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.pages import page_of, paged
+from memories.models import NAME_LIMIT, Namespace
+from memories.upkeep import connections
+from memories.upkeep.connections import MOST_READ, Asked
+
+SMALLEST = 2
+
+
+class Page(Strict):
+    """Where, and which page."""
+
+    namespace = Text(required=False, validators=[namespace_form])
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
+class EpisodesQuery(Page):
+    """The filters of a list of episodes."""
+
+    since = Moment(required=False)
+    until = Moment(required=False)
+    agent = Text(max_length=63, required=False)
+
+
+class EpisodeInput(Strict):
+    """An episode to make."""
+
+    namespace = Text(validators=[namespace_form])
+    title = Text(max_length=NAME_LIMIT, required=False, default="", allow_blank=True)
+    ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_READ)
+
+    def validate_ids(self, value: list[uuid.UUID]) -> list[uuid.UUID]:
+        """Each once."""
+        if len(set(value)) != len(value):
+            raise serializers.ValidationError("Name each memory once.")
+        return value
+
+
+class EpisodeAnswer(serializers.Serializer[Any]):
+    """What belongs together in time."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    conversation_id = OrNull(allow_null=True)
+    title = serializers.SerializerMethodField()
+    size = serializers.IntegerField()
+    began_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField()
+
+    def get_title(self, row: Any) -> str:
+        """What somebody called it, else how it begins."""
+        return connections.title_of(row)
+
+
+class WholeEpisodeAnswer(EpisodeAnswer):
+    """An episode with its memories in order."""
+
+    summary = serializers.CharField()
+    members = FragmentAnswer(many=True)
+    truncated = serializers.BooleanField()
+
+
+def _places(principal: Principal, query: dict[str, Any]) -> list[Namespace]:
+    named = query.get("namespace")
+    return access.readable(principal, [named]) if named else access.all_readable(principal)
+
+
+def _whole(principal: Principal, episode_id: uuid.UUID) -> dict[str, Any]:
+    now = timezone.now()
+    row = connections.episode(principal, episode_id, now=now)
+    told = list(connections.members(row, now=now))
+    return {
+        **EpisodeAnswer(row).data,
+        "summary": connections.summary_of(told),
+        "members": answers(told, now=now),
+        "truncated": row.size > len(told),
+    }
+
+
+class EpisodesView(APIView):
+    """Episodes: list and make."""
+
+    @extend_schema(operation_id="episodes_list", parameters=[EpisodesQuery], responses={200: page_of(EpisodeAnswer)})
+    def get(self, request: Request) -> Response:
+        """A page of episodes, those that began last first: conversations, and what somebody put together."""
+        query = validated(EpisodesQuery, request.query_params.dict())
+        asked = {name: query[name] for name in ("since", "until", "agent") if name in query}
+        principal = principal_of(request)
+        with access.enter(principal, why="episodes"):
+            rows = connections.episodes(principal, Asked(_places(principal, query), **asked), now=timezone.now())
+            return Response(
+                paged(
+                    request,
+                    rows,
+                    lambda page: list(EpisodeAnswer(page, many=True).data),
+                    limit=query["limit"],
+                    cursor=query.get("cursor"),
+                )
+            )
+
+    @extend_schema(
+        operation_id="episodes_make",
+        request=EpisodeInput,
+        parameters=[IDEMPOTENCY],
+        responses={201: WholeEpisodeAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Puts memories of a namespace together, in the order given."""
+        principal = principal_of(request)
+        values = validated(EpisodeInput, request.data)
+
+        def effect(_: None) -> Answer:
+            made = connections.put_together(principal, **values)
+            return Answer(201, lambda: _whole(principal, made.id), values["ids"])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class EpisodeView(APIView):
+    """One episode."""
+
+    @extend_schema(operation_id="episodes_read", responses={200: WholeEpisodeAnswer})
+    def get(self, request: Request, episode_id: uuid.UUID) -> Response:
+        """The episode with up to 200 of its memories, in the order in which they were said or put."""
+        with access.enter(principal_of(request), why="episode"):
+            return Response(_whole(principal_of(request), episode_id))
+
+
+class ClustersQuery(Page):
+    """The filters of a list of clusters."""
+
+    min_size = serializers.IntegerField(min_value=SMALLEST, default=3)
+
+
+class LabelInput(Strict):
+    """What to call a cluster; null takes the label away."""
+
+    label = Text(max_length=NAME_LIMIT, allow_null=True)
+
+
+class ClusterAnswer(serializers.Serializer[Any]):
+    """Memories that hang together by similar links, the oldest hundred of them first."""
+
+    id = serializers.UUIDField(help_text="Of its oldest member.")
+    namespace = serializers.CharField()
+    label = serializers.CharField(allow_null=True)
+    topics = serializers.ListField(child=serializers.CharField())
+    size = serializers.IntegerField()
+    members = serializers.ListField(child=serializers.UUIDField())
+    created_at = serializers.DateTimeField()
+
+
+class ClustersView(APIView):
+    """Clusters."""
+
+    @extend_schema(operation_id="clusters_list", parameters=[ClustersQuery], responses={200: page_of(ClusterAnswer)})
+    def get(self, request: Request) -> Response:
+        """A page of clusters of at least `min_size` members, those whose oldest memory is newest first."""
+        query = validated(ClustersQuery, request.query_params.dict())
+        principal, least = principal_of(request), query["min_size"]
+        with access.enter(principal, why="clusters"):
+            rows = connections.clusters(principal, _places(principal, query), min_size=least)
+            return Response(
+                paged(
+                    request,
+                    rows,
+                    lambda page: list(ClusterAnswer(connections.tell(page, min_size=least), many=True).data),
+                    limit=query["limit"],
+                    cursor=query.get("cursor"),
+                )
+            )
+
+
+class ClusterView(APIView):
+    """One cluster."""
+
+    @extend_schema(operation_id="clusters_label", request=LabelInput, responses={200: ClusterAnswer})
+    def patch(self, request: Request, cluster_id: uuid.UUID) -> Response:
+        """Calls it something. The label outlives rebuilds and every single member."""
+        text = validated(LabelInput, request.data)["label"]
+        told = connections.label(principal_of(request), cluster_id, text, now=timezone.now())
+        return Response(ClusterAnswer(told).data)

@@ -1,0 +1,229 @@
+"""/api/v1/fragments/{id}/tier and compact, /api/v1/tombstones, /api/v1/evictions: how memories are kept and leave."""
+
+import uuid
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access, upkeep
+from memories.api.answers import FragmentAnswer, StoredAnswer
+from memories.api.authentication import principal_of
+from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fragments import IDEMPOTENCY, answer_of, stored_answer
+from memories.api.inputs import namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.overview import CapacityAnswer
+from memories.api.pages import page_of, paged
+from memories.models import Archive, Namespace, Tombstone
+from memories.models.words import Compression, EvictionReason, Tier
+
+# `from` is the contract's word and Python's.
+TierChange = type(
+    "TierChange",
+    (Strict,),
+    {
+        "__doc__": "Where the fragment is, and where it is to be.",
+        "from": serializers.ChoiceField(Tier.choices),
+        "to": serializers.ChoiceField(Tier.choices),
+    },
+)
+
+
+class TierView(APIView):
+    """How close at hand a fragment is kept."""
+
+    @extend_schema(
+        operation_id="fragments_tier", request=TierChange, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
+    )
+    def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Moves the fragment to another tier; 409 when it is not where the caller thinks."""
+        principal = principal_of(request)
+        asked = validated(TierChange, request.data)
+
+        def effect(_: None) -> Answer:
+            upkeep.move_one(principal, fragment_id, here=asked["from"], there=asked["to"])
+            return Answer(200, lambda: answer_of(principal, fragment_id), [fragment_id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class CompactInput(Strict):
+    """How much of the text is to be left; `full` gives it back."""
+
+    level = serializers.ChoiceField(Compression.choices)
+
+
+class CompactAnswer(serializers.Serializer[Any]):
+    """What the compaction did, and the fragment after it."""
+
+    compacted_count = serializers.IntegerField()
+    skipped_high_weight = serializers.IntegerField()
+    already_compressed = serializers.IntegerField()
+    compacted_ids = serializers.ListField(child=serializers.UUIDField())
+    fragment = FragmentAnswer()
+
+
+class CompactView(APIView):
+    """How much of a text is left."""
+
+    @extend_schema(
+        operation_id="fragments_compact", request=CompactInput, parameters=[IDEMPOTENCY], responses={200: CompactAnswer}
+    )
+    def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Shortens the text whatever its age, or gives it back while the archive holds it."""
+        principal = principal_of(request)
+        level = validated(CompactInput, request.data)["level"]
+
+        def effect(_: None) -> Answer:
+            told = upkeep.compact_one(principal, fragment_id, level=level, now=timezone.now())
+            return Answer(200, lambda: {**told, "fragment": answer_of(principal, fragment_id)}, [fragment_id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class TombstoneQuery(Strict):
+    """The filters of a list."""
+
+    namespace = Text(required=False, validators=[namespace_form])
+    topic = Text(max_length=100, required=False)
+    since = Moment(required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
+class TombstoneAnswer(serializers.Serializer[Any]):
+    """What remains of a memory that left; never its text."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    original_id = serializers.UUIDField()
+    evicted_at = serializers.DateTimeField()
+    topics = serializers.ListField(child=serializers.CharField())
+    participants = serializers.ListField(child=serializers.CharField())
+    approximate_date = serializers.DateField(allow_null=True)
+    reason = serializers.ChoiceField(EvictionReason.choices)
+    reason_details = serializers.DictField()
+    sentence = serializers.CharField()
+    restorable = serializers.BooleanField(help_text="Whether the archive still holds a copy.")
+
+
+def _tombstones(namespaces: list[Namespace]) -> Any:
+    copies = Archive.objects.whole().filter(project_id=OuterRef("project_id"), fragment_id=OuterRef("original_id"))
+    rows = Tombstone.objects.filter(namespace__in=namespaces).select_related("namespace")
+    return rows.annotate(created_at=F("evicted_at"), restorable=Exists(copies))
+
+
+class TombstonesView(APIView):
+    """Tombstones."""
+
+    @extend_schema(
+        operation_id="tombstones_list", parameters=[TombstoneQuery], responses={200: page_of(TombstoneAnswer)}
+    )
+    def get(self, request: Request) -> Response:
+        """What was known and is gone, the last to leave first."""
+        query = validated(TombstoneQuery, request.query_params.dict())
+        principal = principal_of(request)
+        asked = {"topics__contains": [query["topic"].lower()]} if "topic" in query else {}
+        asked |= {"evicted_at__gte": query["since"]} if "since" in query else {}
+        with access.enter(principal, why="list"):
+            named = "namespace" in query
+            places = access.readable(principal, [query["namespace"]]) if named else access.all_readable(principal)
+            page = paged(
+                request,
+                _tombstones(places).within(principal.project_id).filter(**asked),
+                lambda rows: list(TombstoneAnswer(rows, many=True).data),
+                limit=query["limit"],
+                cursor=query.get("cursor"),
+            )
+            return Response(page)
+
+
+class TombstoneView(APIView):
+    """One tombstone."""
+
+    @extend_schema(operation_id="tombstones_read", responses={200: TombstoneAnswer})
+    def get(self, request: Request, tombstone_id: uuid.UUID) -> Response:
+        """The tombstone, by its own id or by the id of the fragment that was."""
+        principal = principal_of(request)
+        with access.enter(principal, why="read"):
+            found = upkeep.visible_tombstone(principal, tombstone_id)
+            row = _tombstones([found.namespace]).within(principal.project_id).get(id=found.id)
+            return Response(TombstoneAnswer(row).data)
+
+
+class RestoreTombstoneView(APIView):
+    """Bringing back."""
+
+    @extend_schema(
+        operation_id="tombstones_restore", request=None, parameters=[IDEMPOTENCY], responses={200: StoredAnswer}
+    )
+    def post(self, request: Request, tombstone_id: uuid.UUID) -> Response:
+        """Brings the fragment back byte for byte; one that is opposed by now passes the gate at its own authority."""
+        principal = principal_of(request)
+
+        def effect(_: None) -> Answer:
+            admission = upkeep.restore(principal, tombstone_id, now=timezone.now())
+            return Answer(200, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class PreviewQuery(Strict):
+    """Of which tier, how many."""
+
+    tier = serializers.ChoiceField(Tier.choices, required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+
+
+class CandidateAnswer(serializers.Serializer[Any]):
+    """Who would leave."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField()
+    tier = serializers.ChoiceField(Tier.choices)
+    effective_weight = serializers.FloatField()
+    priority = serializers.FloatField()
+
+
+class PreviewAnswer(serializers.Serializer[Any]):
+    """How full it is, how many would leave now, and who would be the first."""
+
+    capacity = CapacityAnswer()
+    would_evict = serializers.IntegerField()
+    results = CandidateAnswer(many=True)
+
+
+class EvictionPreviewView(APIView):
+    """Evictions before they happen."""
+
+    @extend_schema(operation_id="evictions_preview", parameters=[PreviewQuery], responses={200: PreviewAnswer})
+    def get(self, request: Request) -> Response:
+        """The first to leave of what the key covers, the lowest priority first."""
+        query = validated(PreviewQuery, request.query_params.dict())
+        principal, tier = principal_of(request), query.get("tier")
+        with access.enter(principal, why="preview"):
+            names = {namespace.id: namespace.name for namespace in access.all_readable(principal)}
+            found = upkeep.candidates(
+                principal, now=timezone.now(), most=query["limit"], tier=tier, namespace_ids=list(names)
+            )
+            data = {
+                "capacity": CapacityAnswer(upkeep.capacities(principal.project_id)).data,
+                "would_evict": sum(excess.number for excess in upkeep.excesses(principal.project_id, tier=tier)),
+                "results": [
+                    {
+                        "id": each.id,
+                        "namespace": names[each.namespace_id],
+                        "tier": each.tier,
+                        "effective_weight": round(each.effective_weight, 4),
+                        "priority": round(each.priority, 4),
+                    }
+                    for each in found
+                ],
+            }
+        return Response(data)

@@ -1,0 +1,66 @@
+"""/api/v1/packs: a namespace as one SQLite file."""
+
+import uuid
+from typing import Any
+
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access, backups, packs
+from memories.access import NotFound
+from memories.api.authentication import principal_of
+from memories.api.fields import Strict, Text, validated
+from memories.api.fragments import IDEMPOTENCY
+from memories.api.inputs import namespace_form
+from memories.api.operations import OperationAnswer, place_of, rows_of, started
+from memories.models.words import OperationState
+
+
+class PackInput(Strict):
+    """What is to be packed."""
+
+    namespace = Text(validators=[namespace_form])
+
+
+class PacksView(APIView):
+    """Packs."""
+
+    verbs = {"POST": "admin"}
+
+    @extend_schema(
+        operation_id="packs_make", request=PackInput, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
+    )
+    def post(self, request: Request) -> Response:
+        """Packs a namespace; the operation's report names the pack (`pack_id`)."""
+        values = validated(PackInput, request.data)
+        return started(request, kind="pack", namespace=values["namespace"], options={})
+
+
+class PackDownloadView(APIView):
+    """The file of a pack."""
+
+    verbs = {"GET": "admin"}
+
+    @extend_schema(
+        operation_id="packs_download",
+        responses={(200, "application/vnd.sqlite3"): OpenApiResponse(OpenApiTypes.BINARY, "The SQLite file.")},
+    )
+    def get(self, request: Request, operation_id: uuid.UUID) -> Any:
+        """The SQLite file: `manage.py pack search` reads it offline, `pack import` brings it back."""
+        principal = principal_of(request)
+        with access.enter(principal, why="download"):
+            made = rows_of(principal).filter(id=operation_id, kind="pack", state=OperationState.SUCCEEDED).first()
+            if made is None:
+                raise NotFound("pack")
+            place_of(principal, made.namespace.name)
+        name = f"{made.namespace.name.replace(':', '-')}.sqlite"
+        return FileResponse(
+            backups.opened(packs.name_of(made)),
+            as_attachment=True,
+            filename=name,
+            content_type="application/vnd.sqlite3",
+        )

@@ -1,0 +1,239 @@
+"""/api/v1/proposals: what a language model proposes, judged, and what became of it."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access, governance
+from memories.access import Principal
+from memories.api.authentication import principal_of
+from memories.api.fields import Strict, Text, validated
+from memories.api.fragments import IDEMPOTENCY
+from memories.api.inputs import Extra, namespace_form
+from memories.api.once import Answer, answer_once
+from memories.api.pages import page_of, paged
+from memories.api.voting import Nothing
+from memories.governance import Considered, Situation
+from memories.models import LlmCall, Proposal
+from memories.models.words import Decision, ProposalKind, ProposalOutcome
+
+LONGEST = 8_000
+
+
+@extend_schema_field({"oneOf": [{"type": "string", "maxLength": LONGEST}, {"type": "object"}]})
+class Context(Extra):
+    """A text, or an object of the caller's own."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The text or object. Raises ValidationError."""
+        if not isinstance(data, str):
+            return super().to_internal_value(data)
+        if not 0 < len(data.strip()) <= LONGEST:
+            raise serializers.ValidationError(f"Give 1 to {LONGEST} characters.")
+        return data.strip()
+
+
+class ProposalInput(Strict):
+    """A task that somebody is stuck with."""
+
+    namespace = Text(validators=[namespace_form])
+    task_id = Text(max_length=255)
+    context = Context()
+
+
+class ProposalQuery(Strict):
+    """The filters of a list."""
+
+    namespace = Text(required=False, validators=[namespace_form])
+    task_id = Text(max_length=255, required=False)
+    kind = serializers.ChoiceField(ProposalKind.choices, required=False)
+    outcome = serializers.ChoiceField(ProposalOutcome.choices, required=False)
+    waiting = serializers.BooleanField(required=False, help_text="Whether it is a person's to decide.")
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
+class StatsQuery(Strict):
+    """Which namespace; without one, all that the key covers."""
+
+    namespace = Text(required=False, validators=[namespace_form])
+
+
+class CallAnswer(serializers.Serializer[Any]):
+    """The provenance of a call of the language model: hashes are SHA-256 in hexadecimal."""
+
+    id = serializers.UUIDField()
+    model = serializers.CharField()
+    host = serializers.CharField()
+    request_hash = serializers.CharField()
+    output_hash = serializers.CharField()
+    outcome = serializers.CharField()
+    tries = serializers.IntegerField()
+    latency_ms = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+
+
+class OriginAnswer(serializers.Serializer[Any]):
+    """Where a proposal comes from: who judged it, and the calls that it was made by."""
+
+    judge = serializers.CharField()
+    calls = CallAnswer(many=True)
+
+
+class ProposalAnswer(serializers.Serializer[Any]):
+    """What a model proposed and what became of it."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    task_id = serializers.CharField()
+    kind = serializers.ChoiceField(ProposalKind.choices)
+    outcome = serializers.ChoiceField(ProposalOutcome.choices)
+    reasons = serializers.ListField(child=serializers.CharField())
+    proposal = serializers.DictField(allow_null=True)
+    about = serializers.ListField(child=serializers.UUIDField())
+    fragment_id = serializers.UUIDField(allow_null=True)
+    waiting = serializers.BooleanField(help_text="Allowed, but for a person to decide.")
+    decision = serializers.ChoiceField(Decision.choices, allow_blank=True, help_text="What a person made of it.")
+    decided_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class ShownProposal(ProposalAnswer):
+    """With its provenance."""
+
+    provenance = OriginAnswer()
+
+
+class ProposalStatsAnswer(serializers.Serializer[Any]):
+    """How much history is kept."""
+
+    total_entries = serializers.IntegerField()
+    task_count = serializers.IntegerField()
+    reduction_client = serializers.CharField(allow_null=True, help_text="Who judges; null when nobody is bound.")
+
+
+class ProposalsView(APIView):
+    """Proposals: list and ask for one."""
+
+    verbs = {"POST": "admin"}
+
+    @extend_schema(operation_id="proposals_list", parameters=[ProposalQuery], responses={200: page_of(ShownProposal)})
+    def get(self, request: Request) -> Response:
+        """What was proposed and became of it: 50 of a task at the most, and 30 minutes beyond its newest."""
+        query = validated(ProposalQuery, request.query_params.dict())
+        limit, cursor, name = query.pop("limit"), query.pop("cursor", None), query.pop("namespace", None)
+        principal = principal_of(request)
+        with access.enter(principal, why="list"):
+            places = access.readable(principal, [name]) if name else access.all_readable(principal)
+            rows = Proposal.objects.within(principal.project_id).filter(namespace__in=places, **query)
+            rows = rows.lasting(now=timezone.now()).select_related("namespace")
+            return Response(paged(request, rows, shown, limit=limit, cursor=cursor))
+
+    @extend_schema(
+        operation_id="proposals_ask",
+        request=ProposalInput,
+        parameters=[IDEMPOTENCY],
+        responses={201: ShownProposal},
+    )
+    def post(self, request: Request) -> Response:
+        """Asks the language model how to go about a task; the answer is judged before it may become a memory."""
+        principal = principal_of(request)
+        asked = validated(ProposalInput, request.data)
+        now = timezone.now()
+
+        def prepare() -> Considered:
+            situation = Situation(asked["task_id"], asked["context"])
+            return governance.consider(principal, asked["namespace"], situation, now=now)
+
+        def effect(considered: Considered) -> Answer:
+            row = governance.conclude(principal, considered, now=now)
+            return Answer(201, lambda: shown([row])[0], [row.fragment_id] if row.fragment_id else [])
+
+        return answer_once(request, prepare=prepare, effect=effect)
+
+
+def shown(rows: list[Proposal]) -> list[dict[str, Any]]:
+    """The answers, each with the calls that it was made by; to be asked inside `access.enter`."""
+    ids = {i for row in rows for i in row.calls}
+    project = {row.project_id for row in rows}
+    calls = {call.id: call for call in LlmCall.objects.filter(project_id__in=project, id__in=ids)}
+    return [
+        {
+            **ProposalAnswer(row).data,
+            "provenance": OriginAnswer({"judge": row.judge, "calls": [calls[i] for i in row.calls if i in calls]}).data,
+        }
+        for row in rows
+    ]
+
+
+def _settled(request: Request, act: Callable[[Principal], Proposal]) -> Response:
+    validated(Nothing, request.data)
+    principal = principal_of(request)
+
+    def effect(_: None) -> Answer:
+        row = act(principal)
+        return Answer(200, lambda: shown([row])[0], row.about)
+
+    return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class AcceptView(APIView):
+    """Accepting."""
+
+    verbs = {"POST": "review"}
+
+    @extend_schema(
+        operation_id="proposals_accept", request=Nothing, parameters=[IDEMPOTENCY], responses={200: ShownProposal}
+    )
+    def post(self, request: Request, proposal_id: uuid.UUID) -> Response:
+        """The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's."""
+        now = timezone.now()
+        return _settled(request, lambda by: governance.decide(by, proposal_id, Decision.ACCEPTED, now=now))
+
+
+class DismissView(APIView):
+    """Dismissing."""
+
+    verbs = {"POST": "review"}
+
+    @extend_schema(
+        operation_id="proposals_dismiss", request=Nothing, parameters=[IDEMPOTENCY], responses={200: ShownProposal}
+    )
+    def post(self, request: Request, proposal_id: uuid.UUID) -> Response:
+        """Both memories stay as they are; it is not proposed again."""
+        now = timezone.now()
+        return _settled(request, lambda by: governance.decide(by, proposal_id, Decision.DISMISSED, now=now))
+
+
+class ProposalUndoView(APIView):
+    """Taking back."""
+
+    verbs = {"POST": "review"}
+
+    @extend_schema(
+        operation_id="proposals_undo", request=Nothing, parameters=[IDEMPOTENCY], responses={200: ShownProposal}
+    )
+    def post(self, request: Request, proposal_id: uuid.UUID) -> Response:
+        """Takes the decision back: both memories are as before it, the proposal waits; or it says why it can't."""
+        return _settled(request, lambda by: governance.undo(by, proposal_id, now=timezone.now()))
+
+
+class ProposalStatsView(APIView):
+    """How much history is kept."""
+
+    @extend_schema(operation_id="proposals_stats", parameters=[StatsQuery], responses={200: ProposalStatsAnswer})
+    def get(self, request: Request) -> Response:
+        """How many entries of how many tasks, in the namespaces that the key covers."""
+        query = validated(StatsQuery, request.query_params.dict())
+        principal, name = principal_of(request), query.get("namespace")
+        with access.enter(principal, why="stats"):
+            places = access.readable(principal, [name]) if name else access.all_readable(principal)
+            found = governance.size(places, project_id=principal.project_id, now=timezone.now())
+        return Response({**found, "reduction_client": governance.judge_name()})

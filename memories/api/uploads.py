@@ -1,0 +1,23 @@
+"""Where a file that is sent along lies on its way."""
+
+from contextlib import suppress
+from typing import Any
+
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+
+from memories.backups import NoSpace, taking_room
+
+
+class OnDisk(TemporaryFileUploadHandler):
+    """As a temporary file, which is closed at once when the disk is full. Raises NoSpace."""
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:
+        """Writes a piece."""
+        try:
+            with taking_room():
+                self.file.write(raw_data)
+                self.file.flush()
+        except NoSpace:
+            with suppress(OSError):  # what is left cannot be written either
+                self.file.close()
+            raise

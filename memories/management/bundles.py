@@ -1,0 +1,93 @@
+"""What the commands about backups share: whose a backup is, a file or an id, running the job."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandError
+from django.utils import timezone
+from django_typer.management import TyperCommand
+
+from memories import access, backups, jobs, keys
+from memories.access import NotFound, Principal
+from memories.management.operating import described, told, watched
+from memories.models import Project
+from memories.models.words import OperationState
+from memories.operations import BadOptions
+
+REFUSED = (backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace)
+
+
+def owner_of_backup(backup_id: str) -> Principal:
+    """The service in the project of a backup. Raises CommandError when there is none of that id."""
+    try:
+        wanted = uuid.UUID(backup_id)
+    except ValueError as error:
+        raise CommandError(f"{backup_id!r} is no id.") from error
+    for project in Project.objects.order_by("name"):
+        principal = access.system_principal(project)
+        try:
+            backups.found(principal, wanted)
+        except NotFound:
+            continue
+        return principal
+    raise CommandError(f"There is no backup {backup_id}.")
+
+
+def taken_in(
+    path: Path, *, make_project: bool, project: str = "", allow_version: bool = False
+) -> tuple[Principal, str]:
+    """A file as a backup: who works on it, and its id. Raises CommandError when it is no bundle.
+
+    `project` is for an envelope that does not name its own.
+    """
+    now = timezone.now()
+    try:
+        with path.open("rb") as file:
+            name = backups.project_of(file, now=now) or project
+            file.seek(0)
+            if not name:
+                raise CommandError(f"{path} does not say of which project it is: use --project.")
+            principal = access.system_principal(_project(name, make=make_project))
+            return principal, str(backups.take_in(principal, file, now=now, allow_version=allow_version).id)
+    except (OSError, *REFUSED) as error:
+        raise CommandError(f"{path}: {error}") from error
+
+
+def _project(name: str, *, make: bool) -> Project:
+    found = Project.objects.filter(name=name).first()
+    if found is None and not make:
+        raise CommandError(f"There is no project {name!r}.")
+    try:
+        return found or keys.ensure_project(name)
+    except keys.BadGrant as error:
+        raise CommandError(str(error)) from error
+
+
+def run(
+    command: TyperCommand,
+    principal: Principal,
+    kind: str,
+    options: dict[str, Any],
+    *,
+    dry_run: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Runs a job here and now, with progress, and tells of it; its report. Exit code 1 when it failed.
+
+    With `quiet` only a failure is told of.
+    """
+    try:
+        operation = jobs.start(
+            principal, kind=kind, namespace=None, options=options, dry_run=dry_run, now=timezone.now(), wake_up=False
+        )
+    except BadOptions as error:
+        raise CommandError(f"{error.field}: {error}") from error
+    ended = watched(principal, operation, kind)
+    if not quiet or ended.state != OperationState.SUCCEEDED:
+        command.stdout.write(json.dumps(told(ended)) if as_json else described(ended))
+    if ended.state != OperationState.SUCCEEDED:
+        raise SystemExit(1)
+    return ended.report or {}

@@ -1,0 +1,102 @@
+"""`manage.py consolidate`."""
+
+import json
+import uuid
+from typing import Annotated, Any
+
+from django.core.management import CommandError
+from django.utils import timezone
+from django_typer.management import TyperCommand
+from rich.table import Table
+from typer import Option
+
+from memories import access, jobs, upkeep
+from memories.access import NotFound, Principal
+from memories.management.operating import described, owner_of, printed, told, watched
+from memories.models import Namespace, Operation, Project
+from memories.models.words import OperationState
+from memories.operations import BadOptions
+
+
+class Command(TyperCommand):
+    """Consolidate namespaces."""
+
+    help = "Merges, settles, digests and archives what a namespace holds; with --dry-run only says what it would do."
+
+    def handle(
+        self,
+        namespace: Annotated[str, Option(help="Only this namespace (project:agent).")] = "",
+        project: Annotated[str, Option(help="Only this project.")] = "",
+        dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
+        plan: Annotated[str, Option(help="Apply this plan (an operation's id).")] = "",
+        confirm: Annotated[bool, Option("--confirm", help="Although the plan changes much.")] = False,
+        undo: Annotated[str, Option(help="Take this run back (an operation's id).")] = "",
+        report: Annotated[bool, Option("--report", help="Print each run's report, line by line.")] = False,
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
+        """Here and now, as operations that others can watch; exit code 1 when one did not succeed."""
+        if undo:
+            ended = [self._undo(undo)]
+        else:
+            options = {"plan_id": plan or None, "confirm": confirm or None}
+            given = {name: value for name, value in options.items() if value is not None}
+            ended = [self._run(principal, place, given, dry_run) for principal, place in places(namespace, project)]
+        if as_json:
+            self.stdout.write(json.dumps([told(operation) for operation in ended]))
+        else:
+            self.stdout.write("".join(described(each) for each in ended) if report else printed(table(ended)))
+        if any(operation.state != OperationState.SUCCEEDED for operation in ended):
+            raise SystemExit(1)
+
+    def _run(self, principal: Principal, place: Namespace, options: dict[str, Any], dry_run: bool) -> Operation:
+        wish: dict[str, Any] = {"kind": "consolidate", "namespace": place, "options": options, "dry_run": dry_run}
+        try:
+            operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+        except (BadOptions, jobs.AlreadyRunning, upkeep.NoPlan, upkeep.PlanUsed) as error:
+            raise CommandError(str(error)) from error
+        return watched(principal, operation, place.name)
+
+    def _undo(self, operation_id: str) -> Operation:
+        principal = owner_of(operation_id)
+        try:
+            operation = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
+        except (NotFound, jobs.NotUndoable, upkeep.CannotUndo) as error:
+            raise CommandError(str(error)) from error
+        return watched(principal, operation, "undo")
+
+
+def places(namespace: str, project: str) -> list[tuple[Principal, Namespace]]:
+    """The namespaces meant, each with who works on it. Raises CommandError when there is none of that name."""
+    name = namespace.partition(":")[0] or project
+    projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
+    found = []
+    for row in projects:
+        principal = access.system_principal(row)
+        with access.enter(principal, why="consolidate"):
+            rows = Namespace.objects.within(row.id).order_by("name")
+            found += [(principal, place) for place in (rows.filter(name=namespace) if namespace else rows)]
+    if (namespace or project) and not found:
+        raise CommandError(f"There is no {'namespace' if namespace else 'project'} {namespace or project!r}.")
+    return found
+
+
+def table(ended: list[Operation]) -> Table:
+    """The runs with their numbers."""
+    found = Table("namespace", "state", "merged", "settled", "waiting", "voices", "digests", "cold", "archived", "id")
+    for operation in ended:
+        report = operation.report or {}
+        claims, digests = report.get("contradictions", {}), report.get("compressed", {})
+        numbers = [
+            report.get("merged"),
+            claims.get("resolved"),
+            claims.get("pending"),
+            report.get("corroborated"),
+            digests.get("clusters"),
+            report.get("decayed"),
+            report.get("archived"),
+        ]
+        error = f" ({operation.error['code']})" if operation.error else ""
+        place = operation.namespace.name if operation.namespace else ""
+        shown = ["" if number is None else str(number) for number in numbers]
+        found.add_row(place, f"{operation.state}{error}", *shown, str(operation.id))
+    return found

@@ -1,0 +1,36 @@
+"""`manage.py lift TEXT --project P`."""
+
+import json
+from typing import Annotated
+
+from django.core.management import CommandError
+from django_typer.management import TyperCommand
+from typer import Argument, Option
+
+from conflicts.front import SOURCE_RANK
+from memories import access, forgetting
+from memories.access import NotFound
+from memories.management.running import projects_named
+from memories.models.words import SourceClass
+
+
+class Command(TyperCommand):
+    """Lift an erasure."""
+
+    help = "Lets a forgotten text be said again; nothing comes back by itself."
+
+    def handle(
+        self,
+        text: Annotated[str, Argument(help="What was forgotten, in whatever case and spacing.")],
+        project: Annotated[str, Option(help="The project.")],
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
+        """Exit code 1 when it was not forgotten."""
+        (found,) = projects_named(project)
+        try:
+            lifted = forgetting.lift(
+                access.system_principal(found), text, authority=SOURCE_RANK[SourceClass.USER_EXPLICIT]
+            )
+        except NotFound as error:
+            raise CommandError("This text was not forgotten.") from error
+        self.stdout.write(json.dumps({"lifted": lifted}) if as_json else f"{lifted} fingerprints lifted.")

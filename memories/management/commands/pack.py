@@ -1,0 +1,98 @@
+"""`manage.py pack write|search|import`."""
+
+import json
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from django.core.management import CommandError
+from django.utils import timezone
+from django_typer.management import TyperCommand, command
+from rich.console import Console
+from rich.table import Table
+from typer import Argument, Option
+
+from memories import access, backups, jobs, keys, packs
+from memories.access import NotFound
+from memories.management.operating import described, namespace_named, watched
+from memories.models.words import OperationState
+
+File = Annotated[Path, Argument(help="The pack: an SQLite file.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+REFUSED = (packs.BadPack, backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace, NotFound)
+LINE = 100
+
+
+class Command(TyperCommand):
+    """A namespace as one file that can be searched offline."""
+
+    help = "Packs: write a namespace into one SQLite file, search it offline, import it."
+
+    @command()
+    def write(
+        self,
+        namespace: Annotated[str, Argument(help="The namespace: project:agent.")],
+        file: File,
+        as_json: Json = False,
+    ) -> None:
+        """Writes all that a namespace holds into a file, with progress."""
+        principal, place = namespace_named(namespace)
+        made: dict[str, Any] = {"kind": "pack", "namespace": place, "options": {}, "now": timezone.now()}
+        operation = watched(principal, jobs.start(principal, **made, wake_up=False), namespace)
+        if operation.state != OperationState.SUCCEEDED:
+            raise CommandError(f"The pack was not written: {(operation.error or {}).get('code')}.")
+        name = packs.name_of(operation)
+        with backups.opened(name) as stored, file.open("wb") as copy:
+            while chunk := stored.read(1 << 20):
+                copy.write(chunk)
+        backups.remove(name)
+        told = {**(operation.report or {}), "file": str(file)}
+        self.stdout.write(json.dumps(told) if as_json else described(operation))
+
+    @command()
+    def search(
+        self,
+        file: File,
+        query: Annotated[str, Argument(help="A question, in plain words.")],
+        limit: Annotated[int, Option(min=1, max=100, help="At most this many.")] = 10,
+        as_json: Json = False,
+    ) -> None:
+        """The memories of a pack that answer a question; needs neither the server nor its database."""
+        try:
+            found = packs.search(file, query, limit=limit)
+        except packs.BadPack as error:
+            raise CommandError(str(error)) from error
+        if as_json:
+            self.stdout.write(json.dumps([asdict(hit) for hit in found]))
+            return
+        table = Table("score", "words", "meaning", "since", "memory")
+        for hit in found:
+            numbers = (f"{number:.2f}" for number in (hit.score, hit.words, hit.meaning))
+            table.add_row(*numbers, hit.created_at[:10], hit.content[:LINE])
+        Console().print(table)
+
+    @command(name="import")
+    def import_(
+        self,
+        file: File,
+        dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
+        trust_signer: Annotated[str, Option(help="The fingerprint of another machine's key.")] = "",
+        as_json: Json = False,
+    ) -> None:
+        """Restores what a pack holds, as from a backup, into the project that it names."""
+        try:
+            project = keys.ensure_project(packs.project_of(file))
+            principal = access.system_principal(project)
+            taken = packs.taken_in(principal, file, now=timezone.now())
+        except REFUSED as error:
+            raise CommandError(str(error)) from error
+        options = {"backup_id": str(taken.id), **({"trust_signer": trust_signer} if trust_signer else {})}
+        wish: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": dry_run}
+        operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+        ended = watched(principal, operation, "import")
+        backups.delete(principal, uuid.UUID(str(taken.id)))
+        told = {"operation": str(ended.id), "state": ended.state, "error": ended.error, **(ended.report or {})}
+        self.stdout.write(json.dumps(told) if as_json else described(ended))
+        if ended.state != OperationState.SUCCEEDED:
+            raise SystemExit(1)

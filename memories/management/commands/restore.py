@@ -1,0 +1,39 @@
+"""`manage.py restore BACKUP|FILE`."""
+
+import contextlib
+import uuid
+from pathlib import Path
+from typing import Annotated, Any
+
+from django_typer.management import TyperCommand
+from typer import Argument, Option
+
+from memories.management.bundles import owner_of_backup, run, taken_in
+
+
+class Command(TyperCommand):
+    """Restore."""
+
+    help = "Restores a backup: what is newer, under its own id, in its own time; with --dry-run only plans."
+
+    def handle(
+        self,
+        bundle: Annotated[str, Argument(help="A backup's id, or a file.")],
+        dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
+        trust_signer: Annotated[str, Option(help="Believe the signer with this fingerprint.")] = "",
+        allow_version: Annotated[bool, Option("--allow-version", help="Although its version is not known.")] = False,
+        project: Annotated[str, Option(help="Of an envelope that does not say.")] = "",
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
+        """Here and now, as an operation that others can watch; the project of a file is made when it is missing."""
+        which = ""
+        with contextlib.suppress(ValueError):
+            which = str(uuid.UUID(bundle))
+        if which:
+            principal = owner_of_backup(which)
+        else:
+            principal, which = taken_in(Path(bundle), make_project=True, project=project, allow_version=allow_version)
+        options: dict[str, Any] = {"backup_id": which}
+        options |= {"trust_signer": trust_signer} if trust_signer else {}
+        options |= {"allow_version": True} if allow_version else {}
+        run(self, principal, "restore", options, dry_run=dry_run, as_json=as_json)

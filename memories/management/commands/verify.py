@@ -1,0 +1,29 @@
+"""`manage.py verify BACKUP|FILE`."""
+
+import contextlib
+import uuid
+from pathlib import Path
+from typing import Annotated
+
+from django_typer.management import TyperCommand
+from typer import Argument, Option
+
+from memories.management.bundles import owner_of_backup, run, taken_in
+
+
+class Command(TyperCommand):
+    """Verify."""
+
+    help = "Reads a backup, or a bundle in a file, to its end: checksums, signature, counts, order, every record."
+
+    def handle(
+        self,
+        bundle: Annotated[str, Argument(help="A backup's id, or a file.")],
+        as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    ) -> None:
+        """Exit code 1 when something is wrong."""
+        which = ""
+        with contextlib.suppress(ValueError):
+            which = str(uuid.UUID(bundle))
+        principal, which = (owner_of_backup(which), which) if which else taken_in(Path(bundle), make_project=False)
+        run(self, principal, "verify", {"backup_id": which}, as_json=as_json)

@@ -1,0 +1,103 @@
+"""What commands about long jobs share: finding one, running it with a progress bar, telling of it."""
+
+import io
+import json
+import uuid
+from typing import Any
+
+from django.core.management import CommandError
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from memories import access, jobs, upkeep
+from memories.access import Principal
+from memories.models import Namespace, Operation, Project
+
+
+def owner_of(operation_id: str) -> Principal:
+    """The service in the project of an operation. Raises CommandError when there is none of that id."""
+    try:
+        wanted = uuid.UUID(operation_id)
+    except ValueError as error:
+        raise CommandError(f"{operation_id!r} is no id.") from error
+    for project in Project.objects.order_by("name"):
+        principal = access.system_principal(project)
+        with access.enter(principal, why="look"):
+            if Operation.objects.within(project.id).filter(id=wanted).exists():
+                return principal
+    raise CommandError(f"There is no operation {operation_id}.")
+
+
+def namespace_named(name: str) -> tuple[Principal, Namespace]:
+    """A namespace, with the operator in its project. Raises CommandError when there is none of that name."""
+    project = Project.objects.filter(name=name.partition(":")[0]).first()
+    if project is not None:
+        principal = access.system_principal(project)
+        with access.enter(principal, why="look"):
+            place = Namespace.objects.within(project.id).filter(name=name).first()
+        if place is not None:
+            return principal, place
+    raise CommandError(f"There is no namespace {name!r}.")
+
+
+def watched(principal: Principal, operation: Operation, name: str) -> Operation:
+    """Runs it here, with a progress bar; the operation at its end."""
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None)
+
+        def show(stage: str, done: int, total: int | None) -> None:
+            bar.update(task, description=f"{name} {stage}", completed=done, total=total)
+
+        jobs.run(principal, operation.id, watcher=show)
+    return found(principal, operation.id)
+
+
+def found(principal: Principal, operation_id: uuid.UUID) -> Operation:
+    """An operation as it is now, its namespace at hand."""
+    with access.enter(principal, why="look"):
+        rows = Operation.objects.within(principal.project_id).select_related("namespace")
+        row: Operation = rows.get(id=operation_id)
+        return row
+
+
+def told(operation: Operation) -> dict[str, Any]:
+    """An operation as JSON."""
+    return {
+        "id": str(operation.id),
+        "kind": operation.kind,
+        "namespace": operation.namespace.name if operation.namespace else None,
+        "dry_run": operation.dry_run,
+        "state": operation.state,
+        "stage": operation.stage,
+        "done": operation.done,
+        "total": operation.total,
+        "report": operation.report,
+        "error": operation.error,
+        "created_at": operation.created_at.isoformat(),
+    }
+
+
+def described(operation: Operation) -> str:
+    """An operation with its report, for people: a table, a line for each number."""
+    report = operation.report or {}
+    about = {name: value for name, value in told(operation).items() if name != "report" and value not in (None, "")}
+    of_consolidation = operation.kind in ("consolidate", jobs.UNDO)
+    table = Table(show_header=False)
+    for name, value in about.items():
+        table.add_row(name, _plain(value))
+    table.add_section()
+    for name, value in upkeep.report_lines(report) if of_consolidation else report.items():
+        table.add_row(name, _plain(value))
+    return printed(table)
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, dict | list) else str(value)
+
+
+def printed(table: Table) -> str:
+    """A table as text."""
+    text = io.StringIO()
+    Console(file=text, width=140).print(table)
+    return text.getvalue()

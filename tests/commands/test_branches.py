@@ -1,0 +1,99 @@
+"""`manage.py forget` and `namespaces`."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memories.models import Fragment, Namespace, Operation, Project
+
+
+@pytest.fixture
+def told(capsys):
+    """Runs a command with --json; what it prints."""
+
+    def run(*arguments):
+        call_command(*arguments, "--json")
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.fixture
+def main(store, alice):
+    """Two memories."""
+    texts = ("The heron nests.", "Otters swim.")
+    return [store("acme:main", text, tags=[text[0]], by=alice.principal, source="user_explicit") for text in texts]
+
+
+def test_forget_works(main, told, count):
+    looked = told("forget", "--namespace", "acme:main", "--tag", "T", "--dry-run")
+    assert (looked["count"], looked["ids"], count(Fragment)) == (1, [str(main[0].id)], 2)
+    done = told("forget", "--namespace", "acme:main", "--tag", "T", "--expect", "1")
+    assert (done["count"], done["backups"], count(Fragment)) == (1, [], 1)
+    call_command("forget", "--namespace", "acme:main", "--id", str(main[1].id), "--yes")
+    assert count(Fragment) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--namespace", "acme:main"],
+        ["--namespace", "acme:main", "--tag", "T"],
+        ["--namespace", "acme:main", "--tag", "T", "--expect", "3"],
+        ["--namespace", "acme:main", "--type", "novel", "--yes"],
+        ["--namespace", "acme:nowhere", "--tag", "T", "--yes"],
+    ],
+)
+def test_forget_refuses(main, count, arguments):
+    with pytest.raises(CommandError):
+        call_command("forget", *arguments)
+    assert count(Fragment) == 2
+
+
+def test_namespaces_fork_merge_and_delete(main, told, store, count, capsys):
+    forked = told("namespaces", "fork", "acme:main", "acme:side")
+    assert (forked["state"], forked["copied"]) == ("succeeded", 2)
+    store("acme:side", "Badgers dig.")
+    assert told("namespaces", "merge", "acme:side", "acme:main", "--dry-run")["counts"]["added"] == 1
+    assert count(Fragment) == 5
+    merged = told("namespaces", "merge", "acme:side", "acme:main")
+    assert (merged["counts"]["added"], count(Fragment)) == (1, 6)
+    call_command("operations", "undo", merged["operation"])
+    assert count(Fragment) == 5
+    capsys.readouterr()
+    listed = {row["name"]: (row["forked_from"], row["memories"]) for row in told("namespaces", "list")}
+    assert listed == {"acme:main": (None, 2), "acme:side": ("acme:main", 3)}
+    assert told("namespaces", "delete", "acme:side", "--dry-run") == {"name": "acme:side", "would_delete": 3}
+    assert told("namespaces", "delete", "acme:side", "--yes")["deleted"] == 3
+    assert (count(Fragment), count(Namespace)) == (2, 1)
+
+
+def test_a_project_is_deleted_by_its_name(main, told, charlie):
+    assert told("namespaces", "delete", "acme", "--yes") == {"name": "acme", "deleted": True}
+    assert list(Project.objects.filter(name__in=["acme", "elsewhere"]).values_list("name", flat=True)) == ["elsewhere"]
+
+
+def test_namespaces_refuse(main, count):
+    for arguments in (
+        ["fork", "acme:main", "acme:main"],
+        ["fork", "acme:main", "no name"],
+        ["merge", "acme:nowhere", "acme:main"],
+        ["merge", "acme:main", "acme:nowhere"],
+        ["delete", "acme:nowhere", "--yes"],
+        ["delete", "nowhere", "--yes"],
+        ["delete", "acme:main"],
+    ):
+        with pytest.raises(CommandError):
+            call_command("namespaces", *arguments)
+    assert (count(Fragment), count(Operation)) == (2, 0)
+
+
+def test_tables_for_people(main, capsys):
+    call_command("namespaces", "list")
+    call_command("namespaces", "fork", "acme:main", "acme:side")
+    call_command("forget", "--namespace", "acme:main", "--tag", "T", "--dry-run")
+    said = capsys.readouterr().out
+    assert "acme:main" in said
+    assert "succeeded" in said
+    assert str(main[0].id) in said
