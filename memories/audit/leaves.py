@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from memories.models.history import event_models
+from memories.models.raw import fetch
 
 LAST = 2**64 - 1  # xid8
 
@@ -44,20 +45,10 @@ def leaves(project_id: UUID, *, since: int, before: int = LAST) -> list[Leaf]:
         return sorted(Leaf(int(row[0]), *row[1:]) for row in cursor)
 
 
-def horizon() -> int:
-    """Transactions below this id are over: none of their events can still appear."""
-    return _snapshot("xmin")
-
-
 def newest() -> int:
     """No transaction has come as far as this id yet: an event that says so was slipped in."""
-    return _snapshot("xmax")
-
-
-def _snapshot(end: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_snapshot_{end}(pg_current_snapshot())::text")
-        return int(cursor.fetchone()[0])
+    ((found,),) = fetch("SELECT pg_snapshot_xmax(pg_current_snapshot())::text", [])
+    return int(found)
 
 
 def genesis(project_id: UUID) -> bytes:

@@ -9,8 +9,9 @@ from memories import access
 from memories.access import Principal
 from memories.audit import signing
 from memories.audit.journal import Journal, Line, moment
-from memories.audit.leaves import Leaf, chain, genesis, horizon, leaves
+from memories.audit.leaves import Leaf, chain, genesis, leaves
 from memories.models import Seal
+from memories.models.raw import horizon
 
 log = structlog.get_logger(__name__)
 

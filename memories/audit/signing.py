@@ -33,20 +33,23 @@ def public_key() -> bytes:
     return _private(key_path()).public_key().public_bytes_raw()
 
 
-def fingerprint() -> str:
-    """The public key's SHA-256 in hexadecimal: the name of this signer."""
-    return hashlib.sha256(public_key()).hexdigest()
+def fingerprint(key: bytes | None = None) -> str:
+    """A public key's SHA-256 in hexadecimal, the name of that signer; without a key that of this instance."""
+    return hashlib.sha256(key or public_key()).hexdigest()
 
 
-def sign(message: bytes, *, purpose: str) -> bytes:
-    """A 64-byte Ed25519 signature, good for this purpose only: what is signed as a seal is no signed backup."""
-    return _private(key_path()).sign(_labelled(message, purpose))
+def sign(message: bytes, *, purpose: str, key: Ed25519PrivateKey | None = None) -> bytes:
+    """A 64-byte Ed25519 signature by this key, without one by this instance.
+
+    Good for this purpose only: what is signed as a seal is no signed backup.
+    """
+    return (key or _private(key_path())).sign(_labelled(message, purpose))
 
 
-def is_signed(message: bytes, signature: bytes, *, purpose: str) -> bool:
-    """Whether this instance signed the message for this purpose."""
+def is_signed(message: bytes, signature: bytes, *, purpose: str, key: bytes | None = None) -> bool:
+    """Whether the holder of this public key, without one this instance, signed the message for this purpose."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key()).verify(signature, _labelled(message, purpose))
+        Ed25519PublicKey.from_public_bytes(key or public_key()).verify(signature, _labelled(message, purpose))
     except InvalidSignature:
         return False
     return True

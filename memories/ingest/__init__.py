@@ -1,30 +1,69 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
 from memories.ingest.drafts import Draft
+from memories.ingest.events import keep_event, told_before
+from memories.ingest.exchanges import Turn, capture, ingest_exchanges
 from memories.ingest.files import Message, UnreadableFile, read
-from memories.ingest.messages import IngestReport, PreparedMessages, Skipped, ingest, keep_messages, prepare_messages
+from memories.ingest.forgetting import Erased, erase, forget, has_digests, rank_of
+from memories.ingest.messages import (
+    IngestReport,
+    PreparedMessages,
+    Skipped,
+    drafts_of,
+    ingest,
+    keep_messages,
+    prepare_messages,
+)
 from memories.ingest.pending import embed_pending
-from memories.ingest.pipeline import keep, prepare
-from memories.ingest.revising import History, StaleRevision, archive, forget, revise, unarchive
+from memories.ingest.pipeline import Prepared, keep, prepare
+from memories.ingest.reading import reread, stated
+from memories.ingest.revising import (
+    History,
+    StaleRevision,
+    archive,
+    check_change,
+    claim_of,
+    fragment_for_change,
+    revise,
+    unarchive,
+)
+from memories.ingest.splitting import split
 
 __all__ = [
     "Draft",
+    "Erased",
     "History",
     "IngestReport",
     "Message",
+    "Prepared",
     "PreparedMessages",
     "Skipped",
     "StaleRevision",
+    "Turn",
     "UnreadableFile",
     "archive",
+    "check_change",
+    "capture",
+    "claim_of",
+    "drafts_of",
     "embed_pending",
+    "erase",
     "forget",
+    "fragment_for_change",
+    "has_digests",
     "ingest",
+    "ingest_exchanges",
     "keep",
+    "keep_event",
     "keep_messages",
     "prepare",
     "prepare_messages",
+    "rank_of",
     "read",
+    "reread",
     "revise",
+    "stated",
+    "split",
+    "told_before",
     "unarchive",
 ]

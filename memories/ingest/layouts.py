@@ -34,7 +34,7 @@ class Message:
     """One turn of a conversation (`message`) or one piece of a document (`text`).
 
     `role` is user, assistant, tool, system or, for a text, document. `at` is aware. `sequence` is the place in the
-    conversation, from 1.
+    conversation, from 1. `attested`: the user said it before our eyes. `partial`: its end is missing.
     """
 
     role: str
@@ -45,6 +45,8 @@ class Message:
     sequence: int | None
     kind: Kind
     speaker: str | None
+    attested: bool = False
+    partial: bool = False
 
 
 class Malformed(Exception):

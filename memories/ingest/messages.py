@@ -64,6 +64,8 @@ def _drafts(message: Message, namespace: str) -> list[Draft]:
         event_at=message.at,
         default_source=SourceClass.DOCUMENT if document else ROLE_SOURCE.get(message.role, SourceClass.INFERENCE),
         extract_claim=True,
+        attested=message.attested,
+        extra={"partial": True} if message.partial else {},
         speaker=message.speaker or (None if message.role == "user" else message.role),
     )
     pieces = split(message.content)

@@ -1,13 +1,16 @@
-"""Fragments that wait for their vector: embedded in batches, retried with growing pauses."""
+"""Fragments that wait for their vector: embedded in batches, retried with growing pauses; and for a reader."""
 
 import datetime
+import uuid
+from collections.abc import Sequence
 
-from conflicts.front import embedding
+from conflicts.front import Admission, embedding
 from memories import access
 from memories.access import Principal
-from memories.models import Embedding, EmbeddingModel, Fragment, PendingEmbedding
+from memories.models import Archive, Claim, Embedding, EmbeddingModel, Fragment, PendingEmbedding, PendingReading
 from memories.models.bulk import insert
-from memories.providers import active_model, embed
+from memories.models.words import Status
+from memories.providers import active_model, current_sidecar, embed
 
 BATCH = 64
 CLAIM = datetime.timedelta(minutes=2)  # how long a worker may take before others try
@@ -31,7 +34,8 @@ def embed_pending(
         )
         due = due[: max(1, limit >> due[0].attempts)] if due else []
         PendingEmbedding.objects.filter(id__in=[row.id for row in due]).update(not_before=now + CLAIM)
-        texts = dict(Fragment.objects.filter(id__in=[row.fragment_id for row in due]).values_list("id", "content"))
+        rows_due = Fragment.objects.within(principal.project_id).filter(id__in=[row.fragment_id for row in due])
+        texts = _to_embed(principal, list(rows_due.only("id", "content", "compression")))
     vectors = embed([texts[row.fragment_id] for row in due], model=model)
     done = {row.id: vector for row, vector in zip(due, vectors, strict=True) if vector is not None}
     with access.enter(principal, why="embed"):
@@ -58,3 +62,19 @@ def embed_pending(
             row.not_before = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts, 20))
         PendingEmbedding.objects.bulk_update(failed, ["attempts", "not_before"])
     return len(claimed), len(failed)
+
+
+def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID, str]:
+    """What was said; of a compacted memory whose copy has expired, what is left of it."""
+    said = Archive.objects.within(principal.project_id).said(fragments)
+    return {row.id: said[row.id] or row.content for row in fragments}
+
+
+def await_reading(admissions: Sequence[Admission]) -> None:
+    """Lets what claims nothing yet wait for a language model to read it, if there is one; in the open transaction."""
+    if not admissions or current_sidecar() is None:
+        return
+    rows = [one.fragment for one in admissions if not one.deduplicated and one.fragment.status == Status.ACTIVE]
+    claims = Claim.objects.filter(project_id__in={row.project_id for row in rows}, fragment__in=[r.id for r in rows])
+    claiming = set(claims.values_list("fragment_id", flat=True))
+    insert([PendingReading(project_id=row.project_id, fragment=row) for row in rows if row.id not in claiming])

@@ -10,6 +10,7 @@ from conflicts.front import Admission, Newcomer, admit, granted_authority, lower
 from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest.drafts import Draft
+from memories.ingest.pending import await_reading
 from memories.ingest.reading import NOTHING, Reading, read
 from memories.language.routing import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
@@ -31,6 +32,11 @@ class Prepared:
     vectors: list[Any]
     readings: list[Reading | None]
     model: EmbeddingModel
+
+    def only(self, place: int) -> "Prepared":
+        """One of the drafts with what belongs to it."""
+        here = slice(place, place + 1)
+        return Prepared(self.drafts[here], self.routings[here], self.vectors[here], self.readings[here], self.model)
 
 
 def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
@@ -66,7 +72,9 @@ def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) ->
                 fragments, prepared.vectors, prepared.drafts, readings, strict=True
             )
         ]
-        return admit(newcomers, model=prepared.model, now=now)
+        admissions = admit(newcomers, model=prepared.model, now=now)
+        await_reading([one for one, draft in zip(admissions, prepared.drafts, strict=True) if draft.extract_claim])
+        return admissions
 
 
 def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading]:

@@ -53,3 +53,13 @@ def read(draft: Draft, *, claim: bool = True) -> Reading:
         ],
         claim=max(claims, key=lambda said: said.first_person, default=None) if claim else None,
     )
+
+
+def stated(content: str) -> Sequence[Statement]:
+    """What the text of a memory that is stored already states for certain; it takes nothing back any more."""
+    return read(Draft(namespace="", content=content), claim=False).statements
+
+
+def reread(fragment: Fragment) -> Reading:
+    """What a stored text states; see `read`."""
+    return read(Draft(namespace="", content=fragment.content))

@@ -1,28 +1,32 @@
-"""Changing and forgetting what stands: allowed up to the writer's ceiling, never silently."""
+"""Changing what stands: allowed up to the writer's ceiling, never silently."""
 
 import datetime
 import uuid
 from dataclasses import asdict
 from typing import Any
 
-from conflicts.front import SOURCE_RANK, ClaimDraft, Newcomer, hold_keys, is_disputed, readmit, rewrite, withdraw
+from conflicts.front import (
+    SOURCE_RANK,
+    ClaimDraft,
+    Newcomer,
+    hold_keys,
+    is_disputed,
+    readmit,
+    rewrite,
+    withdraw,
+)
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.ingest.drafts import Draft
-from memories.ingest.reading import read
+from memories.ingest.reading import stated
 from memories.language.routing import route
 from memories.models import (
     Archive,
     Claim,
     EmbeddingModel,
-    Erasure,
     Fragment,
-    Receipt,
-    RepeatedRequest,
     Revision,
-    Tombstone,
 )
-from memories.models.words import SourceClass, Status
+from memories.models.words import Compression, SourceClass, Status
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
@@ -49,14 +53,21 @@ def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragmen
         .filter(id=fragment_id)
         .first()
     )
-    if row is None or not principal.covers_reading(row.namespace.name):
+    if row is None:
+        raise NotFound("fragment")
+    check_change(principal, namespace=row.namespace.name, authority=row.authority)
+    return row
+
+
+def check_change(principal: Principal, *, namespace: str, authority: int) -> None:
+    """Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    if not principal.covers_reading(namespace):
         raise NotFound("fragment")
     principal.require("write")
-    if not principal.covers(row.namespace.name):
+    if not principal.covers(namespace):
         raise NotPermitted("this key only reads here")
-    if SOURCE_RANK[SourceClass(principal.ceiling)] < row.authority:
+    if SOURCE_RANK[SourceClass(principal.ceiling)] < authority:
         raise NotPermitted("the fragment's authority is above this key's ceiling")
-    return row
 
 
 def revise(
@@ -66,14 +77,18 @@ def revise(
     changes: dict[str, Any],
     revision: int | None,
     now: datetime.datetime,
+    vector: Any = None,
+    embed_now: bool = True,
 ) -> Fragment:
     """Changes fields of a fragment; a new text or claim keeps the old one as a revision and passes the gate again.
 
+    `vector` is the new text's when it is known already; without one and `embed_now` it is embedded later.
     Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure, and History
     for the claim of what no longer stands.
     """
     model = active_model()
-    vector = embed([changes["content"]], model=model)[0] if "content" in changes else None
+    if vector is None and embed_now and "content" in changes:
+        (vector,) = embed([changes["content"]], model=model)
     with access.enter(principal, why="revise"):
         if {"content", "claim"} & changes.keys():
             hold_keys(principal.project_id, fragment_id=fragment_id, draft=changes.get("claim"))
@@ -87,7 +102,7 @@ def revise(
         if "tags" in fields:
             fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
-            fields = {**_read_anew(changes["content"]), **fields}
+            fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
         if new_text or "claim" in changes:
             _keep_former(row, with_claim="claim" in changes)
         for name, value in fields.items():
@@ -95,7 +110,7 @@ def revise(
         row.revision += 1
         row.updated_at = now
         if new_text or "claim" in changes:
-            claim = changes["claim"] if "claim" in changes else _claim_of(row)
+            claim = changes["claim"] if "claim" in changes else claim_of(row)
             _decide_anew(principal, row, claim, vector, model=model if new_text else None, now=now)
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])
@@ -113,14 +128,13 @@ def _decide_anew(
 ) -> None:
     """What stands or waits passes the gate; what is history only gets its new text."""
     if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
-        if claim != _claim_of(row):
+        if claim != claim_of(row):
             raise History(f"this memory is {row.status}: what it claims is history")
         rewrite(Newcomer(row, vector), model=model)
         return
     disputed = row.status == Status.DISPUTED
-    reading = read(Draft(namespace=row.namespace.name, content=row.content), claim=False)
     readmit(
-        Newcomer(row, vector, claim, reading.statements),
+        Newcomer(row, vector, claim, stated(row.content)),
         model=model,
         now=now,
         by_a_person=principal.kind == "person",
@@ -128,7 +142,7 @@ def _decide_anew(
     )
 
 
-def _claim_of(row: Fragment) -> ClaimDraft | None:
+def claim_of(row: Fragment) -> ClaimDraft | None:
     """What a fragment claims now."""
     claim = Claim.objects.within(row.project_id).filter(fragment=row).first()
     return ClaimDraft.of(claim) if claim else None
@@ -168,24 +182,6 @@ def _read_anew(content: str) -> dict[str, Any]:
     }
 
 
-def forget(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> None:
-    """Erases a fragment and every copy of its text; a keyed fingerprint of each text stays behind.
-
-    Raises NotFound, NotPermitted.
-    """
-    with access.enter(principal, why="forget"):
-        hold_keys(principal.project_id, fragment_id=fragment_id)
-        row = fragment_for_change(principal, fragment_id)
-        Erasure.objects.remember(row, authority=SOURCE_RANK[SourceClass(principal.ceiling)])
-        withdraw(row, now=now, erase=True)
-        mine = {"project_id": row.project_id}
-        RepeatedRequest.objects.filter(**mine, fragment_ids__contains=[row.id]).delete()
-        Receipt.objects.strike(row)
-        Archive.objects.filter(**mine, fragment_id=row.id).delete()
-        Tombstone.objects.filter(**mine, original_id=row.id).delete()
-        row.delete()
-
-
 def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
     """Takes a fragment out of all default answers; `unarchive` brings it back.
 
@@ -212,10 +208,11 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         row = fragment_for_change(principal, fragment_id)
         if row.status != Status.ARCHIVED:
             raise History(f"this memory is {row.status}, not archived")
-        reading = read(Draft(namespace=row.namespace.name, content=row.content), claim=False)
+        # What little a compaction left may state nothing any more.
+        said = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
         row.updated_at = now
         readmit(
-            Newcomer(row, None, _claim_of(row), reading.statements),
+            Newcomer(row, None, claim_of(row), stated(said)),
             now=now,
             by_a_person=principal.kind == "person",
             returning=True,

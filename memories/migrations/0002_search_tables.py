@@ -46,16 +46,26 @@ FUNCTIONS = """
     CREATE FUNCTION nova_word_count(words tsvector) RETURNS integer LANGUAGE sql IMMUTABLE
         RETURN (SELECT coalesce(sum(cardinality(w.positions)), 0) FROM unnest(words) AS w);
 
+    -- What filters may ask of a fragment, as words that no text holds: so GIN answers words and filters together.
+    CREATE FUNCTION nova_marks(f memories_fragment) RETURNS text[] LANGUAGE sql IMMUTABLE
+        RETURN ARRAY[E'\\x01type ' || f.type, E'\\x01source_type ' || f.source_type, E'\\x01agent ' || f.agent_id,
+                E'\\x01tier ' || f.tier]
+            || CASE WHEN f.outcome <> '' THEN ARRAY[E'\\x01outcome ' || f.outcome] END
+            || CASE WHEN f.conversation_id <> '' THEN ARRAY[E'\\x01conversation_id ' || f.conversation_id] END
+            || CASE WHEN f.workflow_id <> '' THEN ARRAY[E'\\x01workflow_id ' || f.workflow_id] END
+            || ARRAY(SELECT E'\\x01tags ' || tag FROM unnest(f.tags) AS tag);
+
     -- Writes the keyword rows of some fragments of the current project anew, each in its namespace's language.
     CREATE FUNCTION nova_index_keywords(fragments uuid[]) RETURNS void LANGUAGE sql AS $$
         INSERT INTO memories_keywords AS k (project_id, namespace_id, fragment_id, status, session_id, valid_from,
             valid_until, words, length)
         SELECT f.project_id, f.namespace_id, f.id, f.status, coalesce(c.session_id, ''), c.valid_from, c.valid_until,
-            w.words, nova_word_count(w.words)
+            w.words || array_to_tsvector(nova_marks(f)), nova_word_count(w.words)
         FROM memories_fragment f
         LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
         JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
-        CROSS JOIN LATERAL (SELECT to_tsvector(n.language::regconfig, f.content) AS words) AS w
+        -- OFFSET 0: worked out once, not once for each use.
+        CROSS JOIN LATERAL (SELECT to_tsvector(n.language::regconfig, f.content) AS words OFFSET 0) AS w
         WHERE f.project_id = nova_project() AND f.id = ANY (fragments)
         ON CONFLICT (project_id, namespace_id, fragment_id)
         DO UPDATE SET words = excluded.words, length = excluded.length, status = excluded.status,
@@ -66,6 +76,13 @@ FUNCTIONS = """
         RETURN (
             SELECT string_agg('''' || replace(replace(l, '\\', '\\\\'), '''', '''''') || '''', ' | ')::tsquery
             FROM unnest(lexemes) AS l
+        );
+
+    -- One of each set ([[lexeme, …], …]); null for no set.
+    CREATE FUNCTION nova_all_of(sets jsonb) RETURNS tsquery LANGUAGE sql IMMUTABLE
+        RETURN (
+            SELECT string_agg(format('(%s)', nova_any_of(ARRAY(SELECT jsonb_array_elements_text(one)))), ' & ')::tsquery
+            FROM jsonb_array_elements(sets) AS one
         );
 
     -- What a question asks of a namespace: its lexemes in the namespace's language, each with the number of texts that
@@ -98,12 +115,47 @@ FUNCTIONS = """
         FROM word w;
     $$;
 
+    -- Those of a namespace that carry a mark of each set of `marks` ([[mark, …], …]); null when they are more than `most`.
+    -- Where words are counted, an estimate (the sets taken as independent) saves looking for many.
+    CREATE FUNCTION nova_passing(namespace uuid, statuses text[], marks jsonb, most integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    DECLARE
+        total float8;
+        expected float8;
+        found uuid[];
+    BEGIN
+        SELECT s.documents INTO total FROM memories_keywordstatistics s
+            WHERE s.project_id = nova_project() AND s.namespace_id = namespace;
+        IF total > 0 THEN
+            SELECT total * exp(sum(ln(least(1, held / total)))) INTO expected FROM (
+                SELECT sum(coalesce(d.documents, 1)) AS held
+                FROM jsonb_array_elements(marks) WITH ORDINALITY AS one (alike, place)
+                CROSS JOIN LATERAL jsonb_array_elements_text(one.alike) AS mark
+                LEFT JOIN memories_documentfrequency d
+                    ON d.project_id = nova_project() AND d.namespace_id = namespace AND d.lexeme = mark
+                GROUP BY one.place
+            ) AS sets;
+            IF expected > most THEN
+                RETURN NULL;
+            END IF;
+        END IF;
+        -- Literals, so that one partition is planned for.
+        EXECUTE format($q$
+            SELECT array_agg(k.fragment_id) FROM (
+                SELECT k.fragment_id FROM memories_keywords k
+                WHERE k.project_id = %L AND k.namespace_id = %L AND k.status = ANY ($1) AND k.words @@ %L::tsquery
+                LIMIT $2 + 1
+            ) AS k $q$, nova_project(), namespace, nova_all_of(marks)) INTO found USING statuses, most;
+        RETURN CASE WHEN found IS NULL THEN '{}' WHEN cardinality(found) <= most THEN found END;
+    END $$;
+
     -- BM25 (k1 = .9, b = .4) of a question inside one namespace. Runs as the owner, because row-level security would
     -- keep the GIN index unused; it filters by the project itself. Claims of other sessions are never seen; those not in
-    -- force at `at` neither, unless it is null. `among` narrows it down to these fragments. Where statistics are kept,
-    -- candidates come from the rarest words, about `budget` of them; elsewhere every text that holds a word counts.
+    -- force at `at` neither, unless it is null. `among` narrows it down to these fragments, `marks` ([[mark, …], …]) to
+    -- those that carry one of each set. Where statistics are kept, about `budget` candidates come from the rarest words;
+    -- elsewhere every text that holds one counts.
     CREATE FUNCTION nova_keyword_hits(namespace uuid, statuses text[], session text, at timestamptz, question text,
-        among uuid[], budget integer, most integer)
+        among uuid[], marks jsonb, budget integer, most integer)
     RETURNS TABLE (fragment_id uuid, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     DECLARE
@@ -112,6 +164,7 @@ FUNCTIONS = """
         total float8;
         mean float8;
         wanted tsquery;
+        few text;
         -- Literals, so that one partition is planned for.
         seen text := format($f$k.project_id = %L AND k.namespace_id = %L AND k.status = ANY ($1)
             AND (k.session_id = '' OR k.session_id = $2)
@@ -128,16 +181,21 @@ FUNCTIONS = """
             EXECUTE 'SELECT count(*), greatest(avg(k.length), 1) FROM memories_keywords k WHERE ' || seen
                 INTO total, mean USING statuses, session, at;
             wanted := nova_any_of(lexemes);
+            few := '';
         ELSE
-            wanted := nova_candidate_query(lexemes, frequencies, budget);
             frequencies := (SELECT array_agg(coalesce(f, 1) ORDER BY place) FROM unnest(frequencies) WITH ORDINALITY AS t (f, place));
-            budget := CASE WHEN among IS NULL THEN 2 * budget END;
+            -- Among few, a word stands in as much fewer texts.
+            wanted := nova_candidate_query(lexemes, (
+                SELECT array_agg(ceil(f * least(1, coalesce(cardinality(among) / greatest(total, 1), 1)))::integer ORDER BY place)
+                FROM unnest(frequencies) WITH ORDINALITY AS t (f, place)
+            ), budget);
+            few := format('LIMIT %s', 2 * budget);
         END IF;
+        wanted := CASE WHEN marks IS NULL THEN wanted ELSE wanted && nova_all_of(marks) END;
         RETURN QUERY EXECUTE format($q$
             WITH candidate AS MATERIALIZED (
                 SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
-                WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4))
-                LIMIT %s
+                WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4)) %s
             ), hit AS MATERIALIZED (
                 SELECT c.fragment_id, c.length, w.lexeme, cardinality(w.positions) AS frequency
                 FROM candidate c CROSS JOIN LATERAL unnest(c.words) AS w WHERE w.lexeme = ANY ($5)
@@ -153,14 +211,14 @@ FUNCTIONS = """
             GROUP BY h.fragment_id
             ORDER BY 2 DESC, h.fragment_id
             LIMIT $9
-            $q$, seen, wanted, CASE WHEN total IS NULL OR frequencies[1] IS NULL OR budget IS NULL THEN 'ALL' ELSE budget::text END)
+            $q$, seen, wanted, few)
         USING statuses, session, at, among, lexemes, frequencies, total, mean, most;
     END $$;
 """
 
 DROP_FUNCTIONS = """
-    DROP FUNCTION nova_keyword_hits, nova_candidate_query, nova_asked, nova_any_of, nova_index_keywords, nova_word_count,
-        nova_project;
+    DROP FUNCTION nova_keyword_hits, nova_passing, nova_candidate_query, nova_asked, nova_all_of, nova_any_of,
+        nova_index_keywords, nova_marks, nova_word_count, nova_project;
 """
 
 

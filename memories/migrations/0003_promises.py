@@ -28,6 +28,32 @@ REFERENCES: References = {
         "fragment_id": ("memories_fragment", "CASCADE"),
         "other_id": ("memories_fragment", "CASCADE"),
     },
+    "memories_pendingconnection": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_connected": {
+        "namespace_id": ("memories_namespace", "CASCADE"),
+        "model_id": ("memories_embeddingmodel", "CASCADE"),
+    },
+    "memories_cluster": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_clustermember": {
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "cluster_id": ("memories_cluster", "CASCADE"),
+    },
+    "memories_clusterlabel": {"fragment_id": ("memories_fragment", "CASCADE")},
+    "memories_episode": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_episodemember": {
+        "episode_id": ("memories_episode", "CASCADE"),
+        "fragment_id": ("memories_fragment", "CASCADE"),
+    },
+    "memories_entity": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_mention": {
+        "entity_id": ("memories_entity", "CASCADE"),
+        "fragment_id": ("memories_fragment", "CASCADE"),
+    },
+    "memories_relation": {
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "subject_id": ("memories_entity", "CASCADE"),
+        "object_id": ("memories_entity", "CASCADE"),
+    },
     "memories_claim": {
         "fragment_id": ("memories_fragment", "CASCADE"),
         "namespace_id": ("memories_namespace", "CASCADE"),
@@ -45,20 +71,67 @@ REFERENCES: References = {
     "memories_archive": {"namespace_id": ("memories_namespace", "CASCADE")},
     "memories_tombstone": {"namespace_id": ("memories_namespace", "CASCADE")},
     "memories_erasure": {},
+    "memories_origin": {"namespace_id": ("memories_namespace", "CASCADE")},
     "memories_operation": {"namespace_id": ("memories_namespace", "CASCADE")},
     "memories_receipt": {"namespace_id": ("memories_namespace", "CASCADE")},
     "memories_repeatedrequest": {},
+    "memories_exchange": {
+        "namespace_id": ("memories_namespace", "CASCADE"),
+        "key_id": ("memories_apikey", "CASCADE"),
+    },
+    "memories_searchday": {},
+    "memories_savedview": {},
     "memories_seal": {},
+    "memories_llmcall": {"namespace_id": ("memories_namespace", "CASCADE")},
+    "memories_proposal": {
+        "namespace_id": ("memories_namespace", "CASCADE"),
+        "fragment_id": ("memories_fragment", "CASCADE"),
+    },
+    "memories_task": {
+        "namespace_id": ("memories_namespace", "CASCADE"),
+        "fragment_id": ("memories_fragment", "CASCADE"),
+    },
+    "memories_pendingreading": {"fragment_id": ("memories_fragment", "CASCADE")},
+    "memories_planstep": {
+        "operation_id": ("memories_operation", "CASCADE"),
+        "fragment_id": ("memories_fragment", "CASCADE"),
+        "other_id": ("memories_fragment", "CASCADE"),
+    },
+    "memories_runchange": {
+        "operation_id": ("memories_operation", "CASCADE"),
+        "fragment_id": ("memories_fragment", "CASCADE"),
+    },
+    # Not RESTRICT, which would also refuse when the increment goes in the same statement, with the project.
+    "memories_backup": {"base_id": ("memories_backup", "NO ACTION")},
+    "memories_heardpair": {
+        "one_id": ("memories_fragment", "CASCADE"),
+        "other_id": ("memories_fragment", "CASCADE"),
+    },
 }
-EVENTS = [f"memories_{name}event" for name in ("fragment", "claim", "grant", "apikey", "namespace")]
+EVENTS = [
+    f"memories_{name}event"
+    for name in (
+        *("fragment", "claim", "grant", "apikey", "namespace", "operation", "tombstone", "erasure", "backup"),
+        "membership",
+    )
+]
 CASCADES = """
     -- Cascades look children up by fragment; the search tables' keys begin with the namespace.
     CREATE INDEX ON memories_embedding (fragment_id);
     CREATE INDEX ON memories_keywords (fragment_id);
     CREATE INDEX memories_link_other ON memories_link (project_id, other_id);
+    CREATE INDEX memories_episodemember_fragment ON memories_episodemember (project_id, fragment_id);
+    CREATE INDEX memories_proposal_fragment ON memories_proposal (project_id, fragment_id);
+    CREATE INDEX memories_task_fragment ON memories_task (project_id, fragment_id);
+    CREATE INDEX memories_planstep_fragment ON memories_planstep (project_id, fragment_id);
+    CREATE INDEX memories_planstep_other ON memories_planstep (project_id, other_id);
+    CREATE INDEX memories_runchange_fragment ON memories_runchange (project_id, fragment_id);
+    CREATE INDEX memories_heardpair_other ON memories_heardpair (project_id, other_id);
 """
 UNDO_CASCADES = """
-    DROP INDEX memories_embedding_fragment_id_idx, memories_keywords_fragment_id_idx, memories_link_other;
+    DROP INDEX memories_embedding_fragment_id_idx, memories_keywords_fragment_id_idx, memories_link_other,
+        memories_episodemember_fragment, memories_proposal_fragment, memories_task_fragment, memories_planstep_fragment, memories_planstep_other,
+        memories_runchange_fragment, memories_heardpair_other;
 """
 
 DIMENSIONS = """
@@ -84,23 +157,23 @@ UNDO_BELIEF = "ALTER TABLE memories_claim DROP CONSTRAINT claim_one_value;"
 
 TRIGGERS = r"""
     -- Keyed by the project's salt; the same for texts that differ in case, width or spacing only.
-    CREATE FUNCTION nova_fingerprint(project uuid, content text) RETURNS bytea LANGUAGE sql STABLE
-        RETURN (
-            SELECT sha256(
-                salt || convert_to(lower(regexp_replace(normalize(btrim(content), NFKC), '\s+', ' ', 'g')), 'UTF8') || salt
-            ) FROM memories_project WHERE id = project
+    CREATE FUNCTION nova_keyed(salt bytea, content text) RETURNS bytea LANGUAGE sql STABLE
+        RETURN sha256(
+            salt || convert_to(lower(regexp_replace(normalize(btrim(content), NFKC), '\s+', ' ', 'g')), 'UTF8') || salt
         );
+
+    CREATE FUNCTION nova_fingerprint(project uuid, content text) RETURNS bytea LANGUAGE sql STABLE
+        RETURN (SELECT nova_keyed(p.salt, content) FROM memories_project p WHERE p.id = project);
 
     -- Keyed likewise; over the columns beside the text that hold a caller's words.
-    CREATE FUNCTION nova_details_digest(f memories_fragment) RETURNS bytea LANGUAGE sql STABLE
-        RETURN (
-            SELECT sha256(salt || convert_to(jsonb_build_array(f.agent_id, f.category, f.source_id, f.source_ids,
-                f.workflow_id, f.conversation_id, f.tags, f.entities, f.topics, f.extra, f.provenance_source_id,
-                f.archived_reason)::text, 'UTF8') || salt)
-            FROM memories_project WHERE id = f.project_id
-        );
+    CREATE FUNCTION nova_details_digest(salt bytea, f memories_fragment) RETURNS bytea LANGUAGE sql STABLE
+        RETURN sha256(salt || convert_to(jsonb_build_array(f.agent_id, f.category, f.source_id, f.source_ids,
+            f.workflow_id, f.conversation_id, f.tags, f.entities, f.topics, f.extra, f.provenance_source_id,
+            f.archived_reason)::text, 'UTF8') || salt);
 
     CREATE FUNCTION nova_fragment_before() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+        its_salt bytea;
     BEGIN
         IF TG_OP = 'UPDATE' THEN
             IF (NEW.id, NEW.project_id, NEW.namespace_id, NEW.created_at, NEW.source, NEW.provenance_source_id,
@@ -119,15 +192,17 @@ TRIGGERS = r"""
                 NEW.revision := greatest(NEW.revision, OLD.revision + 1);
             END IF;
         END IF;
+        -- Read once for both digests: functions that each read it take half as long again.
+        SELECT salt INTO its_salt FROM memories_project WHERE id = NEW.project_id;
         IF TG_OP = 'INSERT' OR NEW.content IS DISTINCT FROM OLD.content THEN
-            NEW.fingerprint := nova_fingerprint(NEW.project_id, NEW.content);
+            NEW.fingerprint := nova_keyed(its_salt, NEW.content);
             IF EXISTS (SELECT FROM memories_erasure e
                        WHERE e.project_id = NEW.project_id AND e.fingerprint = NEW.fingerprint
                            AND e.authority >= NEW.authority) THEN
                 RAISE EXCEPTION 'this text was forgotten' USING ERRCODE = 'NV002';
             END IF;
         END IF;
-        NEW.details_digest := nova_details_digest(NEW);
+        NEW.details_digest := nova_details_digest(its_salt, NEW);
         NEW.change := pg_current_xact_id();
         RETURN NEW;
     END $$;
@@ -141,10 +216,27 @@ TRIGGERS = r"""
         UPDATE memories_embedding SET status = NEW.status
             WHERE project_id = NEW.project_id AND namespace_id = NEW.namespace_id AND fragment_id = NEW.id;
         UPDATE memories_claim SET status = NEW.status WHERE project_id = NEW.project_id AND fragment_id = NEW.id;
+        UPDATE memories_mention SET status = NEW.status WHERE project_id = NEW.project_id AND fragment_id = NEW.id;
+        UPDATE memories_relation SET status = NEW.status WHERE project_id = NEW.project_id AND fragment_id = NEW.id;
         RETURN NULL;
     END $$;
     CREATE TRIGGER fragment_status AFTER UPDATE OF status ON memories_fragment
         FOR EACH ROW WHEN (NEW.status IS DISTINCT FROM OLD.status) EXECUTE FUNCTION nova_fragment_status();
+
+    -- The search tables know what filters may ask, and what is too cold for a search by meaning.
+    CREATE FUNCTION nova_fragment_marks() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        UPDATE memories_keywords SET words = ts_delete(words, nova_marks(OLD)) || array_to_tsvector(nova_marks(NEW))
+            WHERE project_id = NEW.project_id AND namespace_id = NEW.namespace_id AND fragment_id = NEW.id;
+        IF (NEW.tier = 'cold') IS DISTINCT FROM (OLD.tier = 'cold') THEN
+            UPDATE memories_embedding SET cold = NEW.tier = 'cold'
+                WHERE project_id = NEW.project_id AND namespace_id = NEW.namespace_id AND fragment_id = NEW.id;
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER fragment_marks
+        AFTER UPDATE OF type, source_type, agent_id, tier, outcome, conversation_id, workflow_id, tags ON memories_fragment
+        FOR EACH ROW WHEN (nova_marks(NEW) IS DISTINCT FROM nova_marks(OLD)) EXECUTE FUNCTION nova_fragment_marks();
 
     CREATE FUNCTION nova_claim_before() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -156,7 +248,7 @@ TRIGGERS = r"""
     END $$;
     CREATE TRIGGER claim_before BEFORE UPDATE ON memories_claim FOR EACH ROW EXECUTE FUNCTION nova_claim_before();
 
-    -- The search tables know whose session sees a fragment and when its claim holds.
+    -- The search tables and the graph know whose session sees a fragment and when its claim holds.
     CREATE FUNCTION nova_claim_reach() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
         c memories_claim := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
@@ -170,6 +262,14 @@ TRIGGERS = r"""
             valid_from = CASE WHEN gone THEN NULL ELSE c.valid_from END,
             valid_until = CASE WHEN gone THEN NULL ELSE c.valid_until END
             WHERE project_id = c.project_id AND namespace_id = c.namespace_id AND fragment_id = c.fragment_id;
+        UPDATE memories_mention SET session_id = CASE WHEN gone THEN '' ELSE c.session_id END,
+            valid_from = CASE WHEN gone THEN NULL ELSE c.valid_from END,
+            valid_until = CASE WHEN gone THEN NULL ELSE c.valid_until END
+            WHERE project_id = c.project_id AND fragment_id = c.fragment_id;
+        UPDATE memories_relation SET session_id = CASE WHEN gone THEN '' ELSE c.session_id END,
+            valid_from = CASE WHEN gone THEN NULL ELSE c.valid_from END,
+            valid_until = CASE WHEN gone THEN NULL ELSE c.valid_until END
+            WHERE project_id = c.project_id AND fragment_id = c.fragment_id;
         RETURN NULL;
     END $$;
     CREATE TRIGGER claim_reach_new AFTER INSERT ON memories_claim FOR EACH ROW
@@ -189,37 +289,22 @@ TRIGGERS = r"""
     END $$;
     CREATE TRIGGER grant_fixed BEFORE UPDATE ON memories_grant FOR EACH ROW EXECUTE FUNCTION nova_never_changes();
     CREATE TRIGGER seal_fixed BEFORE UPDATE ON memories_seal FOR EACH ROW EXECUTE FUNCTION nova_never_changes();
+    CREATE TRIGGER llmcall_fixed BEFORE UPDATE ON memories_llmcall FOR EACH ROW EXECUTE FUNCTION nova_never_changes();
 """
 UNDO_TRIGGERS = """
+    DROP TRIGGER llmcall_fixed ON memories_llmcall;
     DROP TRIGGER seal_fixed ON memories_seal;
     DROP TRIGGER grant_fixed ON memories_grant;
     DROP TRIGGER claim_reach_gone ON memories_claim;
     DROP TRIGGER claim_reach ON memories_claim;
     DROP TRIGGER claim_reach_new ON memories_claim;
     DROP TRIGGER claim_before ON memories_claim;
+    DROP TRIGGER fragment_marks ON memories_fragment;
     DROP TRIGGER fragment_status ON memories_fragment;
     DROP TRIGGER fragment_before ON memories_fragment;
-    DROP FUNCTION nova_never_changes, nova_claim_reach, nova_claim_before, nova_fragment_status, nova_fragment_before, nova_details_digest,
-        nova_fingerprint;
+    DROP FUNCTION nova_never_changes, nova_claim_reach, nova_claim_before, nova_fragment_marks, nova_fragment_status, nova_fragment_before, nova_details_digest,
+        nova_fingerprint, nova_keyed;
 """
-
-KEY_LOOKUP = """
-    -- A key is looked up before its project is known, so this one runs as the owner; it needs the exact id.
-    CREATE FUNCTION nova_find_key(wanted text)
-    RETURNS TABLE (id uuid, digest bytea, project_id uuid, project_name text, owner_id uuid, owner_name text,
-        grant_id uuid, namespaces text[], verbs text[], ceiling text, may_attest_user boolean, requests_per_minute integer,
-        expires_at timestamptz, revoked_at timestamptz)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-        SELECT k.id, k.digest, k.project_id, p.name, k.owner_id, o.name, g.id, g.namespaces, g.verbs, g.ceiling,
-            g.may_attest_user, g.requests_per_minute, k.expires_at, k.revoked_at
-        FROM memories_apikey k
-        JOIN memories_project p ON p.id = k.project_id
-        JOIN memories_owner o ON o.project_id = k.project_id AND o.id = k.owner_id
-        JOIN memories_grant g ON g.project_id = k.project_id AND g.id = k.grant_id
-        WHERE k.key_id = wanted;
-    $$;
-"""
-UNDO_KEY_LOOKUP = "DROP FUNCTION nova_find_key;"
 
 
 class Migration(migrations.Migration):
@@ -235,5 +320,4 @@ class Migration(migrations.Migration):
         migrations.RunSQL(SEALS, UNDO_SEALS),
         migrations.RunSQL(BELIEF, UNDO_BELIEF),
         migrations.RunSQL(TRIGGERS, UNDO_TRIGGERS),
-        migrations.RunSQL(KEY_LOOKUP, UNDO_KEY_LOOKUP),
     ]

@@ -95,3 +95,17 @@ def undo_event_tables(tables: list[str], *, app: str) -> list[str]:
         TRIGGER_FUNCTIONS.format(app=app, security="SECURITY INVOKER RESET search_path"),
         *(sql for table in tables for sql in (unguard(table), f"GRANT INSERT, UPDATE, DELETE ON {table} TO nova_app;")),
     ]
+
+
+def recorded(table: str, row_id: str, fragment: str) -> str:
+    """Keeps what stood before in a table's rows while a run is named, whoever changes them; see `nova_keep_before`."""
+    return f"""
+        CREATE TRIGGER {table}_recorded AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW
+            WHEN (NULLIF(current_setting('nova.run', true), '') IS NOT NULL)
+            EXECUTE FUNCTION nova_keep_before('{row_id}', '{fragment}');
+    """
+
+
+def unrecorded(table: str) -> str:
+    """The reverse of `recorded`."""
+    return f"DROP TRIGGER {table}_recorded ON {table};"

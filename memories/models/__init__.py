@@ -1,16 +1,34 @@
 """Rows: what is stored, with named querysets, one-row behaviour and the constraints the database keeps."""
 
 from memories.models.afterlife import Archive, Erasure, Tombstone
+from memories.models.backups import Backup
+from memories.models.branch import Origin
 from memories.models.claim import Claim
+from memories.models.connections import (
+    NAME_LIMIT,
+    Cluster,
+    ClusterLabel,
+    ClusterMember,
+    Connected,
+    Entity,
+    Episode,
+    EpisodeMember,
+    Link,
+    Mention,
+    PendingConnection,
+    Relation,
+)
+from memories.models.console import SEARCH_BOUNDS, SavedView, SearchDay
+from memories.models.exchange import Exchange
 from memories.models.fragment import (
     CONTENT_LIMIT,
     Access,
     Fragment,
-    Link,
     Revision,
     days_between,
     decayed,
 )
+from memories.models.governance import LlmCall, PendingReading, Proposal, Task
 from memories.models.key import ApiKey, Grant, KeyText
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
@@ -22,40 +40,67 @@ from memories.models.search import (
     Keywords,
     KeywordStatistics,
     PendingEmbedding,
+    vector_text,
 )
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet
+from memories.models.upkeep import HeardPair, PlanStep, RunChange
 
 __all__ = [
+    "NAME_LIMIT",
+    "Cluster",
+    "ClusterLabel",
+    "ClusterMember",
+    "Connected",
+    "Entity",
+    "Episode",
+    "EpisodeMember",
+    "Mention",
+    "PendingConnection",
+    "Relation",
     "CONTENT_LIMIT",
+    "SEARCH_BOUNDS",
+    "SavedView",
+    "SearchDay",
     "Access",
     "ApiKey",
     "Archive",
+    "Backup",
     "Catalogue",
     "Claim",
     "DocumentFrequency",
     "Embedding",
     "EmbeddingModel",
     "Erasure",
+    "Exchange",
     "Fragment",
     "Grant",
+    "HeardPair",
     "Heartbeat",
     "KeyText",
     "KeywordStatistics",
     "Keywords",
     "Link",
+    "LlmCall",
     "Membership",
     "Namespace",
     "Operation",
+    "Origin",
     "Owner",
     "PendingEmbedding",
+    "PendingReading",
+    "PlanStep",
     "Project",
+    "Proposal",
     "Receipt",
     "RepeatedRequest",
     "Revision",
+    "RunChange",
     "Seal",
+    "Task",
     "TenantModel",
     "TenantQuerySet",
     "Tombstone",
     "days_between",
     "decayed",
+    "vector_text",
 ]

@@ -1,14 +1,20 @@
 """What remains when a fragment leaves: archive copies, tombstones, and the fingerprints of what was forgotten."""
 
-from typing import ClassVar
+import json
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
+from django.db.models import Func, Value
 from django.utils import timezone
 
 from memories.models.fragment import Fragment
+from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
-from memories.models.words import EvictionReason
+from memories.models.words import Compression, CopyReason, EvictionReason
 
 # Why it was evicted, as the sentence of a tombstone says it.
 REASONS = {
@@ -19,6 +25,50 @@ REASONS = {
 }
 
 
+class ArchiveQuerySet(TenantQuerySet):
+    """Copies."""
+
+    def of(self, fragment_ids: Iterable[uuid.UUID]) -> Self:
+        """Those of some fragments, the oldest first."""
+        return self.filter(fragment_id__in=list(fragment_ids)).order_by("archived_at", "id")
+
+    def whole(self) -> Self:
+        """Those from which a fragment that is gone can come back."""
+        return self.exclude(reason=CopyReason.COMPACTED)
+
+    def originals(self, fragments: Iterable[Fragment]) -> dict[uuid.UUID, str]:
+        """The texts of the compacted ones among these as they were said, where a copy is still kept."""
+        found: dict[uuid.UUID, str] = {}
+        compacted = [fragment.id for fragment in fragments if fragment.compression != Compression.FULL]
+        for copy in self.of(compacted).filter(reason=CopyReason.COMPACTED) if compacted else ():
+            former = copy.unpacked()["fragment"]
+            if former["compression"] == Compression.FULL:
+                found[copy.fragment_id] = former[
+                    "content"
+                ]  # the last one: a text may be given anew and compacted again
+        return found
+
+    def said(self, fragments: Sequence[Fragment]) -> dict[uuid.UUID, str | None]:
+        """What each fragment said before it was compacted; None where no copy is kept any more."""
+        originals = self.originals(fragments)
+        return {
+            row.id: row.content if row.compression == Compression.FULL else originals.get(row.id) for row in fragments
+        }
+
+    def texts(self, fragment_ids: Iterable[uuid.UUID]) -> Iterator[tuple[uuid.UUID, str]]:
+        """Every text that the copies of some fragments hold, each with the fragment."""
+        for copy in self.of(fragment_ids):
+            held = copy.unpacked()
+            yield copy.fragment_id, held["fragment"]["content"]
+            yield from ((copy.fragment_id, revision["content"]) for revision in held.get("revisions") or [])
+
+    def conflicts_of(self, fragment_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
+        """The conflicts that some fragments were a part of when they were copied."""
+        copies = [copy.unpacked() for copy in self.of(fragment_ids).whole()]
+        sides = [copy[side] or [] for copy in copies for side in ("newcomer_of", "existing_of")]
+        return [uuid.UUID(conflict) for side in sides for conflict in side]
+
+
 class Archive(TenantModel):
     """A compressed copy of a fragment as it was, kept so that upkeep can be undone."""
 
@@ -26,9 +76,12 @@ class Archive(TenantModel):
     fragment_id = models.UUIDField()
     reason = models.CharField(max_length=64)
     payload = models.BinaryField()
+    # The job that made it necessary; soft, for jobs are cleared away before copies are.
+    operation_id = models.UUIDField(null=True)
     archived_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True)
 
+    objects = ArchiveQuerySet.as_manager()
     catalogue = Catalogue(
         kind="canonical", export="record kind `archive`", erase="deleted by fragment id", fork="not copied"
     )
@@ -38,12 +91,35 @@ class Archive(TenantModel):
         indexes: ClassVar = [
             # Undo, restore and forget: the copies of one fragment.
             models.Index(fields=["project", "fragment_id"], name="archive_by_fragment"),
+            # Undo of a whole job.
+            models.Index(
+                fields=["project", "operation_id", "id"],
+                name="archive_by_operation",
+                condition=models.Q(operation_id__isnull=False),
+            ),
+            # Retention.
+            models.Index(fields=["project", "expires_at"], name="archive_by_expiry"),
         ]
 
     def __str__(self) -> str:
         return f"{self.fragment_id} as of {self.archived_at:%Y-%m-%d}"
 
+    @staticmethod
+    def packed(payload: str) -> bytes:
+        """JSON text, compressed."""
+        return zlib.compress(payload.encode())
 
+    def text(self) -> str:
+        """The JSON text as the database wrote it."""
+        return zlib.decompress(bytes(self.payload)).decode()
+
+    def unpacked(self) -> dict[str, Any]:
+        """`fragment` and what stood under it, by name, as lists of rows."""
+        found: dict[str, Any] = json.loads(self.text())
+        return found
+
+
+@tracked("id", "project", "namespace", "original_id", "evicted_at", "reason", "authority")
 class Tombstone(TenantModel):
     """What remains of an evicted fragment: topics, when, why; never the text."""
 
@@ -55,6 +131,8 @@ class Tombstone(TenantModel):
     approximate_date = models.DateField(null=True)
     reason = models.CharField(max_length=32, choices=EvictionReason)
     reason_details = models.JSONField(default=dict)
+    # Of the fragment: who may restore or forget it needs a ceiling as high.
+    authority = models.SmallIntegerField(default=1)
 
     catalogue = Catalogue(
         kind="canonical", export="record kind `tombstone`", erase="deleted with its fragment id", fork="not copied"
@@ -65,6 +143,11 @@ class Tombstone(TenantModel):
             unique_in_project("tombstone_project_id", "id"),
             unique_in_project("tombstone_original", "original_id"),
             one_of("tombstone_reason", "reason", EvictionReason),
+            between("tombstone_authority", "authority", 1, 6),
+        ]
+        indexes: ClassVar = [
+            # The list, and what a question's topics used to be about.
+            models.Index(fields=["project", "namespace", "-evicted_at", "-id"], name="tombstone_pages"),
         ]
 
     def __str__(self) -> str:
@@ -87,23 +170,46 @@ def _listed(names: list[str]) -> str:
 class ErasureQuerySet(TenantQuerySet):
     """Fingerprints of forgotten texts."""
 
-    def remember(self, fragment: Fragment, *, authority: int) -> None:
-        """Keeps the fingerprints of a fragment's text and of its former texts, forgotten with this authority."""
+    def of_text(self, project_id: uuid.UUID, content: str) -> Self:
+        """Those of one text, in whatever case, width and spacing."""
+        digest = Func(Value(project_id, models.UUIDField()), Value(content), function="nova_fingerprint")
+        return self.within(project_id).filter(fingerprint=digest)
+
+    def remember(
+        self,
+        project_id: uuid.UUID,
+        fragment_ids: Sequence[uuid.UUID],
+        *,
+        authority: int,
+        texts: Sequence[tuple[uuid.UUID, str]] = (),
+    ) -> None:
+        """Keeps the fingerprints of fragments' texts, their former texts and these, forgotten with this authority."""
         with connection.cursor() as cursor:
             cursor.execute(
-                """INSERT INTO memories_erasure (id, project_id, fingerprint, fragment_id, authority, erased_at)
-                   SELECT gen_random_uuid(), %(project)s, fingerprint, %(fragment)s, %(authority)s, now() FROM (
-                       SELECT nova_fingerprint(project_id, content) AS fingerprint FROM memories_fragment
-                       WHERE project_id = %(project)s AND id = %(fragment)s
+                """INSERT INTO memories_erasure AS e (id, project_id, fingerprint, fragment_id, authority, erased_at)
+                   SELECT gen_random_uuid(), %(project)s, fingerprint, fragment_id, %(authority)s, now() FROM (
+                       SELECT fingerprint, id AS fragment_id FROM memories_fragment
+                       WHERE project_id = %(project)s AND id = ANY (%(ids)s)
                        UNION
-                       SELECT nova_fingerprint(project_id, content) FROM memories_revision
-                       WHERE project_id = %(project)s AND fragment_id = %(fragment)s
+                       SELECT nova_fingerprint(project_id, content), fragment_id FROM memories_revision
+                       WHERE project_id = %(project)s AND fragment_id = ANY (%(ids)s)
+                       UNION
+                       SELECT nova_fingerprint(%(project)s, content), id
+                       FROM unnest(%(owners)s::uuid[], %(texts)s::text[]) AS t (id, content)
                    ) AS texts
-                   ON CONFLICT (project_id, fingerprint, fragment_id) DO NOTHING""",
-                {"project": fragment.project_id, "fragment": fragment.id, "authority": authority},
+                   ON CONFLICT (project_id, fingerprint, fragment_id)
+                   DO UPDATE SET authority = greatest(e.authority, excluded.authority)""",
+                {
+                    "project": project_id,
+                    "ids": list(fragment_ids),
+                    "authority": authority,
+                    "owners": [owner for owner, _ in texts],
+                    "texts": [text for _, text in texts],
+                },
             )
 
 
+@tracked("id", "project", "fragment_id", "authority", "erased_at")
 class Erasure(TenantModel):
     """The keyed fingerprint of a forgotten text: enough to stop its return, never enough to read it."""
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.db.models import lookups
@@ -27,8 +28,10 @@ from memories.models.tenant import (
 )
 from memories.models.words import Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
 
+HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 CONTENT_LIMIT = 2000
 DECAY_PER_DAY = 0.05  # [1] P9
+MORE_STABLE, MOST_STABLE = 1.3, 10.0
 
 # What row history keeps: ids, enums, numbers, times and the keyed digest; never text (SPEC §4 audit).
 EVENT_FIELDS = [
@@ -66,9 +69,14 @@ EVENT_FIELDS = [
 
 # What an answer shows of other tables' rows, many to one fragment.
 BESIDE = {
-    "linked": """SELECT coalesce(jsonb_agg(jsonb_build_array(l.other_id, l.kind, l.similarity) ORDER BY l.id), '[]')
+    # A similar link joins active fragments only; until upkeep has taken it away it is not shown.
+    "linked": """SELECT coalesce(jsonb_agg(jsonb_build_array(l.other_id, l.kind, l.similarity)
+            ORDER BY l.kind, l.similarity DESC, l.other_id), '[]')
         FROM memories_link l
-        WHERE l.project_id = memories_fragment.project_id AND l.fragment_id = memories_fragment.id""",
+        WHERE l.project_id = memories_fragment.project_id AND l.fragment_id = memories_fragment.id
+            AND (l.kind <> 'similar' OR memories_fragment.status = 'active' AND EXISTS (
+                SELECT FROM memories_fragment o
+                WHERE o.project_id = l.project_id AND o.id = l.other_id AND o.status = 'active'))""",
     "replaced": """SELECT coalesce(jsonb_agg(o.id ORDER BY o.id), '[]') FROM memories_fragment o
         WHERE o.project_id = memories_fragment.project_id AND o.superseded_by_id = memories_fragment.id""",
     "waiting_for": """SELECT coalesce(jsonb_agg(p.model_id), '[]') FROM memories_pendingembedding p
@@ -185,6 +193,8 @@ class Fragment(TenantModel):
         indexes: ClassVar = [
             # Lists and cursor pages of a namespace, newest first.
             models.Index(fields=["project", "namespace", "status", "-created_at", "-id"], name="fragment_pages"),
+            # How many there are of each kind, without a look at the rows.
+            models.Index(fields=["project", "namespace", "status", "type", "tier"], name="fragment_facets"),
             # Re-ingesting a file and bridges: is this source already here?
             models.Index(
                 fields=["project", "namespace", "source_id"],
@@ -196,6 +206,14 @@ class Fragment(TenantModel):
                 fields=["project", "namespace", "conversation_id", "sequence"],
                 name="fragment_by_conversation",
                 condition=~models.Q(conversation_id=""),
+            ),
+            # Searches for what happened in some time.
+            models.Index(
+                fields=["project", "namespace", "event_at"], name="fragment_by_event", condition=HAPPENED_AT_A_TIME
+            ),
+            # Digests, which are few: forgetting looks for those that hold a memory's words.
+            models.Index(
+                fields=["project", "id"], name="fragment_digests", condition=models.Q(source_type=SourceType.DIGEST)
             ),
             # What a fragment replaced.
             models.Index(
@@ -226,12 +244,13 @@ class Fragment(TenantModel):
 
     def relevance_at(self, now: datetime.datetime) -> float:
         """See `decayed`."""
-        kept = self.is_pinned or self.is_anchor
-        return decayed(self.base_relevance, days=days_between(self.last_used_at, now), kept=kept)
+        kept, access = self.is_pinned or self.is_anchor, getattr(self, "access", None)
+        days = days_between(self.last_used_at, now) / (access.stability if access else 1)
+        return decayed(self.base_relevance, days=days, kept=kept)
 
 
 def decayed(base: float, *, days: float, kept: bool) -> float:
-    """base · e^(−.05·days since last access), in 0..1; what is pinned or an anchor does not decay ([1] P9)."""
+    """base · e^(−.05·days since last access ÷ stability); what is pinned or an anchor does not decay ([1] P9)."""
     return base if kept else base * math.exp(-DECAY_PER_DAY * days)
 
 
@@ -270,17 +289,28 @@ class AccessQuerySet(TenantQuerySet):
     def count_up(
         self, project_id: uuid.UUID, counts: Mapping[uuid.UUID, int], latest: Mapping[uuid.UUID, datetime.datetime]
     ) -> None:
-        """Adds counts and moves last access forward; fragments that are gone by now are passed over."""
+        """Adds counts and moves last access forward; fragments that are gone by now are passed over.
+
+        Under `DECAY_SM2` an access on a later day (UTC) than the one before, or than birth, makes more stable.
+        """
         ids = sorted(counts)
+
+        def later(at: str, before: str, stability: str) -> str:
+            days = " > ".join(f"({moment} AT TIME ZONE 'UTC')::date" for moment in (at, before))
+            grown = f"CASE WHEN {days} THEN least({MOST_STABLE}, {stability} * {MORE_STABLE}) ELSE {stability} END"
+            return grown if settings.DECAY_SM2 else stability
+
         with connection.cursor() as cursor:
             cursor.execute(
-                """INSERT INTO memories_access AS a (project_id, fragment_id, access_count, last_accessed_at)
-                   SELECT f.project_id, f.id, t.n, t.at
+                f"""INSERT INTO memories_access AS a
+                       (project_id, fragment_id, access_count, count_at_tier, last_accessed_at, stability)
+                   SELECT f.project_id, f.id, t.n, 0, t.at, {later("t.at", "f.created_at", "1::float8")}
                    FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS t (id, n, at)
                    JOIN memories_fragment f ON f.project_id = %s AND f.id = t.id
                    ORDER BY f.id
                    ON CONFLICT (fragment_id) DO UPDATE SET access_count = a.access_count + excluded.access_count,
-                       last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)""",
+                       last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at),
+                       stability = {later("excluded.last_accessed_at", "a.last_accessed_at", "a.stability")}""",
                 [ids, [counts[i] for i in ids], [latest[i] for i in ids], project_id],
             )
 
@@ -295,7 +325,11 @@ class Access(models.Model):
         "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     access_count = models.PositiveIntegerField(default=0)
+    # What access_count was when the fragment came into its tier.
+    count_at_tier = models.PositiveIntegerField(default=0)
     last_accessed_at = models.DateTimeField()
+    # Divides the rate of decay; grows under DECAY_SM2 only.
+    stability = models.FloatField(default=1.0)
 
     objects = AccessQuerySet.as_manager()
     catalogue = Catalogue(
@@ -303,34 +337,12 @@ class Access(models.Model):
     )
 
     class Meta:
-        constraints: ClassVar = [unique_in_project("access_project_id", "fragment")]
-
-    def __str__(self) -> str:
-        return f"{self.access_count} × {self.fragment_id}"
-
-
-class Link(TenantModel):
-    """What joins two fragments; one row a direction."""
-
-    fragment = parent("memories.Fragment", related_name="links")
-    other = parent("memories.Fragment")
-    kind = models.CharField(max_length=16)
-    similarity = models.FloatField(default=1.0)
-
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with either end",
-        fork="rebuilt",
-        rebuild="from embeddings and supersession",
-    )
-
-    class Meta:
         constraints: ClassVar = [
-            unique_in_project("link_project_id", "id"),
-            unique_in_project("link_once", "fragment", "other", "kind"),
-            between("link_similarity", "similarity", -1, 1),
+            unique_in_project("access_project_id", "fragment"),
+            models.CheckConstraint(
+                name="access_stability", condition=models.Q(stability__gte=1, stability__lte=MOST_STABLE)
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.fragment_id} {self.kind} {self.other_id}"
+        return f"{self.access_count} × {self.fragment_id}"

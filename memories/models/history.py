@@ -35,6 +35,7 @@ def tracked(*fields: str, find_by: tuple[str, ...] = ()) -> Callable[[type[model
             obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
             context_field=pghistory.ContextJSONField(),
             append_only=True,
+            level=pgtrigger.Statement,  # one statement for all rows: a fifth of the time where thousands change
             attrs={
                 "pgh_id": models.BigAutoField(primary_key=True),
                 "recorded_in": Xid8Field(db_default=Current(), editable=False),

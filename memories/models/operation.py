@@ -1,17 +1,23 @@
 """Long jobs, receipts, repeated requests, seals and heartbeats: what the service keeps about its own work."""
 
 import datetime
+import uuid
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from memories.models.fragment import Fragment
+from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
 from memories.models.words import OperationState
 
+MOST_STAGES = 200
 
+
+@tracked("id", "project", "kind", "namespace", "dry_run", "state", "owner_id", "created_at", "finished_at")
 class Operation(TenantModel):
     """A long job with progress. This row is the truth; the broker only wakes a worker."""
 
@@ -21,6 +27,8 @@ class Operation(TenantModel):
     dry_run = models.BooleanField(default=False)
     state = models.CharField(max_length=16, choices=OperationState, default=OperationState.QUEUED)
     stage = models.CharField(max_length=64, blank=True)
+    # When it came into which stage: [[stage, ISO time], …], the first MOST_STAGES of them.
+    stages = models.JSONField(default=list)
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(null=True)
     report = models.JSONField(null=True)
@@ -41,6 +49,12 @@ class Operation(TenantModel):
         constraints: ClassVar = [
             unique_in_project("operation_project_id", "id"),
             one_of("operation_state", "state", OperationState),
+            # Two at once would work on each other's rows.
+            models.UniqueConstraint(
+                fields=["project", "namespace"],
+                condition=models.Q(kind="consolidate", finished_at__isnull=True),
+                name="operation_one_consolidation",
+            ),
             models.CheckConstraint(
                 condition=models.Q(state__in=["queued", "running"], finished_at__isnull=True)
                 | models.Q(state__in=["succeeded", "failed", "cancelled"], finished_at__isnull=False),
@@ -63,13 +77,13 @@ class Operation(TenantModel):
 class ReceiptQuerySet(TenantQuerySet):
     """Receipts of context answers."""
 
-    def strike(self, fragment: Fragment) -> None:
-        """Takes a forgotten fragment out of every receipt."""
-        self.within(fragment.project_id).filter(fragment_ids__contains=[fragment.id]).update(
-            fragment_ids=models.Func(
-                "fragment_ids", models.Value(fragment.id, models.UUIDField()), function="array_remove"
-            )
+    def strike(self, fragment_ids: Sequence[uuid.UUID]) -> None:
+        """Takes forgotten fragments out of these receipts."""
+        ids = list(fragment_ids)
+        left = RawSQL(
+            "ARRAY(SELECT i FROM unnest(fragment_ids) WITH ORDINALITY t (i, n) WHERE i <> ALL (%s) ORDER BY n)", [ids]
         )
+        self.filter(fragment_ids__overlap=ids).update(fragment_ids=left)
 
     def delete_older(self, before: datetime.datetime, *, most: int) -> int:
         """Deletes up to `most` of those written before a time, the oldest first; how many those were."""

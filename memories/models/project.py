@@ -9,6 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, one_of, unique_in_project
 from memories.models.words import OwnerKind, Role
 
@@ -38,6 +39,7 @@ class Project(models.Model):
         return self.name
 
 
+@tracked("id", "project", "user", "role", "created_at")
 class Membership(models.Model):
     """A person's role in a project."""
 

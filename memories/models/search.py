@@ -27,6 +27,11 @@ class EmbeddingModelQuerySet(models.QuerySet[Any]):
         return self.filter(state__in=LIVE)
 
 
+def vector_text(vector: Any) -> str:
+    """A vector as Postgres reads it; half precision holds no more than four digits."""
+    return f"[{','.join([f'{number:.5g}' for number in vector.tolist()])}]"
+
+
 class EmbeddingModel(models.Model):
     """A model that turns texts into vectors. Global: no text, no tenant."""
 
@@ -97,6 +102,8 @@ class Embedding(SearchRow):
         EmbeddingModel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     vector = HalfVectorField()
+    # Follows the fragment's tier by trigger; cold ones are found by meaning only on request.
+    cold = models.BooleanField(default=False)
 
     objects = EmbeddingQuerySet.as_manager()
     catalogue = Catalogue(

@@ -21,7 +21,7 @@ class Catalogue:
 
 
 class Xid8Field(models.BigIntegerField):  # type: ignore[type-arg]  # generic to the type checker only
-    """A Postgres transaction id (64 bit). Comparable with `pg_snapshot_xmin`, so late commits are never missed."""
+    """A Postgres transaction id (64 bit). Comparable with `nova_horizon()`, so late commits are never missed."""
 
     def db_type(self, connection: Any) -> str:
         """The column type."""

@@ -95,6 +95,15 @@ class LinkKind(TextChoices):
     RELATED = "related"
 
 
+class EntityLabel(TextChoices):
+    """What kind of thing a name stands for."""
+
+    PERSON = "person"
+    ORGANIZATION = "organization"
+    LOCATION = "location"
+    MISC = "misc"
+
+
 class Verb(TextChoices):
     """What a grant may allow."""
 
@@ -128,6 +137,13 @@ class ModelState(TextChoices):
     RETIRED = "retired"
 
 
+class ArchivePolicy(TextChoices):
+    """Which faded memories a namespace archives: only told events of little weight, or all."""
+
+    EPISODIC = "episodic"
+    ALL = "all"
+
+
 class OperationState(TextChoices):
     """How far a long job is."""
 
@@ -145,3 +161,72 @@ class EvictionReason(TextChoices):
     LOW_WEIGHT = "low_weight"
     SUPERSEDED = "superseded"
     MANUAL_DELETION = "manual_deletion"
+
+
+class CopyReason(TextChoices):
+    """Why the archive holds a copy of a fragment."""
+
+    COMPACTED = "compacted"
+    EVICTED = "evicted"
+    PUT_AWAY = "put_away"
+
+
+class CapacityStatus(TextChoices):
+    """How full a project or a tier is."""
+
+    NORMAL = "normal"
+    WARNING = "warning"
+    EVICTION_NEEDED = "eviction_needed"
+    AGGRESSIVE_EVICTION_NEEDED = "aggressive_eviction_needed"
+
+
+class ExportPolicy(TextChoices):
+    """Which memories a backup holds: all, or those that make an agent who it is."""
+
+    FULL = "full"
+    IDENTITY = "identity"
+
+
+class BackupOrigin(TextChoices):
+    """Where a backup comes from: asked for, scheduled, before a restore, to be pushed elsewhere, from elsewhere."""
+
+    ASKED = "asked"
+    SCHEDULED = "scheduled"
+    SAFETY = "safety"
+    SYNC = "sync"
+    UPLOADED = "uploaded"
+
+
+class ProposalKind(TextChoices):
+    """What a language model proposes: how to go about a task, a claim, a digest, that one memory outdates another."""
+
+    OPTION = "option"
+    CLAIM = "claim"
+    DIGEST = "digest"
+    SUPERSESSION = "supersession"
+
+
+class Decision(TextChoices):
+    """What a person made of a proposal that waited."""
+
+    ACCEPTED = "accepted"
+    DISMISSED = "dismissed"
+
+
+class ProposalOutcome(TextChoices):
+    """What became of a proposal ([2] ADR-006)."""
+
+    ALLOWED = "allowed"
+    BLOCKED = "blocked"
+    REDUCTION_ERROR = "reduction_error"
+    ADVISORY_ONLY = "advisory_only"
+    SKIPPED = "skipped_no_reduction_client"
+    NULL = "llm_returned_null"
+
+
+class TaskStatus(TextChoices):
+    """How far a task of an agent is."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    FAILED = "failed"

@@ -1,7 +1,8 @@
 """From a question to the memories that answer it, and to the block of text that an agent reads."""
 
-from memories.retrieval.context import Context, Request, context, expire_receipts, query_from
-from memories.retrieval.indexes import keep_indexes
+from memories.retrieval.candidates import indexed
+from memories.retrieval.context import Context, Request, context, expire_receipts, query_from, without_blocks
+from memories.retrieval.indexes import analyze, drop_strays, keep_indexes
 from memories.retrieval.pipeline import find, search
 from memories.retrieval.questions import Filters, Hit, Question, Results
 from memories.retrieval.ranking import BALANCED, PROFILES
@@ -18,11 +19,15 @@ __all__ = [
     "Request",
     "Results",
     "Stage",
+    "analyze",
     "context",
+    "drop_strays",
     "expire_receipts",
     "find",
+    "indexed",
     "keep_indexes",
     "keep_statistics",
     "query_from",
     "search",
+    "without_blocks",
 ]

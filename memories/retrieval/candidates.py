@@ -4,21 +4,24 @@ Raw SQL over the narrow search tables; literals where the planner has to see a p
 """
 
 import datetime
+import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db import connection
 from django.db.models import Model, Q
 
-from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, decayed
+from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, decayed, vector_text
+from memories.models.raw import fetch
 from memories.retrieval.planning import FEW, Ground, Way, way
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
 
-# How many texts the candidates' words may stand in together, where a namespace keeps statistics. With filters, keyword
-# hits are filtered after they were found: more of them have to be fetched.
+# How many texts the candidates' words may stand in together, where a namespace keeps statistics. Times and weights are
+# checked after the hits were found: more of these have to be fetched.
 BUDGET, FILTERED_BUDGET, FILTERED_POOL = 500, 1_500, 10_000
 EF_SEARCH, MOST_SCANNED = 120, 20_000
 
@@ -57,7 +60,7 @@ class Candidate:
     reinforcements: int
     disputes: int
     access_count: int
-    # Days, never below zero: since it was born, last changed, last read.
+    # Days, never below zero: since it was born, last changed, last read; the last divided by its stability.
     age: float
     unchanged: float
     unread: float
@@ -101,80 +104,118 @@ def index_name(namespace_id: uuid.UUID, model: EmbeddingModel) -> str:
     return f"vectors_{namespace_id.hex}_{model.id.hex[:12]}"
 
 
-def keyword_hits(namespaces: Sequence[Namespace], search: Search) -> dict[uuid.UUID, float]:
-    """BM25 score by fragment id, best first, of the `most` best."""
-    condition, values = _where(Fragment, search.filters.conditions())
-    filtered = (
-        """JOIN memories_fragment ON memories_fragment.project_id = %s AND memories_fragment.id = h.fragment_id"""
-    )
+@dataclass(frozen=True, slots=True)
+class Few:
+    """Fragments that are few: their ids as Postgres words an array, how many they are, what is still to be checked."""
+
+    ids: str
+    count: int
+    left: Q
+
+
+def passing(namespaces: Sequence[Namespace], search: Search) -> Few | None:
+    """The few fragments that may pass the filters; None when they are many, or when there are no filters.
+
+    What lies in the times, else what carries the marks; the other conditions are left to who looks at them.
+    """
+    filters = search.filters
+    found = _in_times(namespaces, search) if filters.times else None
+    if found is None and filters.marks:
+        marked = "nova_passing(n.id, %s::text[], %s::jsonb, %s)"
+        found = _few(namespaces, marked, [filters.statuses, json.dumps(filters.marks), FEW], left=filters.ranges)
+    return found
+
+
+def _in_times(namespaces: Sequence[Namespace], search: Search) -> Few | None:
+    condition, values = _where(Fragment, search.filters.times)
+    inside = f"""coalesce((SELECT array_agg(id) FROM (SELECT id FROM memories_fragment WHERE project_id = %s
+        AND namespace_id = n.id AND status = ANY (%s) AND {condition} LIMIT %s) AS f), '{{}}')"""
+    asked = [namespaces[0].project_id, search.filters.statuses, *values, FEW + 1]
+    return _few(namespaces, inside, asked, left=search.filters.conditions())
+
+
+def _few(namespaces: Sequence[Namespace], source: str, asked: list[Any], *, left: Q) -> Few | None:
+    """What an expression finds in each namespace; None when it is null or more than few."""
+    statement = f"""
+        SELECT trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
+        FROM unnest(%s::uuid[]) AS n (id) CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t"""
+    rows = fetch(statement, [[namespace.id for namespace in namespaces], *asked])
+    if any(count is None for _, count in rows) or sum(count for _, count in rows) > FEW:
+        return None
+    return Few(f"{{{','.join(ids for ids, _ in rows if ids)}}}", sum(count for _, count in rows), left)
+
+
+def keyword_hits(
+    namespaces: Sequence[Namespace], search: Search, *, among: Few | None = None
+) -> dict[uuid.UUID, float]:
+    """BM25 score by fragment id, best first, of the `most` best; `among` are the few that may pass the filters."""
+    filters, reach = search.filters, search.reach
+    condition, values = _where(Fragment, filters.ranges)
+    # Row by row: what the function finds is few, whatever the planner thinks.
+    checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
+            AND memories_fragment.id = h.fragment_id AND {condition} OFFSET 0) AS f"""
     statement = f"""
         SELECT h.fragment_id, h.score
         FROM unnest(%s::uuid[]) AS n (id)
-        CROSS JOIN LATERAL nova_keyword_hits(n.id, %s::text[], %s, %s, %s, NULL, %s, %s) AS h
-        {f"{filtered} WHERE {condition}" if condition else ""}
+        CROSS JOIN LATERAL nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb, %s, %s) AS h
+        {checked if condition else ""}
         ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
-    asked = [
-        [n.id for n in namespaces],
-        search.filters.statuses,
-        search.reach.session_id,
-        search.reach.at,
-        search.query,
-    ]
-    pools = [FILTERED_BUDGET, FILTERED_POOL] if condition else [BUDGET, search.most]
-    narrowed = [namespaces[0].project_id, *values] if condition else []
-    return dict(_rows(statement, [*asked, *pools, *narrowed, search.most]))
+    asked = [[namespace.id for namespace in namespaces], filters.statuses, reach.session_id, reach.at, search.query]
+    narrowed = [among.ids if among else None, json.dumps(filters.marks) if filters.marks else None]
+    pools = [FILTERED_BUDGET if condition else BUDGET, FILTERED_POOL if condition else search.most]
+    rechecked = [namespaces[0].project_id, *values] if condition else []
+    return dict(fetch(statement, [*asked, *narrowed, *pools, *rechecked, search.most]))
 
 
 def nearest(
-    namespaces: Sequence[Namespace], search: Search, *, indexed: set[uuid.UUID]
+    namespaces: Sequence[Namespace],
+    search: Search,
+    *,
+    indexed: set[uuid.UUID],
+    among: Few | None = None,
 ) -> tuple[dict[uuid.UUID, float], dict[uuid.UUID, Way]]:
     """Cosine by fragment id of the `most` nearest of all, and by namespace the way they were found."""
-    conditions = search.filters.conditions()
-    scanned = [namespace for namespace in namespaces if namespace.id not in indexed]
-    ways = dict.fromkeys([namespace.id for namespace in scanned], Way.SCAN)
-    found = _nearest(scanned, search, conditions, exact=True) if scanned else []
+    indexed = set() if search.filters.wants_cold else indexed
+    few = among.count if among else None
+    ways = {namespace.id: way(Ground(namespace.id in indexed, few)) for namespace in namespaces}
+    found = []
+    if scanned := [namespace for namespace in namespaces if ways[namespace.id] == Way.SCAN]:
+        found += _nearest(scanned, search, exact=True)
+    if picked := [namespace for namespace in namespaces if ways[namespace.id] == Way.PICK]:
+        found += _nearest(picked, search, among=among, exact=True)
     for namespace in namespaces:
-        if namespace.id in indexed:
-            passing = _passing(namespace, search) if conditions else None
-            ways[namespace.id] = way(Ground(True, None if passing is None else len(passing)))
-            if ways[namespace.id] == Way.INDEX:
-                found += _nearest([namespace], search, conditions, exact=False)
-            elif passing:
-                found += _nearest([namespace], search, Q(fragment__in=passing), exact=True, on=Embedding)
+        if ways[namespace.id] == Way.INDEX:
+            near = _nearest([namespace], search, exact=False)
+            # An index gives up after so many tuples: where fewer pass than was expected, all are looked at.
+            found += near if len(near) == search.most else _nearest([namespace], search, exact=True)
     best = sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]
     return dict(best), ways
 
 
 def _nearest(
-    namespaces: Sequence[Namespace], search: Search, conditions: Q, *, exact: bool, on: type[Model] = Fragment
+    namespaces: Sequence[Namespace], search: Search, *, exact: bool, among: Few | None = None
 ) -> list[tuple[uuid.UUID, float]]:
     """The trailing `+ 0` keeps the planner from an approximate index (DESIGN §4)."""
-    condition, values = _where(on, conditions)
-    reach, told = _where(Embedding, search.reach.conditions())
-    distance = f"(memories_embedding.vector::halfvec({search.model.dim}) <#> %s::halfvec({search.model.dim}))"
+    reach, told = _reached(Embedding, search.reach)
+    condition, values = _where(Fragment, among.left if among else search.filters.conditions())
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
         AND memories_fragment.id = memories_embedding.fragment_id"""
+    picked = "AND memories_embedding.fragment_id = ANY (%s::uuid[])" if among else ""
+    distance = f"(memories_embedding.vector::halfvec({search.model.dim}) <#> %s::halfvec({search.model.dim}))"
     statement = f"""
         SELECT memories_embedding.fragment_id, -{distance}
-        FROM memories_embedding {joined if condition and on is Fragment else ""}
+        FROM memories_embedding {joined if condition else ""}
         WHERE memories_embedding.project_id = '{namespaces[0].project_id}'
             AND memories_embedding.namespace_id IN ({_literals(namespaces)})
             AND memories_embedding.model_id = '{search.model.id}' AND memories_embedding.status = ANY (%s)
-            AND {reach} {f"AND {condition}" if condition else ""}
+            {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
+            AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
-    vector = _text(search.vector)
+    vector = vector_text(search.vector)
     if not exact:
         _let_the_index_go_on()
-    return _rows(statement, [vector, search.filters.statuses, *told, *values, vector, search.most])
-
-
-def _passing(namespace: Namespace, search: Search) -> list[uuid.UUID] | None:
-    """The fragments that pass the filters, when they are few; None when they are many."""
-    condition, values = _where(Fragment, search.filters.conditions())
-    statement = f"""SELECT id FROM memories_fragment
-        WHERE project_id = %s AND namespace_id = %s AND {condition} LIMIT %s"""
-    rows = _rows(statement, [namespace.project_id, namespace.id, *values, FEW + 1])
-    return [row[0] for row in rows] if len(rows) <= FEW else None
+    few = [among.ids] if among else []
+    return fetch(statement, [vector, search.filters.statuses, *told, *values, *few, vector, search.most])
 
 
 def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.UUID]:
@@ -182,7 +223,7 @@ def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.
     names = {index_name(namespace.id, model): namespace.id for namespace in namespaces}
     statement = """SELECT c.relname FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
         WHERE c.relname = ANY (%s) AND i.indisvalid"""
-    return {names[name] for (name,) in _rows(statement, [list(names)])}
+    return {names[name] for (name,) in fetch(statement, [list(names)])}
 
 
 AGES = {
@@ -193,42 +234,60 @@ AGES = {
         "age_of_used": "greatest(f.created_at, a.last_accessed_at)",
     }.items()
 }
+AGES["age_of_used"] += " / coalesce(a.stability, 1)"
 # The tables beside the fragment are asked for the same ids, not joined row by row: nothing then rests on statistics
 # that a freshly filled database does not have yet.
 LOADED = """
+    WITH asked AS MATERIALIZED (SELECT %s::uuid[] AS ids)
     SELECT f.id, f.namespace_id, f.type, f.source, f.importance, f.emotional_valence, f.is_pinned, f.is_anchor,
         f.base_relevance, f.corroboration, f.reinforcements, f.disputes, coalesce(a.access_count, 0),
         {age_of_created}, {age_of_updated}, {age_of_used},
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
-        length(f.content),
-        CASE f.source_type WHEN 'conversation' THEN coalesce(lower(substring(f.content FROM '^([^:\n]{{1,40}}):')), '')
-            ELSE '' END,
-        (SELECT coalesce(bool_or(strpos(lower(f.content), phrase) > 0), false) FROM unnest(%s::text[]) AS phrase),
-        f.topics && %s::varchar[], c.key_digest, e.cosine
+        length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
+        {quoted}, f.topics && %s::varchar[], c.key_digest, e.cosine
     FROM memories_fragment f
     LEFT JOIN (
-        SELECT fragment_id, access_count, last_accessed_at FROM memories_access
-        WHERE project_id = %s AND fragment_id = ANY (%s)
+        SELECT fragment_id, access_count, last_accessed_at, stability FROM memories_access
+        WHERE project_id = %s AND fragment_id = ANY ((SELECT ids FROM asked)::uuid[])
     ) AS a ON a.fragment_id = f.id
     LEFT JOIN (
         SELECT fragment_id, key_digest FROM memories_claim
-        WHERE project_id = %s AND fragment_id = ANY (%s) AND status = 'active'
+        WHERE project_id = %s AND fragment_id = ANY ((SELECT ids FROM asked)::uuid[]) AND status = 'active'
     ) AS c ON c.fragment_id = f.id
     LEFT JOIN (
         SELECT fragment_id, -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
-        WHERE project_id = %s AND fragment_id = ANY (%s) AND namespace_id IN ({spaces}) AND model_id = '{model}'
+        WHERE project_id = %s AND fragment_id = ANY ((SELECT ids FROM asked)::uuid[]) AND namespace_id IN ({spaces})
+            AND model_id = '{model}'
     ) AS e ON e.fragment_id = f.id
-    WHERE f.project_id = %s AND f.id = ANY (%s)"""
+    WHERE f.project_id = %s AND f.id = ANY ((SELECT ids FROM asked)::uuid[])"""
+QUOTED = "(SELECT bool_or(strpos(lower(f.content), phrase) > 0) FROM unnest(%s::text[]) AS phrase)"
+SPEAKER = 40  # characters that a speaker's name has at the most
 
 
 def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """What a score is made of, for these fragments; the cosine too, where there is a vector."""
-    vector = None if search.vector is None else _text(search.vector)
-    statement = LOADED.format(spaces=_literals(namespaces), model=search.model.id, **AGES)
-    mine = [namespaces[0].project_id, list(ids)]
-    cues = [*(search.cues.period or ("infinity", "infinity")), search.cues.phrases, search.cues.keys]
-    asked = [*[search.now] * len(AGES), *cues, *mine, *mine, vector, *mine, *mine]
-    return [Candidate(*row) for row in _rows(statement, asked)]
+    vector = None if search.vector is None else vector_text(search.vector)
+    phrases = search.cues.phrases
+    statement = LOADED.format(
+        spaces=_literals(namespaces),
+        model=search.model.id,
+        speaker=SPEAKER + 1,
+        quoted=QUOTED if phrases else "false",
+        **AGES,
+    )
+    mine = namespaces[0].project_id
+    cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
+    asked = [list(ids), *[search.now] * len(AGES), *cues, mine, mine, vector, mine, mine]
+    found = [Candidate(*row) for row in fetch(statement, asked)]
+    for candidate in found:
+        candidate.speaker = _speaker(candidate.speaker)
+    return found
+
+
+def _speaker(beginning: str) -> str:
+    """Who speaks in a turn that begins so, in lower case; empty when nobody is named."""
+    name, colon, _ = beginning.partition(":")
+    return name.lower() if colon and "\n" not in name else ""
 
 
 def load_neighbours(
@@ -240,7 +299,7 @@ def load_neighbours(
     if not beside:
         return []
     condition, values = _where(Fragment, search.filters.conditions())
-    reach, told = _where(Claim, search.reach.conditions())
+    reach, told = _reached(Claim, search.reach)
     statement = f"""
         SELECT memories_fragment.id FROM memories_fragment
         LEFT JOIN memories_claim ON memories_claim.project_id = memories_fragment.project_id
@@ -252,18 +311,13 @@ def load_neighbours(
             AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
     asked = [namespaces[0].project_id, search.filters.statuses, *places, *told, *values]
-    ids = [row[0] for row in _rows(statement, asked)]
+    ids = [row[0] for row in fetch(statement, asked)]
     return load(namespaces, ids, search) if ids else []
 
 
 def _literals(namespaces: Sequence[Namespace]) -> str:
     """The planner has to see which partitions and which partial index it may use."""
     return ", ".join(f"'{namespace.id}'" for namespace in namespaces)
-
-
-def _text(vector: Any) -> str:
-    """A vector as Postgres reads it; half precision holds no more than four digits."""
-    return f"[{','.join([f'{number:.5g}' for number in vector.tolist()])}]"
 
 
 def _where(model: type[Model], conditions: Q) -> tuple[str, Sequence[Any]]:
@@ -274,6 +328,20 @@ def _where(model: type[Model], conditions: Q) -> tuple[str, Sequence[Any]]:
     return query.where.as_sql(query.get_compiler(connection=connection), connection)
 
 
+def _reached(model: type[Model], reach: Reach) -> tuple[str, list[Any]]:
+    """The reach as SQL over the model's table, and its parameters."""
+    times = [reach.at, reach.at] if reach.at else []
+    return _reaching(model, timeless=reach.at is None), ["", reach.session_id, *times]
+
+
+@cache
+def _reaching(model: type[Model], *, timeless: bool) -> str:
+    """Worded once: the ORM takes longer for it than Postgres for the search."""
+    return _where(
+        model, Reach("any", None if timeless else datetime.datetime.max.replace(tzinfo=datetime.UTC)).conditions()
+    )[0]
+
+
 def _let_the_index_go_on() -> None:
     """A search of an index goes on until enough hits pass the conditions."""
     with connection.cursor() as cursor:
@@ -281,9 +349,3 @@ def _let_the_index_go_on() -> None:
             f"SET LOCAL hnsw.ef_search = {EF_SEARCH}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
             f" SET LOCAL hnsw.max_scan_tuples = {MOST_SCANNED}"
         )
-
-
-def _rows(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return list(cursor.fetchall())

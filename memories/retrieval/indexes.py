@@ -24,7 +24,7 @@ BUILD_MEMORY = "256MB"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A namespace's vectors under a model: how many, in which partition, and whether a ready index stands."""
+    """A namespace's vectors under a model: how many are not cold, and in which partition."""
 
     namespace_id: uuid.UUID
     model_id: uuid.UUID
@@ -51,11 +51,30 @@ def keep_indexes(principal: Principal) -> tuple[int, int]:
     return built, dropped
 
 
+def drop_strays() -> int:
+    """Drops the indexes of namespaces that are gone or hold nothing any more; how many."""
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute(
+            """SELECT c.relname FROM pg_class c
+               WHERE c.relname LIKE 'vectors\\_%%' AND c.relkind = 'i' AND NOT EXISTS (
+                   SELECT FROM memories_embedding e
+                   WHERE e.namespace_id = substr(c.relname, 9, 32)::uuid AND NOT e.cold)"""
+        )
+        names = [row[0] for row in cursor]
+    return sum(_drop(name) for name in names)
+
+
+def analyze() -> None:
+    """Statistics of the search tables as wholes: autovacuum sees to their partitions only."""
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute("ANALYZE memories_embedding, memories_keywords")
+
+
 def _sizes(principal: Principal) -> list[Size]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT namespace_id, model_id, tableoid::regclass::text, count(*) FROM memories_embedding
-               WHERE project_id = %s GROUP BY 1, 2, 3""",
+               WHERE project_id = %s AND NOT cold GROUP BY 1, 2, 3""",
             [principal.project_id],
         )
         return [Size(*row) for row in cursor]
@@ -84,7 +103,7 @@ def _build(size: Size, model: EmbeddingModel, name: str) -> bool:
                 f"""CREATE INDEX CONCURRENTLY {name} ON {size.partition}
                     USING hnsw ((vector::halfvec({int(model.dim)})) halfvec_ip_ops)
                     WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})
-                    WHERE namespace_id = '{size.namespace_id}' AND model_id = '{size.model_id}'"""
+                    WHERE namespace_id = '{size.namespace_id}' AND model_id = '{size.model_id}' AND NOT cold"""
             )
     except DatabaseError as error:
         log.warning("index_not_built", index=name, error=type(error).__name__)

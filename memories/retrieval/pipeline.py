@@ -3,10 +3,13 @@
 import datetime
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
+from django.conf import settings
 from prometheus_client import Histogram
 
 from memories import access, tallies
@@ -22,17 +25,18 @@ from memories.retrieval.candidates import (
     load,
     load_neighbours,
     nearest,
+    passing,
 )
 from memories.retrieval.expecting import whereabouts
 from memories.retrieval.fusion import fuse
 from memories.retrieval.places import Places, places_of
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.rivals import outdone
+from memories.retrieval.terms import terms_of
 from memories.retrieval.trail import Stage, Trail
 from memories.retrieval.understanding import Cues, understand
 
-CROSS_AGENT_THRESHOLD = 0.8  # [1] P16: another agent's memory has to be fresh
-POOL = 100  # candidates of each kind, at least
+POOL = 50  # candidates of each kind, at least
 NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
 TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
 
@@ -41,6 +45,7 @@ def search(principal: Principal, question: Question, *, now: datetime.datetime) 
     """The best memories for a question, best first; they count as read. Raises NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
     tallies.note_reads(principal.project_id, results.ids, at=now)
+    tallies.note_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
     return results
 
 
@@ -61,9 +66,11 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             with _timed(took, "candidates"):
                 found = _candidates(question, places, (vector, model, cues), trail, now=now)
             with _timed(took, "rank"):
-                ranked = _ranked(principal, question, places, found, trail, now=now)
+                ranked = _ranked(principal, question, places, found, trail)
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
+            if question.explain:
+                trail.terms = terms_of(places.own + places.others, question.query, trail.bm25)
         expected = whereabouts(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
     for stage, milliseconds in took.items():
@@ -100,9 +107,10 @@ def _candidates(
     namespaces = places.own + places.others
     ready = indexed(namespaces, model)
     for pool in filter(None, [places.own, places.others]):
-        trail.by_words(keyword_hits(pool, wanted))
+        among = passing(pool, wanted)
+        trail.by_words(keyword_hits(pool, wanted, among=among))
         if vector is not None:
-            cosine, ways = nearest(pool, wanted, indexed=ready)
+            cosine, ways = nearest(pool, wanted, indexed=ready, among=among)
             trail.by_meaning(cosine)
             trail.ways |= {namespace.name: ways[namespace.id] for namespace in pool}
     found = load(namespaces, list(trail.paths), wanted)
@@ -123,36 +131,38 @@ def _ranked(
     places: Places,
     found: list[Candidate],
     trail: Trail,
-    *,
-    now: datetime.datetime,
 ) -> list[tuple[uuid.UUID, float, dict[str, float]]]:
     """(id, score, signals) of the candidates that pass every condition, best first, ties by id."""
     relevance = fuse(found, bm25=trail.bm25, cues=trail.cues)
-    passing = []
+    left = []
     for candidate in found:
-        trail.paths[candidate.id].relevance, trail.paths[candidate.id].cosine = (
-            relevance[candidate.id],
-            candidate.cosine,
-        )
-        stage = _refused(question, candidate, places, now)
-        trail.stop(candidate.id, stage) if stage else passing.append(candidate)
+        path = trail.paths[candidate.id]
+        path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
+        stage = _refused(question, candidate, places)
+        trail.stop(candidate.id, stage) if stage else left.append(candidate)
     if not question.filters.include_all:
-        keys = [candidate.key for candidate in passing if candidate.key]
-        rivals = [candidate.id for candidate in passing if candidate.key and keys.count(candidate.key) > 1]
+        times = Counter(candidate.key for candidate in left if candidate.key)
+        rivals = [candidate.id for candidate in left if candidate.key and times[candidate.key] > 1]
         losers = outdone(rivals, project_id=principal.project_id, places=places.ranks) if rivals else set()
         trail.stop_all(losers, Stage.RIVALS)
-        passing = [candidate for candidate in passing if candidate.id not in losers]
+        left = [candidate for candidate in left if candidate.id not in losers]
     profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
-    signals = {c.id: ranking.signals(c, relevance=relevance[c.id]) for c in passing}
-    scored = [(i, round(profile(found_signals), 6), found_signals) for i, found_signals in signals.items()]
-    scored.sort(key=lambda hit: (-hit[1], hit[0]))
-    trail.rank([hit[0] for hit in scored], top_k=question.top_k)
-    return scored[: question.top_k]
+    scored = [
+        (-round(profile.score(ranking.signals(c, relevance=relevance[c.id], names=profile.needs)), 6), c.id, c)
+        for c in left
+    ]
+    scored.sort(key=itemgetter(0, 1))
+    trail.rank([hit[1] for hit in scored], top_k=question.top_k)
+    return [(i, -cost, ranking.signals(c, relevance=relevance[i])) for cost, i, c in scored[: question.top_k]]
 
 
-def _refused(question: Question, candidate: Candidate, places: Places, now: datetime.datetime) -> Stage | None:
-    foreign = places.is_foreign(candidate.namespace_id)
-    floor = max(question.filters.min_relevance, CROSS_AGENT_THRESHOLD if foreign else 0.0)
+def freshness(question: Question, *, foreign: bool) -> float:
+    """The least relevance that a memory may have now; another agent's has to be fresh ([1] P16)."""
+    return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
+
+
+def _refused(question: Question, candidate: Candidate, places: Places) -> Stage | None:
+    floor = freshness(question, foreign=places.is_foreign(candidate.namespace_id))
     if question.min_similarity > 0 and (candidate.cosine or 0.0) < question.min_similarity:
         return Stage.SIMILARITY
     return Stage.FRESHNESS if floor and candidate.relevance_score < floor else None

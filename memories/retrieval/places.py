@@ -36,5 +36,22 @@ def places_of(principal: Principal, question: Question) -> Places:
     access.require_readable(principal, list(order))
     wide = question.project_wide
     rows = access.all_readable(principal) if wide else access.readable(principal, list(order))
-    own = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
-    return Places(own, [row for row in rows if row.name not in order])
+    asked = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
+    family = relatives(principal.project_id, [row for row in asked if row.name in question.namespaces])
+    own = [row for row in asked if row.name in question.namespaces or row.id not in family]
+    # A branch is an attempt apart: whoever wants it asks for it by name.
+    others = [row for row in rows if row.name not in order and row.id not in family and row.forked_from_id is None]
+    return Places(own, others)
+
+
+def relatives(project_id: uuid.UUID, namespaces: list[Namespace]) -> set[uuid.UUID]:
+    """What these namespaces were forked from, and what was forked from that: none of it sees the other's writes."""
+    forks = dict(Namespace.objects.within(project_id).exclude(forked_from=None).values_list("id", "forked_from_id"))
+    found = {namespace.id for namespace in namespaces}
+    grown = True
+    while grown and forks:
+        new = {parent for child, parent in forks.items() if child in found}
+        new |= {child for child, parent in forks.items() if parent in found}
+        grown = not new <= found
+        found |= new
+    return found if forks else set()

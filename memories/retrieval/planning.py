@@ -35,6 +35,6 @@ def way(ground: Ground) -> Way:
     """The cheapest way that misses nothing: exact wherever no index stands, or where filters leave few."""
     if ground.passing == 0:
         return Way.NOTHING
-    if not ground.indexed:
-        return Way.SCAN
-    return Way.INDEX if ground.passing is None else Way.PICK
+    if ground.passing is not None:
+        return Way.PICK
+    return Way.INDEX if ground.indexed else Way.SCAN

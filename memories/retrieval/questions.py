@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from memories.models import EmbeddingModel, Fragment
-from memories.models.words import Status
+from memories.models.words import Status, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +37,50 @@ class Filters:
         """The statuses that may appear."""
         return list(Status.values) if self.include_all else self.status_filter
 
-    def conditions(self, prefix: str = "") -> Q:
-        """What can be asked of the fragment row itself; `prefix` is a lookup path to it."""
-        among = {"type": self.type, "agent_id": self.agent, "source_type": self.source_type, "tier": self.tier}
-        among["outcome"] = self.outcome
-        asked: dict[str, Any] = {f"{name}__in": values for name, values in among.items() if values}
-        asked |= {"tags__overlap": self.tags} if self.tags else {}
-        exact = {"conversation_id": self.conversation_id, "workflow_id": self.workflow_id}
-        asked |= {name: value for name, value in exact.items() if value}
-        times = {
+    @property
+    def marks(self) -> list[list[str]]:
+        """What a fragment has to carry one of each of, as the search tables word it (`nova_marks`)."""
+        among = {
+            "type": self.type,
+            "agent": self.agent,
+            "source_type": self.source_type,
+            "tier": self.tier,
+            "outcome": self.outcome,
+            "tags": self.tags,
+            "conversation_id": [self.conversation_id] if self.conversation_id else [],
+            "workflow_id": [self.workflow_id] if self.workflow_id else [],
+        }
+        return [[f"\x01{name} {value}" for value in values] for name, values in among.items() if values]
+
+    @property
+    def times(self) -> Q:
+        """The periods that are asked for; indexes of the fragment rows answer these."""
+        asked = {
             "created_at__gte": self.since,
             "created_at__lt": self.until,
             "event_at__gte": self.event_since,
             "event_at__lt": self.event_until,
         }
-        asked |= {name: value for name, value in times.items() if value}
-        asked |= {"importance__gte": self.min_weight} if self.min_weight else {}
-        return Q(**{prefix + name: value for name, value in asked.items()})
+        return Q(**{name: value for name, value in asked.items() if value})
+
+    @property
+    def ranges(self) -> Q:
+        """What is asked beside marks: only the fragment rows know."""
+        return self.times & Q(importance__gte=self.min_weight) if self.min_weight else self.times
+
+    @property
+    def wants_cold(self) -> bool:
+        """Whether cold memories are asked for: vectors are searched without them otherwise."""
+        return Tier.COLD in self.tier
+
+    def conditions(self) -> Q:
+        """What can be asked of the fragment row itself."""
+        among = {"type": self.type, "agent_id": self.agent, "source_type": self.source_type, "tier": self.tier}
+        among["outcome"] = self.outcome
+        asked: dict[str, Any] = {f"{name}__in": values for name, values in among.items() if values}
+        asked |= {"tags__overlap": self.tags} if self.tags else {}
+        exact = {"conversation_id": self.conversation_id, "workflow_id": self.workflow_id}
+        return Q(**asked, **{name: value for name, value in exact.items() if value}) & self.ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +95,7 @@ class Reach:
 
     def conditions(self) -> Q:
         """The same of a claim or of a search table's row."""
-        mine = Q(session_id__in={"", self.session_id})
+        mine = Q(session_id__in=["", self.session_id])
         if self.at is None:
             return mine
         begun = Q(valid_from=None) | Q(valid_from__lte=self.at)

@@ -1,7 +1,8 @@
 """Ranking: what a candidate's score is made of, and the profiles that put it together. Pure."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from conflicts.front import trust
 from memories.models import decayed
@@ -15,9 +16,17 @@ RECENCY_PER_DAY = 0.01
 USE = 10  # [1]: an access counts a tenth of its logarithm
 
 
-def weighed(weights: Signals) -> Callable[[Signals], float]:
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A way of ranking: the signals it needs, and the score that they make."""
+
+    needs: tuple[str, ...]
+    score: Callable[[Signals], float]
+
+
+def weighed(weights: Signals) -> Profile:
     """Σ weight × signal."""
-    return lambda signals: sum(weight * signals[name] for name, weight in weights.items())
+    return Profile(tuple(weights), lambda signals: sum(weight * signals[name] for name, weight in weights.items()))
 
 
 def hindsight(signals: Signals) -> float:
@@ -25,36 +34,47 @@ def hindsight(signals: Signals) -> float:
     return signals["similarity"] * signals["decay"] * signals["use"]
 
 
-PROFILES: dict[str, Callable[[Signals], float]] = {
+PROFILES: dict[str, Profile] = {
     "balanced": weighed(BALANCED),
-    "hindsight": hindsight,
+    "hindsight": Profile(("similarity", "decay", "use"), hindsight),
     "weighted": weighed({"similarity": 0.7, "weight": 0.3}),  # [4]
     "relevance": weighed({"relevance": 1.0}),
 }
 
 
-def signals(candidate: Candidate, *, relevance: float) -> dict[str, float]:
-    """All that the profiles use, to 4 places; `similarity` is the raw cosine, 0 without a vector."""
-    found = {
-        "relevance": relevance,
-        "confidence": trust(
-            source=candidate.source,
-            corroboration=candidate.corroboration,
-            reinforcements=candidate.reinforcements,
-            disputes=candidate.disputes,
-            age_days=candidate.age,
-        ),
-        "recency": math.exp(-RECENCY_PER_DAY * candidate.unchanged),
-        "importance": candidate.importance,
-        "similarity": candidate.cosine or 0.0,
-        "decay": decayed(1.0, days=candidate.unread, kept=candidate.kept),
-        "use": 1 + math.log1p(candidate.access_count) / USE,
-        "weight": effective_weight(
-            importance=candidate.importance,
-            access_count=candidate.access_count,
-            age_days=candidate.age,
-            valence=candidate.emotional_valence,
-            pinned_or_anchor=candidate.kept,
-        ),
-    }
-    return {name: round(value, 4) for name, value in found.items()}
+def _confidence(candidate: Candidate) -> float:
+    return trust(
+        source=candidate.source,
+        corroboration=candidate.corroboration,
+        reinforcements=candidate.reinforcements,
+        disputes=candidate.disputes,
+        age_days=candidate.age,
+    )
+
+
+def _weight(candidate: Candidate) -> float:
+    return effective_weight(
+        importance=candidate.importance,
+        access_count=candidate.access_count,
+        age_days=candidate.age,
+        valence=candidate.emotional_valence,
+        pinned_or_anchor=candidate.kept,
+    )
+
+
+# What a candidate is worth by itself; `relevance` is the question's.
+SIGNALS: dict[str, Callable[[Candidate], float]] = {
+    "confidence": _confidence,
+    "recency": lambda candidate: math.exp(-RECENCY_PER_DAY * candidate.unchanged),
+    "importance": lambda candidate: candidate.importance,
+    "similarity": lambda candidate: candidate.cosine or 0.0,  # the raw cosine, 0 without a vector
+    "decay": lambda candidate: decayed(1.0, days=candidate.unread, kept=candidate.kept),
+    "use": lambda candidate: 1 + math.log1p(candidate.access_count) / USE,
+    "weight": _weight,
+}
+NAMES = ("relevance", *SIGNALS)
+
+
+def signals(candidate: Candidate, *, relevance: float, names: Iterable[str] = NAMES) -> dict[str, float]:
+    """The signals of these names, to 4 places."""
+    return {name: round(relevance if name == "relevance" else SIGNALS[name](candidate), 4) for name in names}

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from memories.retrieval.planning import Way
+from memories.retrieval.terms import Term
 from memories.retrieval.understanding import Cues
 
 
@@ -79,6 +80,8 @@ class Trail:
     paths: dict[uuid.UUID, Path] = field(default_factory=dict)
     # By namespace name: how its vectors were searched.
     ways: dict[str, Way] = field(default_factory=dict)
+    # Which words found whom; worked out for who wants to know.
+    terms: dict[uuid.UUID, list[Term]] = field(default_factory=dict)
 
     @property
     def bm25(self) -> dict[uuid.UUID, float]:
@@ -126,5 +129,8 @@ class Trail:
             "phrases": self.cues.phrases,
             "period": [moment.isoformat() for moment in period] if period else None,
             "ways": dict(self.ways),
-            "candidates": [{"id": str(fragment_id), **path.told()} for fragment_id, path in order],
+            "candidates": [
+                {"id": str(i), **path.told(), "terms": [term.told() for term in self.terms.get(i, [])]}
+                for i, path in order
+            ],
         }

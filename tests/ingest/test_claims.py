@@ -478,6 +478,6 @@ class TestLaws:
     )
     def test_a_long_repetitive_text_is_read_in_linear_time(self, unit: str) -> None:
         text = (unit * (100_000 // len(unit) + 1))[:100_000]
-        started = time.perf_counter()
+        started = time.process_time()
         extract(text)
-        assert time.perf_counter() - started < 2  # measured .6 at most; slack for a busy machine
+        assert time.process_time() - started < 10  # a quadratic pass takes minutes

@@ -55,12 +55,12 @@ def test_property_01_fragment_creation_completeness(alice, agent, content, kind,
 @example(content="Prefer small modules.", base=0.0)
 def test_property_15_taste_vault_reinforcement_boosts_relevance(alice, content, base):
     """Feature: hindsight-persistent-memory, Property 15: Taste Vault reinforcement boosts relevance"""
-    body = {"namespace": "acme:main", "content": content, "source_type": "taste-vault", "source_id": "node"}
+    node = {"id": "node", "content": content, "confidence": 0.5}
     with undone():
-        stored = post(alice, "fragments", body, 201)
+        stored = post(alice, "bridges/taste-vault/patterns", {"namespace": "acme:main", "node": node}, 201)
         set_relevance(alice.principal, {stored["id"]: base})
-        post(alice, f"fragments/{stored['id']}/reinforce", {}, 200)
-        after = alice.client.get(f"{URL}/{stored['id']}").json()
+        body = {"namespace": "acme:main", "node_id": "node"}
+        after = post(alice, "bridges/taste-vault/reinforcements", body, 200)
     assert after["base_relevance"] == pytest.approx(base + 0.1 * (1 - base))
     assert base < after["base_relevance"] <= 1 or (after["base_relevance"] == base and base > 1 - 1e-9)
     assert after["relevance_score"] == pytest.approx(after["base_relevance"], abs=1e-4)

@@ -10,8 +10,18 @@ from memories import access, keys, tasks
 from memories.models import DocumentFrequency, Embedding, Fragment, KeywordStatistics, Namespace
 from memories.models.bulk import insert
 from memories.providers import active_model
-from memories.retrieval import Filters, Question, candidates, find, indexes, keep_indexes, keep_statistics, statistics
-from memories.retrieval.candidates import Search, index_name, indexed, keyword_hits, nearest
+from memories.retrieval import (
+    Filters,
+    Question,
+    candidates,
+    drop_strays,
+    find,
+    indexes,
+    keep_indexes,
+    keep_statistics,
+    statistics,
+)
+from memories.retrieval.candidates import Search, index_name, indexed, keyword_hits, nearest, passing
 from memories.retrieval.planning import Way
 from memories.retrieval.questions import Reach
 from memories.retrieval.understanding import Cues
@@ -117,10 +127,11 @@ def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(tags=["rare"]), most=20)
-        found, ways = nearest([main], search, indexed={main.id})
+        found, ways = nearest([main], search, indexed={main.id}, among=passing([main], search))
         assert ways == {main.id: Way.PICK}
         assert set(found) == {row.id for row in tagged}
-        none, ways = nearest([main], wanted(axis(0), filters=Filters(tags=["none"])), indexed={main.id})
+        search = wanted(axis(0), filters=Filters(tags=["none"]))
+        none, ways = nearest([main], search, indexed={main.id}, among=passing([main], search))
         assert (none, ways) == ({}, {main.id: Way.NOTHING})
 
 
@@ -131,6 +142,7 @@ def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, m
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(tags=["common"]), most=10)
+        assert passing([main], search) is None
         found, ways = nearest([main], search, indexed={main.id})
         exact, _ = nearest([main], search, indexed=set())
         assert ways == {main.id: Way.INDEX}
@@ -195,7 +207,9 @@ def test_statistics_are_counted_for_large_namespaces_and_again_when_these_change
     with access.enter(ground, why="test"):
         assert KeywordStatistics.objects.within(ground.project_id).get().documents == MANY + MANY // 5
         counted = DocumentFrequency.objects.within(ground.project_id).values_list("lexeme", "documents")
-        assert dict(counted) == {"heron": MANY + MANY // 5, "mill": MANY // 5}
+        words = {lexeme: documents for lexeme, documents in counted if not lexeme.startswith("\x01")}
+        assert words == {"heron": MANY + MANY // 5, "mill": MANY // 5}
+        assert dict(counted)["\x01type semantic"] == MANY + MANY // 5
         Fragment.objects.filter(namespace__name=f"{ground.project}:main").update(status="archived")
     keep_statistics(ground, now=now)
 
@@ -211,6 +225,101 @@ def test_the_rarest_words_lead_to_the_same_answers(ground, small, query):
         after = keyword_hits(spaces(ground, "main"), wanted(None, query=query))
     assert list(after) == list(before)
     assert list(after.values()) == pytest.approx(list(before.values()), rel=0.25)
+
+
+def test_few_that_pass_the_filters_are_found_by_words_that_stand_everywhere(ground, small, monkeypatch):
+    monkeypatch.setattr(candidates, "FILTERED_BUDGET", 20)
+    fill(ground, "main", near(axis(0), MANY))
+    tagged = fill(ground, "main", near(axis(0), 3), tags=["rare"])
+    keep_statistics(ground, now=timezone.now())
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        search = wanted(None, filters=Filters(tags=["rare"]))
+        assert set(keyword_hits([main], search, among=passing([main], search))) == {row.id for row in tagged}
+
+
+def test_what_many_pass_is_known_without_looking(ground, small, monkeypatch):
+    monkeypatch.setattr(candidates, "FEW", 50)
+    fill(ground, "main", near(axis(0), MANY - 60), tags=["common"])
+    fill(ground, "main", near(axis(0), 60), tags=["common", "scarce"], source_id="s")
+    keep_statistics(ground, now=timezone.now())
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        assert passing([main], wanted(None, filters=Filters(tags=["common"]))) is None
+        # Counted before: what has gone since is still estimated.
+        Fragment.objects.filter(source_id="s").delete()
+        assert passing([main], wanted(None, filters=Filters(tags=["scarce"]))) is None
+        assert passing([main], wanted(None, filters=Filters(tags=["unheard of"]))).count == 0
+
+
+def test_what_an_index_gives_up_on_is_looked_for_exactly(ground, small, monkeypatch):
+    """Sets that are not independent: more are expected to pass than do."""
+    monkeypatch.setattr(candidates, "FEW", 5)
+    monkeypatch.setattr(candidates, "MOST_SCANNED", 1)
+    monkeypatch.setattr(candidates, "EF_SEARCH", 10)
+    fill(ground, "main", near(axis(0), MANY))
+    both = fill(ground, "main", near(axis(0), 6, spread=6.0), tags=["far"], workflow_id="w")
+    keep_indexes(ground)
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        search = wanted(axis(0), filters=Filters(tags=["far"], workflow_id="w"))
+        assert passing([main], search) is None
+        found, ways = nearest([main], search, indexed={main.id})
+        assert ways == {main.id: Way.INDEX}
+        assert set(found) == {row.id for row in both}
+
+
+def test_statuses_that_an_index_gives_up_on_are_looked_for_exactly(ground, small, monkeypatch):
+    monkeypatch.setattr(candidates, "MOST_SCANNED", 1)
+    monkeypatch.setattr(candidates, "EF_SEARCH", 10)
+    fill(ground, "main", near(axis(0), MANY))
+    far = fill(ground, "main", near(axis(0), 6, spread=6.0), status="archived")
+    keep_indexes(ground)
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        search = wanted(axis(0), filters=Filters(status_filter=["archived"]))
+        found, ways = nearest([main], search, indexed={main.id})
+        assert ways == {main.id: Way.INDEX}
+        assert set(found) == {row.id for row in far}
+
+
+def test_cold_memories_are_found_by_words_and_by_meaning_on_request(ground, small):
+    rows = fill(ground, "main", near(axis(0), MANY))
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        Fragment.objects.filter(id__in=[row.id for row in rows[:5]]).update(tier="cold")
+    keep_indexes(ground)
+    cold = {row.id for row in rows[:5]}
+    on_request = wanted(axis(0), filters=Filters(tier=["cold"]))
+    with access.enter(ground, why="test"):
+        for ready in (set(), {main.id}):
+            assert not cold & set(nearest([main], wanted(axis(0), most=MANY), indexed=ready)[0])
+            among = passing([main], on_request)
+            assert set(nearest([main], on_request, indexed=ready, among=among)[0]) == cold
+        assert cold <= set(keyword_hits([main], wanted(None, most=MANY)))
+        Fragment.objects.filter(id__in=cold).update(tier="hot")
+        assert cold <= set(nearest([main], wanted(axis(0), most=MANY), indexed=set())[0])
+
+
+def test_indexes_of_namespaces_that_are_gone_are_dropped(ground, small):
+    fill(ground, "main", near(axis(0), MANY))
+    keep_indexes(ground)
+    assert drop_strays() == 0
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        assert indexed([main], active_model()) == {main.id}
+        Namespace.objects.within(ground.project_id).filter(id=main.id).delete()
+    assert drop_strays() == 1
+    with access.enter(ground, why="test"):
+        assert indexed([main], active_model()) == set()
+
+
+def test_the_planner_is_told_about_the_tables_as_wholes(ground):
+    fill(ground, "main", near(axis(0), 20))
+    tasks.analyze_search()
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname IN ('memories_embedding', 'memories_keywords')")
+        assert all(count >= 20 for (count,) in cursor.fetchall())
 
 
 def test_the_task_keeps_both(ground, small):

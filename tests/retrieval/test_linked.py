@@ -4,23 +4,11 @@ import pytest
 
 from conflicts.front import ClaimDraft
 from memories import access
-from memories.models import Fragment, Link
+from memories.models import Fragment
 from tests.retrieval.blocks import read
 
 # One of many: the link leads to a memory that the question itself does not find among the best.
 QUESTION = "where does the heron nest"
-
-
-@pytest.fixture
-def link(principal):
-    def join(one, other, *, kind="similar", similarity=0.8):
-        with access.enter(principal, why="test"):
-            for start, end in ((one, other), (other, one)):
-                Link.objects.create(
-                    project_id=principal.project_id, fragment=start, other=end, kind=kind, similarity=similarity
-                )
-
-    return join
 
 
 @pytest.fixture

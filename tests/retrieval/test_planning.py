@@ -9,7 +9,7 @@ from memories.retrieval.planning import Ground, Way, way
     ("ground", "expected"),
     [
         (Ground(indexed=False), Way.SCAN),
-        (Ground(indexed=False, passing=7), Way.SCAN),
+        (Ground(indexed=False, passing=7), Way.PICK),
         (Ground(indexed=True), Way.INDEX),
         (Ground(indexed=True, passing=7), Way.PICK),
         (Ground(indexed=True, passing=0), Way.NOTHING),

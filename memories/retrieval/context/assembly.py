@@ -5,11 +5,19 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from memories import access, tallies
+from memories import access, governance, tallies
 from memories.access import Principal
 from memories.models import Fragment, Project
 from memories.retrieval.context import counting
-from memories.retrieval.context.block import Entry, entry, frame_size, gone_entry, heading_sizes, lay_out
+from memories.retrieval.context.block import (
+    Entry,
+    entry,
+    frame_size,
+    gone_entry,
+    heading_sizes,
+    lay_out,
+    task_entry,
+)
 from memories.retrieval.context.gone import gone
 from memories.retrieval.context.lines import estimate_tokens
 from memories.retrieval.context.linked import linked_to
@@ -22,6 +30,7 @@ from memories.retrieval.rivals import outdone
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
 MOST_STONES = 3
+TASK_SHARE = 4  # tasks take a quarter of the room at the most
 RIVAL = "rival"
 
 
@@ -36,6 +45,9 @@ class Request:
     ratios: dict[str, float] = field(default_factory=lambda: dict(RATIOS))
     form: str = "markdown"
     include_tombstones: bool = True
+    include_tasks: int = 0
+    # A person only looks: nothing counts as read, no receipt is left.
+    preview: bool = False
 
     @property
     def most(self) -> int:
@@ -59,6 +71,8 @@ class Context:
     excluded: list[tuple[uuid.UUID, str, float]]
     receipt_id: uuid.UUID | None
     degraded: list[str]
+    # Of those included, by id: what the packing weighed.
+    values: dict[uuid.UUID, float]
 
     @property
     def truncated(self) -> bool:
@@ -82,16 +96,21 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
         places = places_of(principal, request.question)
         items, rivals = _candidates(principal, request, places, results.hits, now)
         space = request.space
+        tasks = _tasks(principal, request, places, space, now)
         packed = _packed(items, request, space)
         packed.excluded += [(item, RIVAL) for item in rivals]
         stones = _stones(principal, request, places, packed, space)
         chosen = sorted(packed.included, key=lambda item: (-item.value, item.thing.fragment.id))
-        block = lay_out([*(item.thing.entry for item in chosen), *stones], form=request.form, salt=salt)
+        block = lay_out([*(item.thing.entry for item in chosen), *tasks, *stones], form=request.form, salt=salt)
         included = [item.thing.fragment for item in chosen]
         tokens = estimate_tokens(block)
-        receipt_id = leave_receipt(principal, included, places, tokens=tokens, now=now)
-    counting.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
-    tallies.note_reads(principal.project_id, [fragment.id for fragment in included], at=now)
+        receipt_id = None
+        if not request.preview:
+            receipt_id = leave_receipt(principal, included, places, tokens=tokens, now=now)
+    if not request.preview:
+        counting.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
+        tallies.note_reads(principal.project_id, [fragment.id for fragment in included], at=now)
+        tallies.note_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
     return Context(
         prompt_prefix=block,
         tokens_used=tokens,
@@ -99,6 +118,7 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
         excluded=[(item.thing.fragment.id, reason, item.value) for item, reason in packed.excluded],
         receipt_id=receipt_id,
         degraded=results.degraded,
+        values={item.thing.fragment.id: item.value for item in chosen},
     )
 
 
@@ -128,6 +148,23 @@ def _packed(items: Sequence[Item[Memory]], request: Request, space: Space) -> Pa
     if request.packing == "priority":
         return by_score(items, space=space)
     return by_density(items, ratios=request.ratios, space=space)
+
+
+def _tasks(principal: Principal, request: Request, places: Places, space: Space, now: datetime.datetime) -> list[Entry]:
+    """The latest tasks, as many as were asked for and fit their share; they leave the number of memories alone."""
+    if not request.include_tasks:
+        return []
+    share = space.copy()
+    share.most, share.left = request.include_tasks, None if space.left is None else space.left // TASK_SHARE
+    fitting: Packed[Entry] = Packed()
+    found = governance.recent(principal, places.own, limit=request.include_tasks, now=now)
+    for task in found.tasks:
+        made = task_entry(task, form=request.form)
+        fitting.offer(Item(made, made.kind, 0.0, made.size), share)
+    for item in fitting.included:
+        space.left = None if space.left is None else space.left - space.cost(item)
+        space.opened.add(item.kind)
+    return [item.thing for item in fitting.included]
 
 
 def _stones(

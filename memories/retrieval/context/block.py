@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType
-from memories.retrieval.context.lines import GONE, HEADINGS, gone_line, line
+from memories.retrieval.context.lines import GONE, HEADINGS, TASK, gone_line, line, task_line
 
 TITLE = "## Relevant Memory Context"
 DIGEST_LENGTH = 16
@@ -41,6 +42,11 @@ def gone_entry(stone: Tombstone, *, form: str) -> Entry:
     return Entry(GONE, (stone.evicted_at, 0, stone.id), gone_line(stone, form=form))
 
 
+def task_entry(task: RecentTask, *, form: str) -> Entry:
+    """A task's entry."""
+    return Entry(TASK, (task.updated_at, 0, task.row_id), task_line(task, form=form))
+
+
 def lay_out(entries: Sequence[Entry], *, form: str, salt: bytes) -> str:
     """The finished block: the same bytes for the same memories, in whatever order they come. Empty without any."""
     if not entries:
@@ -68,7 +74,7 @@ def _fenced(body: str, digest: str, form: str) -> str:
 
 def _lines(entries: Sequence[Entry], form: str) -> list[str]:
     lines = [TITLE] if form == "markdown" else []
-    for kind in (*FragmentType.values, GONE):
+    for kind in (*FragmentType.values, TASK, GONE):
         section = sorted((one for one in entries if one.kind == kind), key=lambda one: one.order)
         lines += [HEADINGS[kind]] if section and form == "markdown" else []
         lines += [one.text for one in section]

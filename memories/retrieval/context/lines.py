@@ -4,16 +4,19 @@ import datetime
 from xml.sax.saxutils import escape, quoteattr
 
 from conflicts.front import trust_of
+from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType
 from memories.retrieval.context.cleaning import fact, one_line, unfenced
 
 GONE = "tombstone"
+TASK = "task"
 UNKNOWN = "unknown"  # what is missing, or can't be seen
 HEADINGS = {
     FragmentType.EPISODIC.value: "### Episodic",
     FragmentType.SEMANTIC.value: "### Semantic",
     FragmentType.PROCEDURAL.value: "### Procedural",
+    TASK: "### Recent tasks",
     GONE: "### No longer remembered",
 }
 
@@ -84,6 +87,16 @@ def gone_line(stone: Tombstone, *, form: str) -> str:
         attributes = {"timestamp": at, "topics": ", ".join(stone.topics), "source": "system"}
         return f"<nova-tombstone {_attributes(attributes)}>{escape(one_line(stone.sentence()))}</nova-tombstone>"
     return f"- [{at}] (system) {fact(stone.sentence())}"
+
+
+def task_line(task: RecentTask, *, form: str) -> str:
+    """A task's line: when it changed, how far it is, its title and summary. Who reported it is believed no more."""
+    at = task.updated_at.date().isoformat()
+    text = f"{task.title}: {task.summary}" if task.summary else task.title
+    if form == "xml":
+        attributes = {"timestamp": at, "status": task.status, "source": "inference"}
+        return f"<nova-task {_attributes(attributes)}>{escape(one_line(text) or UNKNOWN)}</nova-task>"
+    return f"- [{at} · {task.status}] (inference) {unfenced(text) or UNKNOWN}"
 
 
 def _attributes(values: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memories.access import Principal
 from memories.models import Claim, Fragment, Link
-from memories.retrieval.pipeline import CROSS_AGENT_THRESHOLD
+from memories.retrieval.pipeline import freshness
 from memories.retrieval.places import Places
 from memories.retrieval.questions import Hit, Question
 
@@ -48,8 +48,7 @@ def _values(hits: Sequence[Hit], project_id: uuid.UUID) -> dict[uuid.UUID, float
 
 
 def _fresh(row: Fragment, question: Question, places: Places, now: datetime.datetime) -> bool:
-    foreign = places.is_foreign(row.namespace_id)
-    floor = max(question.filters.min_relevance, CROSS_AGENT_THRESHOLD if foreign else 0.0)
+    floor = freshness(question, foreign=places.is_foreign(row.namespace_id))
     return not floor or row.relevance_at(now) >= floor
 
 

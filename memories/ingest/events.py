@@ -1,0 +1,62 @@
+"""What other systems tell: an event told again changes what it told before instead of adding to it."""
+
+import datetime
+
+from conflicts.front import Admission
+from memories import access
+from memories.access import Principal
+from memories.ingest.drafts import Draft
+from memories.ingest.pipeline import Prepared, keep
+from memories.ingest.revising import revise
+from memories.models import Fragment, Namespace
+from memories.models.words import STANDING
+
+
+def told_before(
+    principal: Principal, *, namespace: str, source_type: str, source_id: str, own: bool = False
+) -> Fragment | None:
+    """The newest standing fragment of a source, or None; with `own` of those that the principal's owner wrote.
+
+    To be asked inside `access.enter`.
+    """
+    rows = Fragment.objects.within(principal.project_id).filter(
+        namespace__name=namespace, source_type=source_type, source_id=source_id, status__in=STANDING
+    )
+    rows = rows.filter(owner_id=principal.owner_id) if own else rows
+    found: Fragment | None = rows.order_by("-created_at", "-id").first()
+    return found
+
+
+def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
+    """Stores what events tell, in order, all or nothing; what the same source told before gets the new text.
+
+    Raises NotFound, CeilingExceeded, BlockedByErasure, NotPermitted.
+    """
+    principal.require("write")
+    with access.enter(principal, why="event"):
+        for name in sorted({draft.namespace for draft in prepared.drafts}):
+            place = access.writable(principal, name)
+            # The same event delivered twice at once is stored once.
+            Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=place.id)
+        return [_one(principal, prepared, place, now=now) for place in range(len(prepared.drafts))]
+
+
+def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission:
+    draft, vector = prepared.drafts[place], prepared.vectors[place]
+    former = told_before(
+        principal, namespace=draft.namespace, source_type=draft.source_type, source_id=draft.source_id, own=True
+    )
+    if former is None:
+        return keep(principal, prepared.only(place), now=now)[0]
+    changes = _changes(former, draft)
+    if not changes:
+        return Admission(former, deduplicated=True)
+    row = revise(principal, former.id, changes=changes, revision=None, now=now, vector=vector, embed_now=False)
+    return Admission(row)
+
+
+def _changes(former: Fragment, draft: Draft) -> dict[str, object]:
+    """What an event tells otherwise than the last time."""
+    told: dict[str, object] = {"content": draft.content, "outcome": draft.outcome, "extra": draft.extra}
+    told |= {"event_at": draft.event_at, "tags": list(dict.fromkeys([*draft.tags, former.agent_id]))}
+    return {name: value for name, value in told.items() if value != getattr(former, name)}

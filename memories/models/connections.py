@@ -1,0 +1,345 @@
+"""What joins memories: links, clusters, episodes, the graph of entities, and what still waits to be joined.
+
+All but what people give (episodes made by hand, labels, links drawn by hand) is worked out from fragments, claims and
+vectors by `memories.upkeep.connections`.
+"""
+
+from typing import Any, ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from memories.models.search import EmbeddingModel, SearchRow
+from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.words import EntityLabel, LinkKind
+
+NAME_LIMIT = 200
+
+
+class Link(TenantModel):
+    """What joins two fragments; one row a direction."""
+
+    fragment = parent("memories.Fragment", related_name="links")
+    other = parent("memories.Fragment")
+    kind = models.CharField(max_length=16, choices=LinkKind)
+    similarity = models.FloatField(default=1.0)
+    # Of a similar one: whether `other` is among the nearest of `fragment`. A pair is linked when one chose the other.
+    chosen = models.BooleanField(default=False, db_default=False)
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt; those drawn by hand inside their fragment",
+        erase="deleted with either end",
+        fork="rebuilt; those drawn by hand copied",
+        rebuild="manage.py rebuild links, from embeddings; supersession from the claims",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("link_project_id", "id"),
+            unique_in_project("link_once", "fragment", "other", "kind"),
+            one_of("link_kind", "kind", LinkKind),
+            between("link_similarity", "similarity", -1, 1),
+            models.CheckConstraint(
+                condition=models.Q(chosen=False) | models.Q(kind="similar"), name="link_chosen_if_similar"
+            ),
+            models.CheckConstraint(condition=~models.Q(fragment=models.F("other")), name="link_not_to_itself"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id} {self.kind} {self.other_id}"
+
+
+class PendingConnection(models.Model):
+    """A fragment that has changed since it was connected. Written by triggers, appended only: no writer waits here.
+
+    One fragment may stand here several times. No reference to it: what was forgotten leaves others to connect anew.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    namespace = parent("memories.Namespace")
+    fragment_id = models.UUIDField()
+
+    objects = TenantQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="operational",
+        export="not exported: a restore marks anew",
+        erase="an id only; gone with the next run",
+        fork="made anew",
+    )
+
+    class Meta:
+        constraints: ClassVar = [unique_in_project("pending_connection_project_id", "id")]
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id} is to be connected"
+
+
+class Connected(TenantModel):
+    """How far a namespace is connected: under which model its links are, and when its clusters were worked out."""
+
+    namespace = parent("memories.Namespace")
+    model = models.ForeignKey(
+        EmbeddingModel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    # Whether links have changed since its clusters were worked out.
+    links_moved = models.BooleanField(default=False)
+    clustered_at = models.DateTimeField(null=True)
+
+    catalogue = Catalogue(
+        kind="operational", export="not exported: of the moment", erase="kept: holds no text", fork="made anew"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("connected_project_id", "id"),
+            unique_in_project("connected_once", "namespace"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace_id} under {self.model_id}"
+
+
+class Cluster(TenantModel):
+    """Memories of a namespace that hang together by similar links. Its id is that of its oldest member."""
+
+    namespace = parent("memories.Namespace")
+    size = models.PositiveIntegerField()
+    # Of the oldest member.
+    created_at = models.DateTimeField()
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="members deleted with their fragments; an id and a number stay until the next run",
+        fork="rebuilt",
+        rebuild="manage.py rebuild clusters, from links",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("cluster_project_id", "id"),
+            models.CheckConstraint(condition=models.Q(size__gte=2), name="cluster_of_several"),
+        ]
+        indexes: ClassVar = [
+            # The list page.
+            models.Index(fields=["project", "namespace", "-created_at", "-id"], name="cluster_pages"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.size} memories about {self.id}"
+
+
+class ClusterMember(models.Model):
+    """A fragment's place in a cluster."""
+
+    fragment = models.OneToOneField(
+        "memories.Fragment", on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True, related_name="+"
+    )
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    cluster = parent("memories.Cluster", related_name="members")
+
+    objects = TenantQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="deleted with its fragment",
+        fork="rebuilt",
+        rebuild="manage.py rebuild clusters, from links",
+    )
+
+    class Meta:
+        constraints: ClassVar = [unique_in_project("cluster_member_project_id", "fragment")]
+        indexes: ClassVar = [
+            # The members of a cluster.
+            models.Index(fields=["project", "cluster"], name="cluster_member_of"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id} in {self.cluster_id}"
+
+
+class ClusterLabel(TenantModel):
+    """What a person or an agent called a cluster, kept with its members so that it outlives every one of them."""
+
+    fragment = parent("memories.Fragment")
+    label = models.CharField(max_length=NAME_LIMIT)
+    labelled_at = models.DateTimeField(default=timezone.now)
+
+    catalogue = Catalogue(
+        kind="canonical",
+        export="inside its fragment",
+        erase="deleted with its fragment; the others keep the label, which is the words of whoever gave it",
+        fork="copied",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("cluster_label_project_id", "id"),
+            unique_in_project("cluster_label_once", "fragment"),
+            models.CheckConstraint(condition=models.Q(label__regex=r"^\S(.*\S)?$"), name="cluster_label_trimmed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Episode(TenantModel):
+    """What belongs together in time: a conversation, or memories that somebody put together.
+
+    Of a conversation only when it began and ended is kept: title and summary are read off its members.
+    """
+
+    namespace = parent("memories.Namespace")
+    # Empty: made by hand.
+    conversation_id = models.CharField(max_length=255, blank=True)
+    title = models.CharField(max_length=NAME_LIMIT, blank=True)
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+
+    catalogue = Catalogue(
+        kind="canonical",
+        export="record kind `episode`, those made by hand",
+        erase="members deleted with their fragments; a title is the words of whoever gave it",
+        fork="those made by hand copied, the others rebuilt",
+        rebuild="those of conversations: manage.py rebuild episodes",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("episode_project_id", "id"),
+            models.UniqueConstraint(
+                fields=["project", "namespace", "conversation_id"],
+                condition=~models.Q(conversation_id=""),
+                name="episode_of_conversation",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(conversation_id="") | models.Q(title=""), name="episode_title_by_hand"
+            ),
+            models.CheckConstraint(condition=models.Q(ended_at__gte=models.F("began_at")), name="episode_forward"),
+        ]
+        indexes: ClassVar = [
+            # The list page.
+            models.Index(fields=["project", "namespace", "-began_at", "-id"], name="episode_pages"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.conversation_id
+
+
+class EpisodeMember(models.Model):
+    """A fragment's place in an episode that was made by hand."""
+
+    pk = models.CompositePrimaryKey("project_id", "episode_id", "fragment_id")
+    project = models.ForeignKey(
+        "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    episode = parent("memories.Episode", related_name="members")
+    fragment = parent("memories.Fragment")
+    position = models.PositiveIntegerField()
+
+    objects = TenantQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="canonical", export="inside its episode", erase="deleted with its fragment", fork="copied"
+    )
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id} in {self.episode_id}"
+
+
+class Entity(TenantModel):
+    """A thing that memories of a namespace speak of: its name in canonical form, the first 200 characters of it.
+
+    `node` is the same in every namespace of the project. How it is written and what it is stands in its mentions, so
+    that nothing of a forgotten text stays; without mentions it goes, by trigger.
+    """
+
+    namespace = parent("memories.Namespace")
+    node = models.UUIDField()
+    spelling = models.CharField(max_length=NAME_LIMIT)
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="deleted with its last mention",
+        fork="rebuilt",
+        rebuild="manage.py rebuild graph, from entities and claims",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("entity_project_id", "id"),
+            unique_in_project("entity_once", "namespace", "node"),
+        ]
+        indexes: ClassVar = [
+            # A node in whichever namespaces know it.
+            models.Index(fields=["project", "node"], name="entity_by_node"),
+        ]
+
+    def __str__(self) -> str:
+        return self.spelling
+
+
+class Mention(SearchRow):
+    """That a fragment speaks of an entity, and how."""
+
+    pk: Any = models.CompositePrimaryKey("project_id", "entity_id", "fragment_id")
+    entity = parent("memories.Entity", related_name="mentions")
+    fragment = parent("memories.Fragment", related_name="mentions")
+    text = models.CharField(max_length=NAME_LIMIT)
+    label = models.CharField(max_length=16, choices=EntityLabel)
+    confidence = models.FloatField()
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="deleted with its fragment",
+        fork="rebuilt",
+        rebuild="manage.py rebuild graph, from entities and claims",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            one_of("mention_label", "label", EntityLabel),
+            between("mention_confidence", "confidence", 0, 1),
+        ]
+        indexes: ClassVar = [
+            # The triggers: what a fragment speaks of.
+            models.Index(fields=["project", "fragment"], name="mention_by_fragment"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.text} in {self.fragment_id}"
+
+
+class Relation(SearchRow):
+    """What a claim says, as an edge: subject, predicate, and its value as the object."""
+
+    pk: Any = models.CompositePrimaryKey("project_id", "fragment_id")
+    fragment = parent("memories.Fragment", related_name="relations")
+    subject = parent("memories.Entity")
+    predicate = models.CharField(max_length=100)
+    object = parent("memories.Entity")
+
+    catalogue = Catalogue(
+        kind="derived",
+        export="not exported: rebuilt",
+        erase="deleted with its fragment",
+        fork="rebuilt",
+        rebuild="manage.py rebuild graph, from claims",
+    )
+
+    class Meta:
+        indexes: ClassVar = [
+            # The edges of a node.
+            models.Index(fields=["project", "subject"], name="relation_by_subject"),
+            models.Index(fields=["project", "object"], name="relation_by_object"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject_id} {self.predicate} {self.object_id}"

@@ -1,0 +1,186 @@
+"""Seed 1's properties of branches: 17 and 18; and that a dry run is the run, and an undo the identity."""
+
+import datetime
+from collections import Counter
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conflicts.front import ClaimDraft
+from memories import access, branches, ingest, jobs, upkeep
+from memories.models import Claim, Fragment, Namespace
+from tests.properties.ground import contents, examples, names, undone
+
+few = settings(examples, max_examples=25)
+sources = st.sampled_from(["", "s1", "s2", "s3"])
+classes = st.sampled_from(["inference", "document", "tool_output"])
+writes = st.lists(
+    st.tuples(contents.map(str.strip).filter(bool), sources, st.floats(0.05, 1), classes), min_size=1, max_size=4
+)
+claims = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("123"), classes), max_size=3)
+
+SOMETIME = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
+
+
+@pytest.fixture
+def write(alice, bob):
+    """Stores memories with a relevance of one's choice, by Alice and Bob in turn."""
+
+    def put(place, rows, *, said=()):
+        for n, (content, source, base, rank) in enumerate(rows):
+            by = (alice, bob)[n % 2].principal
+            draft = ingest.Draft(namespace=place, content=content, source_id=source, source=rank)
+            (kept,) = ingest.keep(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
+            with access.enter(by, why="test"):
+                Fragment.objects.filter(id=kept.fragment.id).update(base_relevance=base)
+        for n, (subject, value, rank) in enumerate(said):
+            by = (alice, bob)[n % 2].principal
+            claim = ClaimDraft(f"Subject {subject}", "age", value)
+            draft = ingest.Draft(namespace=place, content=f"{subject} is {value}.", claim=claim, source=rank)
+            ingest.keep(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
+
+    return put
+
+
+@pytest.fixture
+def merge(principal):
+    """Merges here and now."""
+
+    def run(source, target, *, dry_run=False):
+        with access.enter(principal, why="test"):
+            place = Namespace.objects.get(project_id=principal.project_id, name=target)
+        wish = {"kind": "merge", "namespace": place, "options": {"source": source}, "dry_run": dry_run}
+        ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+        assert ended.state == "succeeded", ended.error
+        return ended
+
+    return run
+
+
+@pytest.fixture
+def fork(principal):
+    """Forks here and now."""
+
+    def run(source, target):
+        with access.enter(principal, why="test"):
+            place = Namespace.objects.get(project_id=principal.project_id, name=source)
+            return branches.copy_namespace(place, target)
+
+    return run
+
+
+@pytest.fixture
+def held(principal):
+    """Ids, texts and what stands, of a namespace."""
+
+    def read(place, **conditions):
+        with access.enter(principal, why="test"):
+            rows = Fragment.objects.within(principal.project_id).filter(namespace__name=place, **conditions)
+            return list(rows.order_by("created_at", "id"))
+
+    return read
+
+
+@pytest.fixture
+def digest(principal):
+    """The canonical digest."""
+
+    def look(place, *, last_seen=True):
+        with access.enter(principal, why="test"), transaction.atomic():
+            if not last_seen:
+                Claim.objects.within(principal.project_id).update(last_seen_at=SOMETIME)
+            found = upkeep.canonical_digest(Namespace.objects.get(project_id=principal.project_id, name=place))
+            transaction.set_rollback(not last_seen)
+        return found
+
+    return look
+
+
+@examples
+@given(a=names, b=names.filter(lambda name: name != "shared"), rows=writes, more=writes, yet_more=writes)
+def test_property_17_namespace_isolation(alice, write, fork, held, a, b, rows, more, yet_more):
+    """Feature: hindsight-persistent-memory, Property 17: Namespace isolation"""
+    one, other = f"acme:{a}", f"acme:{b}" if b != a else "acme:other-b"
+    branch = f"acme:{a[:50]}-fork"
+    with undone():
+        write(one, rows)
+        body = {"namespace": other, "query": rows[0][0], "project_wide": False, "top_k": 50}
+        found = alice.client.post("/api/v1/search", body, format="json")
+        assert found.status_code == 200
+        assert found.json()["results"] == []
+        fork(one, branch)
+        copied = {row.id for row in held(branch)}
+        assert sorted(row.content for row in held(branch)) == sorted(row.content for row in held(one))
+        before = {row.id for row in held(one)}
+        write(branch, more)
+        assert {row.id for row in held(one)} == before
+        write(one, yet_more)
+        assert len(held(branch)) == len(copied) + len(more)
+        for place in (one, branch):
+            mine = {str(row.id) for row in held(place)}
+            for wide in (True, False):
+                body = {"namespace": place, "query": more[0][0], "project_wide": wide, "top_k": 50}
+                hits = alice.client.post("/api/v1/search", body, format="json").json()["results"]
+                assert {hit["id"] for hit in hits} <= mine
+
+
+@examples
+@given(base=writes, mine=writes, theirs=writes)
+def test_property_18_branch_merge_reconciliation(write, fork, merge, held, base, mine, theirs):
+    """Feature: hindsight-persistent-memory, Property 18: Branch merge reconciliation"""
+    same = "tool_output"  # of equal authority
+
+    def equal(rows):
+        """One memory of each source."""
+        firsts = {
+            source or n: (text, source, base, same) for n, (text, source, base, _) in reversed(list(enumerate(rows)))
+        }
+        return list(firsts.values())
+
+    with undone():
+        write("acme:main", equal(base))
+        fork("acme:main", "acme:side")
+        write("acme:side", equal([row for row in mine if row[1] not in {source for _, source, *_ in base}]))
+        write("acme:main", equal([row for row in theirs if row[1] not in {source for _, source, *_ in base}]))
+        now = timezone.now()
+        rivals = {}
+        for row in [*held("acme:main"), *held("acme:side")]:
+            if row.source_id:
+                rivals.setdefault(row.source_id, []).append((row.base_relevance, row.content))
+        merge("acme:side", "acme:main")
+        standing = [row for row in held("acme:main", status="active") if row.source_id]
+        assert max(Counter(row.source_id for row in standing).values(), default=1) == 1
+        for row in standing:
+            best = max(relevance for relevance, _ in rivals[row.source_id])
+            assert row.base_relevance == pytest.approx(best, abs=1e-4)
+            assert row.content in [text for relevance, text in rivals[row.source_id] if relevance >= best - 1e-4]
+            assert row.created_at <= now
+
+
+@few
+@given(base=writes, mine=writes, theirs=writes, said=claims, said_there=claims)
+def test_a_dry_run_is_the_run_and_an_undo_the_identity(
+    principal, write, fork, merge, digest, base, mine, theirs, said, said_there
+):
+    with undone():
+        write("acme:main", base, said=said[:1])
+        fork("acme:main", "acme:side")
+        write("acme:side", mine, said=said)
+        write("acme:main", theirs, said=said_there)
+        before, aside = digest("acme:main"), digest("acme:side")
+        told = merge("acme:side", "acme:main", dry_run=True).report
+        assert digest("acme:main") == before
+        done = merge("acme:side", "acme:main")
+        for name in ("added", "superseded", "conflicting", "skipped", "blocked_by_erasure", "forgotten", "carried"):
+            assert done.report[name] == told[name], name
+        after = digest("acme:main", last_seen=False)
+        assert digest("acme:side") == aside
+        with undone():
+            merge("acme:side", "acme:main")
+            assert digest("acme:main", last_seen=False) == after  # what is said again is seen again
+        undo = jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
+        assert jobs.run(principal, undo.id).state == "succeeded"
+        assert digest("acme:main") == before
