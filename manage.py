@@ -8,4 +8,6 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from novamem.config import take_options
+
+    execute_from_command_line(take_options(sys.argv))

@@ -9,5 +9,11 @@ class MemoriesConfig(AppConfig):
     name = "memories"
 
     def ready(self) -> None:
-        """Lets the OpenAPI document know our extensions."""
+        """Lets the OpenAPI document know our extensions, failpoints be checked, and the ages of backups be told."""
+        from prometheus_client import REGISTRY
+
+        from memories import failpoints  # noqa: F401  # registers its check
         from memories.api import openapi  # noqa: F401
+        from memories.backups.ages import Ages
+
+        REGISTRY.register(Ages())

@@ -1,13 +1,14 @@
 """The demo project: what a support agent and a travel agent came to remember of one customer over forty days."""
 
 import datetime
+from typing import Any
 
 from conflicts.front import ClaimDraft
-from memories import access, ingest, keys
+from memories import access, ingest, keys, upkeep
 from memories.access import Principal
 from memories.ingest import Draft
 from memories.models import Namespace
-from memories.models.words import ClaimScope
+from memories.models.words import ClaimScope, CopyReason, EvictionReason
 
 PROJECT = "demo"
 TOUR = "demo:tour"
@@ -163,7 +164,60 @@ STORY: list[tuple[int, str, str, str, str]] = [
         "tool_output",
         "Booked three rooms in Lisbon for the offsite, cancellable until the tenth.",
     ),
+    (5, "semantic", "task", "tool_output", "The churn report is sent to the board on the first Monday of the month."),
     (4, "semantic", "manual", "user_explicit", "Priya Raman covers for Mara during the move."),
+    (39, "episodic", "conversation", "user_implicit", "Mara: The first week on the new plan went without a complaint."),
+    (38, "semantic", "document", "document", "The export guide says that tokens expire after ninety days."),
+    (37, "semantic", "conversation", "user_implicit", "Jonas likes short answers with a link to the details."),
+    (
+        36,
+        "episodic",
+        "task",
+        "tool_output",
+        "Opened ticket 318 about the expired token, closed it the same evening.",
+    ),
+    (35, "procedural", "manual", "user_explicit", "How to greet Mara: use her first name, never her title."),
+    (34, "episodic", "conversation", "user_implicit", "Mara: Legal wants to see the data processing addendum again."),
+    (33, "semantic", "web", "document", "The conference in Lisbon expects two thousand visitors."),
+    (32, "episodic", "task", "tool_output", "Sent the data processing addendum to the legal team of Fjordline."),
+    (
+        32,
+        "semantic",
+        "conversation",
+        "user_implicit",
+        "Fjordline watches its support channel from eight to five.",
+    ),
+    (31, "episodic", "conversation", "user_implicit", "Mara: Our intern wrote a script that checks every export."),
+    (29, "semantic", "document", "document", "Invoices to Fjordline carry a purchase order number."),
+    (29, "procedural", "document", "document", "How to add a purchase order: open Billing, choose Orders, paste it."),
+    (
+        28,
+        "episodic",
+        "task",
+        "tool_output",
+        "The checking script found two rows without a region; both were mended.",
+    ),
+    (26, "semantic", "retrospective", "inference", "Answers with a screenshot save Fjordline a second question."),
+    (26, "episodic", "conversation", "user_implicit", "Mara: The auditors come in the second half of the quarter."),
+    (25, "semantic", "manual", "user_explicit", "Fjordline writes dates as year, month, day."),
+    (23, "episodic", "task", "tool_output", "Prepared a list of all seats with their last login for the auditors."),
+    (23, "semantic", "conversation", "user_implicit", "Priya speaks Tamil, Hindi and English."),
+    (21, "episodic", "conversation", "user_implicit", "Mara: The keynote slides are with the designers now."),
+    (
+        19,
+        "procedural",
+        "retrospective",
+        "inference",
+        "Steps when an export is late: look at the queue, then the token.",
+    ),
+    (19, "semantic", "web", "document", "The tram from Lisbon airport to the centre takes forty minutes."),
+    (16, "episodic", "task", "tool_output", "Moved the monthly call with Fjordline to the second Tuesday."),
+    (14, "semantic", "conversation", "user_implicit", "The dashboards of Fjordline are read most on Monday mornings."),
+    (12, "episodic", "conversation", "user_implicit", "Mara: The auditors were content with the list of seats."),
+    (7, "episodic", "task", "tool_output", "Told the hotel in Lisbon that one guest eats no peanuts."),
+    (6, "semantic", "manual", "user_explicit", "The offsite has room for twelve people."),
+    # Said twice: a consolidation merges the two.
+    (3, "semantic", "task", "tool_output", "The churn report is sent to the board on the first Monday of the month"),
     (2, "episodic", "conversation", "user_implicit", "Priya: The keynote in Lisbon was moved to Thursday morning."),
     (
         1,
@@ -173,6 +227,9 @@ STORY: list[tuple[int, str, str, str, str]] = [
         "The latest export took 14 minutes and moved 2.1 million rows without an error.",
     ),
 ]
+
+# What was evicted two days later; a tombstone stands for it, and brings it back.
+GONE = (38, "episodic", "task", "tool_output", "Mara asked for a quote for ten more seats, then waited for the audit.")
 
 # What some of the sentences claim, by their beginnings: subject, predicate, value, and whether from that day on.
 CLAIMS: dict[str, tuple[str, str, str, bool]] = {
@@ -192,9 +249,34 @@ def tell(*, now: datetime.datetime) -> int:
     with access.enter(principal, why="demo"):
         if Namespace.objects.within(principal.project_id).filter(name=TOUR).exists():
             return 0
-    return sum(
-        _day(principal, day, now - datetime.timedelta(days=day)) for day in sorted({s[0] for s in STORY}, reverse=True)
-    )
+    days = sorted({s[0] for s in STORY}, reverse=True)
+    told = sum(_day(principal, day, now - datetime.timedelta(days=day)) for day in days)
+    _evict(principal, now)
+    return told
+
+
+def _evict(principal: Principal, now: datetime.datetime) -> None:
+    """Tells of one more memory, and lets it leave."""
+    days_ago, kind, source_type, source, text = GONE
+    then = now - datetime.timedelta(days=days_ago)
+    wish: dict[str, Any] = {
+        "type": kind,
+        "source_type": source_type,
+        "source": source,
+        "event_at": then,
+        "category": "demo",
+    }
+    draft = Draft(namespace=TOUR, agent_id="support", content=text, **wish)
+    (admission,) = ingest.keep(principal, ingest.prepare([draft], embed_now=False), now=then)
+    cause = upkeep.Cause(EvictionReason.LOW_WEIGHT, {})
+    with access.enter(principal, why="demo"):
+        upkeep.leave(
+            principal.project_id,
+            {admission.fragment.id: cause},
+            copied=CopyReason.EVICTED,
+            operation_id=None,
+            now=then + datetime.timedelta(days=2),
+        )
 
 
 def _day(principal: Principal, day: int, then: datetime.datetime) -> int:

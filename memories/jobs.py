@@ -3,50 +3,98 @@
 import datetime
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import structlog
 from celery import current_app
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from kombu.exceptions import OperationalError as BrokerAway
 
-from memories import access, operations, upkeep
+from memories import access, backups, branches, forgetting, governance, operations, packs, upkeep
 from memories.access import Principal
 from memories.models import EmbeddingModel, Namespace, Operation, Project
-from memories.models.search import LIVE
-from memories.models.words import ModelState
-from memories.operations.running import Handler
+from memories.operations import BadOptions, Kind, Options, Progress
 
 log = structlog.get_logger(__name__)
 
-HANDLERS: Mapping[str, Handler] = {"rebuild": upkeep.rebuild, "backfill": upkeep.backfill, "retire": upkeep.drop}
-FITTING = {"backfill": LIVE, "retire": (ModelState.RETIRED,)}  # states of the model that a job is about
+KINDS: Mapping[str, Kind] = {
+    "rebuild": Kind(upkeep.rebuild, upkeep.check_target),
+    "backfill": Kind(upkeep.backfill, upkeep.check_backfill, whole_project=True),
+    "retire": Kind(upkeep.drop, upkeep.check_drop, whole_project=True),
+    "tier": Kind(upkeep.tier, upkeep.check_tiering, dry_runs=True),
+    "archive": Kind(upkeep.put_away, upkeep.check_putting_away, dry_runs=True, undo=upkeep.undo_leaving),
+    "compact": Kind(upkeep.compact, upkeep.check_compaction, dry_runs=True, undo=upkeep.undo_compaction),
+    "evict": Kind(upkeep.evict, upkeep.check_eviction, whole_project=True, dry_runs=True, undo=upkeep.undo_leaving),
+    "consolidate": Kind(
+        upkeep.consolidate,
+        upkeep.check_consolidation,
+        undo=upkeep.undo_consolidation,
+        check_undo=upkeep.refuse_unfit,
+        check_start=upkeep.refuse_unfit_plan,
+        one_namespace=True,
+        dry_runs=True,
+    ),
+    "forget": Kind(forgetting.run, forgetting.check_forgetting, one_namespace=True, dry_runs=True, own_door=True),
+    "fork": Kind(
+        branches.fork, branches.check_fork, check_start=branches.refuse_taken, one_namespace=True, own_door=True
+    ),
+    "merge": Kind(
+        branches.merge,
+        branches.check_merge,
+        undo=branches.undo_merge,
+        check_undo=upkeep.refuse_unfit,
+        check_start=branches.refuse_unfit_merge,
+        one_namespace=True,
+        dry_runs=True,
+        own_door=True,
+    ),
+    "propose": Kind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
+    "evolve": Kind(governance.evolve, governance.check_evolving, one_namespace=True),
+    "pack": Kind(packs.write, packs.check, one_namespace=True),
+    # Of the whole project, for the operation would go with its namespace.
+    "delete": Kind(branches.delete_namespace, branches.check_namespace, whole_project=True, own_door=True),
+    "delete_project": Kind(branches.delete_project, branches.check_project, whole_project=True, own_door=True),
+    "backup": Kind(lambda *given: _back_up(*given), backups.check_backup, whole_project=True),
+    "verify": Kind(backups.verify, backups.check_proof, whole_project=True),
+    "drill": Kind(backups.drill, backups.check_proof, whole_project=True),
+    "restore": Kind(
+        backups.restore,
+        backups.check_restore,
+        check_start=operations.refuse_unfit_plan,
+        whole_project=True,
+        dry_runs=True,
+    ),
+}
+UNDO = "undo"
 
 
-class BadOptions(Exception):
-    """The options do not fit the kind."""
+class AlreadyRunning(Exception):
+    """The namespace is being consolidated already, by that operation."""
 
-    def __init__(self, field: str, why: str) -> None:
-        super().__init__(why)
-        self.field = field
-
-
-def check_options(kind: str, options: Mapping[str, Any]) -> None:
-    """Raises BadOptions unless the options are those of the kind."""
-    if kind not in HANDLERS:
-        raise BadOptions("kind", f"Use one of: {', '.join(HANDLERS)}.")
-    if kind in FITTING:
-        _check_model(kind, options)
-    elif set(options) != {"target"} or options["target"] not in list(upkeep.TARGETS):
-        raise BadOptions("options", f"Give a target: {', '.join(upkeep.TARGETS)}.")
+    def __init__(self, operation_id: uuid.UUID) -> None:
+        super().__init__(f"operation {operation_id} consolidates this namespace already")
+        self.operation_id = operation_id
 
 
-def _check_model(kind: str, options: Mapping[str, Any]) -> None:
-    if set(options) != {"model"} or not isinstance(options["model"], str):
-        raise BadOptions("options", "Give the name of a model.")
-    if not EmbeddingModel.objects.filter(name=options["model"], state__in=FITTING[kind]).exists():
-        raise BadOptions("options", f"Give the name of a model that is {' or '.join(FITTING[kind])}.")
+class NotUndoable(Exception):
+    """There is nothing to undo, or operations of this kind can't be undone."""
+
+
+def check_options(
+    kind: str, options: Options, *, namespace: Namespace | None = None, placed: bool = False, dry_run: bool = False
+) -> None:
+    """Raises BadOptions unless options and place (once it is `placed`) are those of the kind."""
+    if kind not in KINDS:
+        raise BadOptions("kind", f"Use one of: {', '.join(KINDS)}.")
+    KINDS[kind].check(options)
+    if KINDS[kind].whole_project and namespace:
+        raise BadOptions("namespace", "This job is about the whole project.")
+    if KINDS[kind].one_namespace and placed and namespace is None:
+        raise BadOptions("namespace", "This job is about one namespace: name it.")
+    if dry_run and not KINDS[kind].dry_runs:
+        raise BadOptions("dry_run", "This job has no dry run.")
 
 
 def start(
@@ -56,14 +104,77 @@ def start(
     namespace: Namespace | None,
     options: dict[str, Any],
     now: datetime.datetime,
+    dry_run: bool = False,
+    wake_up: bool = True,
 ) -> Operation:
-    """A queued operation whose worker is woken when the transaction commits. Raises BadOptions."""
-    check_options(kind, options)
-    if kind in FITTING and namespace:
-        raise BadOptions("namespace", "This job is about the whole project.")
-    operation = operations.start(principal, kind=kind, namespace=namespace, options=options, dry_run=False, now=now)
-    transaction.on_commit(lambda: wake(operation.project_id, operation.id), robust=True)
-    return operation
+    """A queued operation whose worker is woken when the transaction commits. Raises BadOptions, AlreadyRunning.
+
+    And what the kind refuses. Without `wake_up` no worker is told: the caller runs it.
+    """
+    check_options(kind, options, namespace=namespace, placed=True, dry_run=dry_run)
+    with access.enter(principal, why=f"start {kind}"):
+        try:
+            with transaction.atomic():
+                operation = operations.start(
+                    principal, kind=kind, namespace=namespace, options=options, dry_run=dry_run, now=now
+                )
+                if check_start := KINDS[kind].check_start:
+                    check_start(operation)
+        except IntegrityError as error:
+            raise AlreadyRunning(_open_one(principal, kind, namespace)) from error
+        if wake_up:
+            transaction.on_commit(lambda: wake(operation.project_id, operation.id), robust=True)
+        return operation
+
+
+def _open_one(principal: Principal, kind: str, namespace: Namespace | None) -> uuid.UUID:
+    rows = Operation.objects.within(principal.project_id).filter(kind=kind, namespace=namespace)
+    return uuid.UUID(str(rows.filter(finished_at=None).values_list("id", flat=True).get()))
+
+
+def start_undo(
+    principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime, wake_up: bool = True
+) -> Operation:
+    """A queued operation that takes an ended one back. Raises NotFound, NotUndoable and what the kind refuses."""
+    with access.enter(principal, why="undo"):
+        found = Operation.objects.within(principal.project_id).select_related("namespace").filter(id=operation_id)
+        operation = found.first()
+        if operation is None:
+            raise access.NotFound("operation")
+        kind = KINDS.get(operation.kind)
+        if kind is None or kind.undo is None:
+            raise NotUndoable(f"{operation.kind} can't be undone")
+        if operation.state in operations.OPEN or operation.dry_run:
+            raise NotUndoable("this operation has done nothing that could be undone")
+        if kind.check_undo:
+            kind.check_undo(operation)
+        options = {"operation": str(operation.id)}
+        made = operations.start(
+            principal, kind=UNDO, namespace=operation.namespace, options=options, dry_run=False, now=now
+        )
+        if wake_up:
+            transaction.on_commit(lambda: wake(made.project_id, made.id), robust=True)
+        return made
+
+
+def _undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Hands an undo to the kind of what is undone."""
+    with access.enter(principal, why="undo"):
+        rows = Operation.objects.within(principal.project_id).select_related("namespace")
+        undone = rows.get(id=operation.options["operation"])
+    take_back = KINDS[undone.kind].undo
+    if take_back is None:
+        raise NotUndoable(f"{undone.kind} can't be undone")
+    return take_back(principal, undone, progress)
+
+
+def start_due(principal: Principal, *, now: datetime.datetime) -> list[Operation]:
+    """Operations for what keeps the project's memory small and has something to do; none beside one that is open."""
+    with access.enter(principal, why="schedule"):
+        open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN)
+        running = set(open_ones.values_list("kind", flat=True))
+        kinds = [kind for kind in upkeep.due(principal.project_id, now=now) if kind not in running]
+        return [start(principal, kind=kind, namespace=None, options={}, now=now) for kind in kinds]
 
 
 def start_for_model(
@@ -88,14 +199,84 @@ def start_elsewhere(principal: Principal, *, kind: str, model: EmbeddingModel, n
         start_for_model(access.system_principal(project), kind=kind, model=model, now=now)
 
 
+def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:
+    """Starts a consolidation of each namespace of the project, but for those where one is open."""
+    with access.enter(principal, why="start consolidate"):
+        places = list(Namespace.objects.within(principal.project_id).order_by("name"))
+    options: dict[str, Any] = {"method": "llm"} if governance.has_model() else {}
+    for place in places:
+        with suppress(AlreadyRunning):
+            start(principal, kind="consolidate", namespace=place, options=options, now=now)
+
+
+def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
+    """Starts a look for contradictions in free texts in each namespace of the project, where a model is there.
+
+    None beside one that is open.
+    """
+    if not governance.has_model():
+        return
+    with access.enter(principal, why="start evolve"):
+        open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, kind="evolve")
+        busy = set(open_ones.values_list("namespace_id", flat=True))
+        places = Namespace.objects.within(principal.project_id).exclude(id__in=busy).order_by("name")
+        for place in places:
+            start(principal, kind="evolve", namespace=place, options={}, now=now)
+
+
+def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
+    """Starts a full backup, none beside one that is open, and proves the newest: read to its end, and restored."""
+    with access.enter(principal, why="schedule"):
+        open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN)
+        running = set(open_ones.values_list("kind", flat=True))
+        if "backup" not in running:
+            options: dict[str, Any] = {"origin": "scheduled", "prove": True}
+            start(principal, kind="backup", namespace=None, options=options, now=now)
+
+
+def _back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Makes a backup; with `prove` it is verified and drilled next, as operations of their own."""
+    report = backups.back_up(principal, operation, progress)
+    if operation.options.get("prove"):
+        now = operation.started_at or operation.created_at
+        wish: dict[str, Any] = {"namespace": None, "options": {"backup_id": report["backup_id"]}, "now": now}
+        report["proofs"] = [str(start(principal, kind=kind, **wish).id) for kind in ("verify", "drill")]
+    return report
+
+
+def report_task(
+    principal: Principal, report: governance.TaskReport, prepared: Any, *, now: datetime.datetime
+) -> governance.Reported:
+    """Keeps what an agent reports of a task; after the third failure in half an hour a proposal is queued.
+
+    Raises as `governance.report_task`.
+    """
+    with access.enter(principal, why="task"):
+        told = governance.report_task(principal, report, prepared, now=now)
+        if told.impasse:
+            options: dict[str, Any] = {"task": str(told.task.id)}
+            start(principal, kind="propose", namespace=told.task.namespace, options=options, now=now)
+        return told
+
+
 def wake(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
     """Tells a worker. Without a broker the row waits: the sweeper tells again."""
+    _tell("memories.tasks.run_operation", str(project_id), str(operation_id))
+
+
+def wake_ingestion(project_id: uuid.UUID) -> None:
+    """Tells a worker that something was said in the project. Without a broker the rows wait for the next round."""
+    _tell("memories.tasks.ingest_exchanges", str(project_id))
+
+
+def _tell(task: str, *ids: str) -> None:
     try:
-        current_app.send_task("memories.tasks.run_operation", args=[str(project_id), str(operation_id)])
+        current_app.send_task(task, args=list(ids))
     except BrokerAway as error:
-        log.warning("broker_away", operation=str(operation_id), error=type(error).__name__)
+        log.warning("broker_away", task=task, ids=ids, error=type(error).__name__)
 
 
 def run(principal: Principal, operation_id: uuid.UUID, **kwargs: Any) -> Operation | None:
     """Runs an operation here and now; see `operations.run`."""
-    return operations.run(principal, operation_id, handlers=HANDLERS, **kwargs)
+    handlers = {name: kind.run for name, kind in KINDS.items()} | {UNDO: _undo}
+    return operations.run(principal, operation_id, handlers=handlers, **kwargs)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.core.exceptions import ValidationError
 
 from memories import access
+from memories.access import Principal
 from memories.models import ApiKey, Grant, KeyText, Owner, Project
 from memories.models.namespace import FORM
 from memories.models.words import OwnerKind, SourceClass, Verb
@@ -49,11 +50,18 @@ def ensure_project(name: str) -> Project:
     return project
 
 
-def issue(project: Project, wish: Wish, *, owner: str | None, expires_at: datetime.datetime | None = None) -> Issued:
-    """A new key. Without `owner` it gets a service account of its own. Raises BadGrant."""
+def issue(
+    project: Project,
+    wish: Wish,
+    *,
+    owner: str | None,
+    expires_at: datetime.datetime | None = None,
+    by: Principal | None = None,
+) -> Issued:
+    """A new key. Without `owner` it gets a service account of its own; the audit names `by`. Raises BadGrant."""
     _check(project, wish)
     text = KeyText.fresh()
-    with access.enter(access.system_principal(project), why="issue key"):
+    with access.enter(by or access.system_principal(project), why="issue key"):
         account, _ = Owner.objects.get_or_create(
             project=project, name=owner or f"service:{text.key_id}", defaults={"kind": OwnerKind.SERVICE}
         )
@@ -106,19 +114,26 @@ def find(project: Project, key_id: str) -> ApiKey:
     return result
 
 
-def revoke(project: Project, key_id: str, *, now: datetime.datetime) -> ApiKey:
+def revoke(project: Project, key_id: str, *, now: datetime.datetime, by: Principal | None = None) -> ApiKey:
     """Ends a key at once; a revoked one keeps its first end. Raises BadGrant."""
-    with access.enter(access.system_principal(project), why="revoke key"):
+    with access.enter(by or access.system_principal(project), why="revoke key"):
         row = find(project, key_id)
         row.revoked_at = row.revoked_at or now
         row.save(update_fields=["revoked_at"])
     return row
 
 
-def rotate(project: Project, key_id: str, *, now: datetime.datetime, overlap: datetime.timedelta = OVERLAP) -> Issued:
+def rotate(
+    project: Project,
+    key_id: str,
+    *,
+    now: datetime.datetime,
+    overlap: datetime.timedelta = OVERLAP,
+    by: Principal | None = None,
+) -> Issued:
     """A new key with the same grant and owner; the old one goes on working for `overlap`. Raises BadGrant."""
     text = KeyText.fresh()
-    with access.enter(access.system_principal(project), why="rotate key"):
+    with access.enter(by or access.system_principal(project), why="rotate key"):
         old = find(project, key_id)
         if old.revoked_at or (old.expires_at and old.expires_at <= now):
             raise BadGrant(f"key {key_id} has ended; issue a new one")

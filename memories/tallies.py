@@ -1,4 +1,4 @@
-"""Counting off the request's way: which memories answers contained and which keys were used.
+"""Counting off the request's way: which memories answers contained, which keys were used, how searches went.
 
 Collected in memory and written in batches by one thread, never as a row lock on the answer's way. A killed process
 loses at most two seconds of counts; nothing that was acknowledged.
@@ -8,6 +8,7 @@ import atexit
 import datetime
 import threading
 import uuid
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import structlog
 from django.db import DatabaseError, connection
 
 from memories import access
-from memories.models import Access, ApiKey, Project
+from memories.models import SEARCH_BOUNDS, Access, ApiKey, Project, SearchDay
 
 EVERY = 2.0  # seconds
 log = structlog.get_logger(__name__)
@@ -24,15 +25,20 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted in one project: reads by fragment, and when fragments and keys were last used."""
+    """What was counted in one project: reads by fragment, when fragments and keys were last used, searches by day.
+
+    A search counts under its day (UTC), the place of its time among `SEARCH_BOUNDS`, and whether it found something.
+    """
 
     reads: Counter[uuid.UUID] = field(default_factory=Counter)
     read_at: dict[uuid.UUID, datetime.datetime] = field(default_factory=dict)
     keys: dict[uuid.UUID, datetime.datetime] = field(default_factory=dict)
+    searches: Counter[tuple[datetime.date, int, bool]] = field(default_factory=Counter)
 
     def add(self, other: "Tally") -> None:
         """Takes in another tally; the later times win."""
         self.reads.update(other.reads)
+        self.searches.update(other.searches)
         for mine, theirs in ((self.read_at, other.read_at), (self.keys, other.keys)):
             mine.update({i: max(at, mine.get(i, at)) for i, at in theirs.items()})
 
@@ -45,6 +51,12 @@ def note_reads(project_id: uuid.UUID, fragments: Sequence[uuid.UUID], *, at: dat
     """These fragments were part of an answer."""
     if fragments:
         _note(project_id, Tally(reads=Counter(fragments), read_at=dict.fromkeys(fragments, at)))
+
+
+def note_search(project_id: uuid.UUID, *, took: float, found: bool, at: datetime.datetime) -> None:
+    """A search was answered in `took` milliseconds, and found something or nothing."""
+    one = (at.astimezone(datetime.UTC).date(), bisect_left(SEARCH_BOUNDS, took), found)
+    _note(project_id, Tally(searches=Counter([one])))
 
 
 def note_key(project_id: uuid.UUID, key: uuid.UUID, *, at: datetime.datetime) -> None:
@@ -60,17 +72,18 @@ def _note(project_id: uuid.UUID, tally: Tally) -> None:
 def keep_writing() -> None:
     """Writes every two seconds from now on, and once more when the process ends; for whoever serves requests."""
     threading.Thread(target=_write_on, name="tallies", daemon=True).start()
-    atexit.register(_try_to_flush)
+    atexit.register(finish)
 
 
 def _write_on() -> None:
     pause = threading.Event()
     while True:
         pause.wait(EVERY)
-        _try_to_flush()
+        finish()
 
 
-def _try_to_flush() -> None:
+def finish() -> None:
+    """Writes what was counted so far; when the database is away, it waits for the next time."""
     try:
         flush()
     except DatabaseError as error:
@@ -99,5 +112,8 @@ def _write(project: Project, tally: Tally) -> None:
     with access.enter(access.system_principal(project), why="tally"):
         if tally.reads:
             Access.objects.count_up(project.id, tally.reads, tally.read_at)
+        for day in {day for day, _, _ in tally.searches}:
+            mine = {(place, found): n for (that, place, found), n in tally.searches.items() if that == day}
+            SearchDay.objects.count_up(project.id, day, mine)
         for key, at in tally.keys.items():
             ApiKey.objects.within(project.id).filter(id=key).update(last_used_at=at)

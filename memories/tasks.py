@@ -9,7 +9,7 @@ from celery.signals import worker_ready
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memories import audit, ingest, jobs, operations, retrieval
+from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep
 from memories.access import Principal, enter, system_principal
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
@@ -59,6 +59,63 @@ def embed_pending() -> None:
 
 
 @shared_task
+def ingest_exchanges(project_id: str | None = None) -> None:
+    """Makes memories of what was said in chats: of one project, or of all, until nothing is due."""
+
+    def make(principal: Principal) -> None:
+        while ingest.ingest_exchanges(principal, now=timezone.now()):
+            pass
+
+    if project_id is None:
+        _in_each_project(make)
+    elif project := Project.objects.filter(id=project_id).first():
+        make(system_principal(project))
+
+
+@shared_task
+def read_pending() -> None:
+    """Lets the language model read what waits for it, until nothing is due; without one there is nothing to do."""
+    if not governance.has_sidecar():
+        return
+
+    def read(principal: Principal) -> None:
+        while governance.read_pending(principal, now=timezone.now()):
+            pass
+
+    _in_each_project(read)
+
+
+@shared_task
+def evolve() -> None:
+    """Starts a look for contradictions in free texts in every namespace, where a language model is there."""
+
+    def start(principal: Principal) -> None:
+        jobs.evolve_everything(principal, now=timezone.now())
+
+    _in_each_project(start)
+
+
+@shared_task
+def trim_proposals() -> None:
+    """Lets go of proposals of which nothing is new."""
+
+    def trim(principal: Principal) -> None:
+        governance.trim(principal, now=timezone.now())
+
+    _in_each_project(trim)
+
+
+@shared_task
+def expire_calls() -> None:
+    """Deletes the provenance of calls of the language model that is older than the setting."""
+
+    def expire(principal: Principal) -> None:
+        governance.expire_calls(principal, now=timezone.now())
+
+    _in_each_project(expire)
+
+
+@shared_task
 def seal_events() -> None:
     """Seals the new events of every project."""
 
@@ -90,6 +147,26 @@ def expire_receipts() -> None:
 
 
 @shared_task
+def keep_small() -> None:
+    """Starts what moves, shortens, evicts and puts away memories, in each project where something is due."""
+
+    def keep(principal: Principal) -> None:
+        jobs.start_due(principal, now=timezone.now())
+
+    _in_each_project(keep)
+
+
+@shared_task
+def expire_copies() -> None:
+    """Deletes archive copies whose time is over."""
+
+    def expire(principal: Principal) -> None:
+        upkeep.expire_copies(principal, now=timezone.now())
+
+    _in_each_project(expire)
+
+
+@shared_task
 def keep_search_fast() -> None:
     """Counts the words of large namespaces, and builds and drops their vector indexes."""
 
@@ -98,6 +175,63 @@ def keep_search_fast() -> None:
         retrieval.keep_indexes(principal)
 
     _in_each_project(keep)
+    retrieval.drop_strays()
+
+
+@shared_task
+def analyze_search() -> None:
+    """Brings the planner's statistics of the search tables up to date."""
+    retrieval.analyze()
+
+
+@shared_task
+def keep_connections() -> None:
+    """Links what has changed, puts it into the graph and its episode, and works out clusters."""
+
+    def connect(principal: Principal) -> None:
+        upkeep.keep_connections(principal, now=timezone.now())
+
+    _in_each_project(connect)
+
+
+@shared_task
+def consolidate() -> None:
+    """Starts a consolidation of every namespace; one that is being consolidated already is left alone."""
+
+    def start(principal: Principal) -> None:
+        jobs.consolidate_everything(principal, now=timezone.now())
+
+    _in_each_project(start)
+
+
+@shared_task
+def back_up() -> None:
+    """Starts a full backup of every project; it is verified and drilled when it is made."""
+
+    def start(principal: Principal) -> None:
+        jobs.back_up_daily(principal, now=timezone.now())
+
+    _in_each_project(start)
+
+
+@shared_task
+def expire_backups() -> None:
+    """Deletes all but the newest backups and the protected ones."""
+
+    def expire(principal: Principal) -> None:
+        backups.expire(principal, now=timezone.now())
+
+    _in_each_project(expire)
+
+
+@shared_task
+def expire_consolidations() -> None:
+    """Deletes what stood before consolidations that are older than the setting."""
+
+    def expire(principal: Principal) -> None:
+        upkeep.expire_runs(principal, now=timezone.now())
+
+    _in_each_project(expire)
 
 
 @shared_task

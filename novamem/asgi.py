@@ -1,19 +1,44 @@
 """The web entry point: `uvicorn novamem.asgi:application`."""
 
+import asyncio
 import multiprocessing
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
-application = get_asgi_application()
+pages = get_asgi_application()
 
-from memories import providers, tallies  # noqa: E402  # the applications have to be ready
-from novamem.processes import tie_to  # noqa: E402
+from memories import mcp, providers, proxy, tallies  # noqa: E402  # the applications have to be ready
+from novamem.lifespan import tended  # noqa: E402  # likewise
+from novamem.processes import tie_to  # noqa: E402  # likewise
 
 if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
     assert parent.pid is not None
     tie_to(parent.pid)
 tallies.keep_writing()
 providers.warm()
+
+agents = mcp.Door()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[None]:
+    """The agents' protocol runs meanwhile; what is still to be captured and counted is waited for."""
+    async with agents.running():
+        yield
+    await proxy.stop()
+    await asyncio.to_thread(tallies.finish)  # uvicorn ends by the signal that stopped it, which runs nothing at exit
+
+
+async def led(scope: Any, receive: Any, send: Any) -> None:
+    """Leads to the pages and the API, or to the agents' protocol."""
+    inside = scope["type"] == "http" and scope["path"] in mcp.PATHS
+    await (agents if inside else pages)(scope, receive, send)
+
+
+application = tended(led, during=serving)

@@ -45,8 +45,11 @@ def conninfo(url: str, *, role: str | None = None) -> str:
 
 
 def _as(url: str, role: str | None) -> dict[str, str]:
-    options = conninfo_to_dict(url).get("options") or ""
-    return {"options": f"{options} -c role={role}".strip()} if role else {}
+    told = str(conninfo_to_dict(url).get("options") or "")
+    # Statements are short: starting helpers for one takes longer than it does. Seals and events wait for what is open.
+    limits = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min"
+    options = [limits, told, f"-c role={role}"]
+    return {"options": " ".join(filter(None, options))} if role else {}
 
 
 def prepare(url: str) -> None:
@@ -66,12 +69,18 @@ def prepare(url: str) -> None:
 def prepare_database(url: str, name: str) -> str:
     """Drops and makes database `name` beside that of `url`, prepared; for tests. Answers its URL.
 
-    It gives up durability for speed: a commit does not wait for the disk.
+    It gives up durability for speed: a commit does not wait for the disk. Who waits for a lock, or leaves a transaction
+    open, gets an error rather than for ever.
     """
     with connect(url) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = off").format(sql.Identifier(name)))
+        for setting in (
+            "synchronous_commit = off",
+            "lock_timeout = '60s'",
+            "idle_in_transaction_session_timeout = '3min'",
+        ):
+            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(sql.Identifier(name), sql.SQL(setting)))
     prepare(url_for(url, name))
     return url_for(url, name)
 

@@ -30,6 +30,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from novamem import cluster, env, readiness
 from novamem.cluster import Cluster, Unavailable
+from novamem.config import take_options
 from novamem.database import APP_ROLE, EXTENSIONS, NotPrepared
 from novamem.steps import say
 
@@ -159,12 +160,13 @@ def main() -> int:
     if not given.command:
         parser.error("which command?")
     try:
+        command = take_options(given.command)
         settings = env.load()
         own = "" if given.own else settings["DATABASE_URL"]
         with nullcontext(own) if own else running(Path(settings["NOVAMEM_DATA_DIR"])) as url:
             if given.migrate:
                 {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](url)
-            return _run(given.command, {**os.environ, "DATABASE_URL": url})
+            return _run(command, {**os.environ, "DATABASE_URL": url})
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return 1

@@ -37,5 +37,6 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
-        "loggers": {"uvicorn.access": {"level": "WARNING"}, "sentence_transformers": {"level": "WARNING"}},
+        # Who asks is logged already, by us.
+        "loggers": {name: {"level": "WARNING"} for name in ("uvicorn.access", "sentence_transformers", "httpx2")},
     }

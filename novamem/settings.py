@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from novamem import broker, database, env
+from novamem import broker, config, database, env
 from novamem.logs import logging_config
 
 ROOT = env.ROOT
 ENV = env.read()
+ENV_ORIGINS = {name: setting.origin for name, setting in env.found().items()}
+ENV_PLACES = config.PLACE_OF
 
 SECRET_KEY = ENV["SECRET_KEY"]
 DEBUG = ENV["DEBUG"]
@@ -19,8 +21,40 @@ EMBEDDINGS_TIMEOUT = ENV["EMBEDDINGS_TIMEOUT"]
 EMBEDDINGS_CACHE_SIZE = ENV["EMBEDDINGS_CACHE_SIZE"]
 EMBEDDINGS_URL = ENV["EMBEDDINGS_URL"]
 EMBEDDINGS_API_KEY = ENV["EMBEDDINGS_API_KEY"]
+SIDECAR_URL, SIDECAR_SETTING = env.sidecar_url(ENV)
+SIDECAR_OPENAI = ENV["LLM_SIDECAR_OPENAI"]
+SIDECAR_MODEL = ENV["OLLAMA_MODEL"]
+SIDECAR_KEY = ENV["OLLAMA_API_KEY"]
+SIDECAR_TIMEOUT = ENV["COGNITION_LLM_TIMEOUT_MS"] / 1000
+# Who judges what a language model proposes: the path of a class, or empty for nobody.
+REDUCTION_CLIENT = ENV["REDUCTION_CLIENT"]
+ADVISORY_MODE = ENV["DYNAMIC_CREATION_ADVISORY_MODE"]
 OPERATION_LEASE_SECONDS = ENV["OPERATION_LEASE_SECONDS"]
+PROXY_UPSTREAM_URL = ENV["PROXY_UPSTREAM_URL"]
+PROXY_UPSTREAM_KEY = ENV["PROXY_UPSTREAM_KEY"]
+PROXY_INJECT = ENV["PROXY_INJECT"]
+PROXY_MAX_TOKENS = ENV["PROXY_MAX_TOKENS"]
+PROXY_TOP_K = ENV["PROXY_TOP_K"]
 RECEIPT_DAYS = ENV["RECEIPT_DAYS"]
+LLM_CALL_DAYS = ENV["LLM_CALL_DAYS"]
+DECAY_SM2 = ENV["DECAY_SM2"]
+ARCHIVE_DAYS = ENV["ARCHIVE_DAYS"]
+PUT_AWAY_DAYS = ENV["PUT_AWAY_DAYS"]
+# Of a project and of its tiers, in fragments; 0 is no limit.
+CAPACITY = {
+    "all": ENV["CAPACITY_FRAGMENTS"],
+    **{tier: ENV[f"CAPACITY_{tier.upper()}"] for tier in ("hot", "warm", "cold")},
+}
+TIER_GB = {tier: ENV[f"TIER_{tier.upper()}_GB"] for tier in ("hot", "warm")}
+CONSOLIDATION_UNDO_DAYS = ENV["CONSOLIDATION_UNDO_DAYS"]
+BACKUP_KEEP = ENV["BACKUP_KEEP"]
+# How much a bundle may hold when it is unpacked, all files of its chain together.
+RESTORE_MAX_BYTES = int(ENV["RESTORE_MAX_GB"] * 1024**3)
+RETRIEVAL_TOP_K = ENV["RETRIEVAL_TOP_K"]
+RETRIEVAL_SIMILARITY_THRESHOLD = ENV["RETRIEVAL_SIMILARITY_THRESHOLD"]
+RETRIEVAL_TOKEN_BUDGET = ENV["RETRIEVAL_TOKEN_BUDGET"]
+RETRIEVAL_INCLUDES_CROSS_AGENT = ENV["RETRIEVAL_INCLUDES_CROSS_AGENT"]
+RETRIEVAL_CROSS_AGENT_THRESHOLD = ENV["RETRIEVAL_CROSS_AGENT_THRESHOLD"]
 
 INSTALLED_APPS = [
     "django_prometheus",
@@ -102,7 +136,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "/login/"
-LOGIN_REDIRECT_URL = "/memories/"
+LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -112,10 +146,24 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    # Any of Django's storages will do: bundles are read and written as streams.
+    "backups": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": ENV["BACKUP_DIR"], "file_permissions_mode": 0o600},
+    },
+}
+
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic: what is installed is what is served
 
+FILE_UPLOAD_HANDLERS = [
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "memories.api.uploads.OnDisk",
+]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 REST_FRAMEWORK = {
@@ -145,6 +193,13 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StatusEnum": "memories.models.words.Status",
         "ModelStateEnum": "memories.models.words.ModelState",
+        "CapacityStatusEnum": "memories.models.words.CapacityStatus",
+        "CompressionEnum": "memories.models.words.Compression",
+        "TierEnum": "memories.models.words.Tier",
+        "OperationStateEnum": "memories.models.words.OperationState",
+        "OutcomeEnum": "memories.models.words.Outcome",
+        "TaskStatusEnum": "memories.models.words.TaskStatus",
+        "ProposalOutcomeEnum": "memories.models.words.ProposalOutcome",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
@@ -176,7 +231,7 @@ CELERY_BROKER_URL = ENV["CELERY_BROKER_URL"]
 if CELERY_BROKER_URL == "pgmq://":
     CELERY_BROKER_TRANSPORT = broker.TRANSPORT
     CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(ENV["DATABASE_URL"])
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "novamem.schedules:SeededScheduler"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False

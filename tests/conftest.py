@@ -3,13 +3,19 @@
 import datetime
 import os
 import secrets
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import hypothesis
 import pytest
-from django.conf import settings
+from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
@@ -19,23 +25,35 @@ from rest_framework.test import APIClient
 from memories import access, ingest, keys
 from memories.access import Principal
 from memories.models import Fragment, Project
-from memories.providers import active_model
-from novamem import broker, database
+from memories.providers import active_model, embeddings, endpoint
+from memories.providers.fake_endpoint import FakeEndpoint, serving
+from novamem import broker, database, env
 from novamem.celery import app as celery
+
+# Fixtures that several rooms share.
+pytest_plugins = ["tests.ages", "tests.governed", "tests.killing"]
 
 # Each process of a parallel run has a database of its own.
 TEST_DATABASE = os.environ.get("TEST_DATABASE", "novamem_test") + os.environ.get("PYTEST_XDIST_WORKER", "")
 
 
-hypothesis.settings.register_profile("novamem", deadline=None)  # machines are noisy
-hypothesis.settings.load_profile("novamem")
+# The suite tries the same examples every time; HYPOTHESIS_PROFILE=search looks for new ones. Machines are noisy.
+hypothesis.settings.register_profile("novamem", deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "novamem"))
+
+
+# Files are looked up when they are asked for, or every test's client would list them all first.
+django_settings.WHITENOISE_AUTOREFRESH = True
+# Hashing a password as it should be takes a third of a second, and most tests of the console make a person.
+django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
     """Builds the test database once, as the owner; the app role, which the tests run as, could not."""
     with django_db_blocker.unblock():
-        url = database.prepare_database(settings.ENV["DATABASE_URL"], TEST_DATABASE)
+        url = database.prepare_database(django_settings.ENV["DATABASE_URL"], TEST_DATABASE)
         celery.conf.broker_transport_options = broker.transport_options(url)
         for alias in connections:
             connections[alias].close()
@@ -121,7 +139,23 @@ def now() -> datetime.datetime:
     return timezone.now()
 
 
+@pytest.fixture
+def small_endpoint(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEndpoint]:
+    """An embeddings endpoint for vectors of 64 dimensions."""
+    monkeypatch.setattr(endpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(embeddings, "_made", {})
+    with serving(dim=64) as running:
+        settings.EMBEDDINGS_URL = running.url
+        yield running
+
+
 Store = Callable[..., Fragment]
+
+
+def stored(by: Principal, namespace: str, content: str, **more: Any) -> Fragment:
+    """One fragment, stored through the write path."""
+    draft = ingest.Draft(namespace=namespace, content=content, **more)
+    return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
 
 @pytest.fixture
@@ -129,8 +163,7 @@ def store(principal: Principal) -> Store:
     """Stores one fragment through the write path."""
 
     def keep(namespace: str, content: str, *, by: Principal = principal, **more: Any) -> Fragment:
-        draft = ingest.Draft(namespace=namespace, content=content, **more)
-        return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return stored(by, namespace, content, **more)
 
     return keep
 
@@ -171,6 +204,58 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project
 def service(committed: Project) -> Principal:
     """The service itself in the committed project."""
     return access.system_principal(committed)
+
+
+@pytest.fixture
+def storage(settings: Any, tmp_path: Path) -> Path:
+    """Where the test's bundles lie; the instance's key is its own too."""
+    settings.DATA_DIR = tmp_path
+    options = {"location": str(tmp_path / "backups"), "file_permissions_mode": 0o600}
+    mine = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "backups": mine}
+    return tmp_path / "backups"
+
+
+@pytest.fixture(scope="session")
+def web_environment(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What another process needs to work on the test database; no setting of whoever runs the tests."""
+    return {
+        **{name: value for name, value in os.environ.items() if name not in env.SCHEME},
+        "DATABASE_URL": database.url_for(django_settings.ENV["DATABASE_URL"], TEST_DATABASE),
+        "EMBEDDER": "fake",
+        "LOG_LEVEL": "WARNING",
+        "NOVAMEM_DATA_DIR": str(tmp_path_factory.mktemp("data")),
+        "SECRET_KEY": "of the test",
+        "PYTHONPATH": f"{django_settings.ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
+
+
+@pytest.fixture(scope="session")
+def web(web_environment: dict[str, str]) -> Iterator[str]:
+    """The address of a web server process on the test database; it sees rows that are committed."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--log-level", "warning"]
+    process = subprocess.Popen(command, cwd=django_settings.ROOT, env=web_environment)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 60
+        while not _answers(url):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/healthz", trust_env=False).status_code == httpx2.codes.OK
+    except httpx2.TransportError:
+        return False
 
 
 @pytest.fixture

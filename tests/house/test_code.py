@@ -13,6 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 from importlinter.cli import lint_imports
 
 from novamem import database
+from tests.conftest import TEST_DATABASE
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("novamem", "memories", "conflicts")
@@ -82,9 +83,9 @@ def test_migrations_run_backwards_and_forwards(django_db_setup, django_db_blocke
     owner = connections["owner"]
     with django_db_blocker.unblock():
         home = owner.settings_dict["NAME"]
-        database.prepare_database(database_url(), "novamem_reversal")
+        database.prepare_database(database_url(), f"{TEST_DATABASE}_reversal")
         owner.close()
-        owner.settings_dict["NAME"] = "novamem_reversal"
+        owner.settings_dict["NAME"] = f"{TEST_DATABASE}_reversal"
         try:
             call_command("migrate", database="owner", verbosity=0)
             call_command("migrate", "memories", "zero", database="owner", verbosity=0)

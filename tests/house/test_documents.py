@@ -23,7 +23,7 @@ def test_every_setting_stands_in_the_example(name):
 
 
 def test_the_example_names_no_setting_that_is_gone():
-    assert set(re.findall(r"^#?([A-Z_]+)=", text(".env.example"), re.MULTILINE)) == set(env.SCHEME)
+    assert set(re.findall(r"^#?([A-Z0-9_]+)=", text(".env.example"), re.MULTILINE)) == set(env.SCHEME)
 
 
 def paths(patterns, prefix="/"):

@@ -1,13 +1,19 @@
 """A cluster of their own for the tests of what brings one; made once."""
 
+import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from novamem import env
@@ -15,6 +21,7 @@ from novamem.cluster import Cluster, cluster_of
 from novamem.embedded import running
 
 Python = Callable[..., "subprocess.Popen[str]"]
+LOCAL = "127.0.0.1"
 
 
 def remove(data_dir: Path) -> None:
@@ -65,5 +72,47 @@ def python() -> Python:
         environment = {**os.environ, "PYTHONPATH": path, "DATABASE_URL": "", **settings}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, **options}
         return subprocess.Popen([sys.executable, "-P", *words], env=environment, **pipes)
+
+    return start
+
+
+class Served(AbstractContextManager["Served"]):
+    """A running server: `said` is what it told the terminal before it was ready, `url` where it is."""
+
+    def __init__(self, process: Any) -> None:
+        self.process = process
+        self.said = ""
+        while "NovaMem: " not in self.said:
+            line = process.stderr.readline()
+            assert line, f"the server ended: {self.said}"
+            self.said += line
+        found = re.search(r"NovaMem: (http://\S+)/", self.said)
+        assert found
+        self.url = found[1]
+        assert process.stderr.readline() == "\n"
+
+    def children(self, name: str = "") -> list[psutil.Process]:
+        """Its processes, Postgres' guard included; or those of one name."""
+        found = psutil.Process(self.process.pid).children(recursive=True)
+        return [child for child in found if f" {name}" in " ".join(child.cmdline())]
+
+    def get(self, path: str) -> Any:
+        """What it answers, as JSON."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as response:
+            return json.load(response)
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=30)
+
+
+@pytest.fixture
+def serve(python: Python, data_dir: Path) -> Callable[[], Served]:
+    """Starts the server on the cluster of these tests."""
+
+    def start() -> Served:
+        settings = {"NOVAMEM_DATA_DIR": str(data_dir), "EMBEDDER": "fake", "PORT": "0", "HOST": LOCAL}
+        return Served(python("-m", "novamem.server", settings=settings, stderr=-1, cwd=env.ROOT))
 
     return start

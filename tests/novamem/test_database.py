@@ -29,6 +29,9 @@ def admin(url: str, data_dir: Path) -> Iterator[psycopg.Connection[tuple[Any, ..
         yield connection
 
 
+SHORT = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min"
+
+
 def value(url: str, query: str, *, role: str | None = None) -> Any:
     """The first value that a query answers."""
     with psycopg.connect(database.conninfo(url, role=role), autocommit=True) as connection:
@@ -132,13 +135,13 @@ def test_django_takes_all_that_a_url_says() -> None:
         "PASSWORD": "b c",
         "HOST": "/run/Pg",
         "PORT": "1",
-        "OPTIONS": {"sslmode": "require", "options": "-c role=nova_app"},
+        "OPTIONS": {"sslmode": "require", "options": f"{SHORT} -c role=nova_app"},
     }
 
 
 def test_options_in_a_url_stay() -> None:
     config = database.django_config("postgres://h/d?options=-c%20jit%3Doff", role="nova_app")
-    assert config["OPTIONS"]["options"] == "-c jit=off -c role=nova_app"
+    assert config["OPTIONS"]["options"] == f"{SHORT} -c jit=off -c role=nova_app"
 
 
 def test_the_broker_carries_a_message_as_the_app_role(url: str) -> None:

@@ -1,0 +1,89 @@
+"""People of a project: who belongs to it, and their roles."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.contrib.auth import get_user_model
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+
+from memories import access
+from memories.access import Principal
+from memories.models import Membership, Project
+from memories.models.words import Role
+
+log = structlog.get_logger(__name__)
+SECRET_BYTES = 12  # 16 characters of a password made here
+
+
+class BadRole(Exception):
+    """This role can't be given to this person."""
+
+
+class BadMember(Exception):
+    """This person can't be made, or belongs to the project already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A member, and the password that was made for somebody new; it is kept nowhere."""
+
+    username: str
+    role: str
+    made: bool
+    password: str = ""
+
+
+def add(project: Project, username: str, *, role: str, by: Principal) -> Added:
+    """Takes a person into a project; who is new to this server gets a password. Raises BadRole, BadMember."""
+    _check(role)
+    try:
+        with access.enter(by, why="add member"):
+            users = get_user_model()._default_manager.filter(username=username)
+            user = None if "\0" in username else users.first()  # which no name can hold
+            password = "" if user else secrets.token_urlsafe(SECRET_BYTES)
+            user, made = user or make(username, password), user is None
+            if Membership.objects.filter(project=project, user=user).exists():
+                raise BadMember(f"{username} is a member already.")
+            Membership.objects.create(project=project, user=user, role=role)
+    except IntegrityError as error:
+        raise BadMember(f"Somebody else added {username} at the same time.") from error
+    log.info("member_added", project=project.name, user=user.pk, role=role, by=by.user_id)
+    return Added(username, role, made, password)
+
+
+def make(username: str, password: str, *, known: Any = None) -> Any:
+    """A new person, who may log in; somebody known gets a new password. Raises BadMember."""
+    user: Any = known or get_user_model()(username=username, is_staff=True)
+    try:
+        user.clean_fields(exclude=["password"])
+        validate_password(password, user)
+    except ValidationError as error:
+        raise BadMember(" ".join(error.messages)) from error
+    user.set_password(password)
+    user.save()
+    return user
+
+
+def set_role(project: Project, user_id: int, *, role: str, by: Principal) -> None:
+    """Gives a member another role, or takes them out (an empty role). Raises BadRole.
+
+    Nobody changes their own, so that a project keeps an administrator.
+    """
+    if role:
+        _check(role)
+    if user_id == by.user_id:
+        raise BadRole("Another administrator changes your own role.")
+    with access.enter(by, why="set role"):
+        rows = Membership.objects.select_for_update().filter(project=project, user=user_id)
+        if not (rows.update(role=role) if role else rows.delete()[0]):
+            raise BadRole("This person is no member.")
+    log.info("role_set", project=project.name, user=user_id, role=role or "none", by=by.user_id)
+
+
+def _check(role: str) -> None:
+    if role not in Role.values:
+        raise BadRole(f"There is no role {role!r}; use one of {', '.join(Role.values)}.")
