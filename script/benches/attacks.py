@@ -32,14 +32,14 @@ from _serving import machine, serving
 os.environ["LOG_LEVEL"] = "WARNING"  # thousands of requests
 django.setup()
 
-from django.db import connection, connections  # noqa: E402
+from django.db import connection, connections
 
-from memories import keys  # noqa: E402
-from memories.models import Project  # noqa: E402
-from script.benches._arenas import issue_cast, populate  # noqa: E402
-from script.benches._attacks import ATTACKS, Attack, Family  # noqa: E402
-from script.benches._updates import UPDATES, Update  # noqa: E402
-from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict  # noqa: E402
+from memories import keys
+from memories.models import Project
+from script.benches._arenas import issue_cast, populate
+from script.benches._attacks import ATTACKS, Attack, Family
+from script.benches._updates import UPDATES, Update
+from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
 PLAYED = (False, True)  # populated?
 TEETH, PATIENCE = 0.9, 0.01

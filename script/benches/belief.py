@@ -23,16 +23,16 @@ from _serving import machine, serving
 os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
-from django.conf import settings  # noqa: E402
-from django.db import connection, connections  # noqa: E402
-from hypothesis import HealthCheck, Phase  # noqa: E402
-from hypothesis import settings as hypothesis_settings  # noqa: E402
-from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
+from django.conf import settings
+from django.db import connection, connections
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as hypothesis_settings
+from hypothesis.stateful import run_state_machine_as_test
 
-from memories import keys  # noqa: E402
-from memories.providers import active_model  # noqa: E402
-from tests.conflicts import test_races as races  # noqa: E402
-from tests.conflicts.test_machine import Belief  # noqa: E402
+from memories import keys
+from memories.providers import active_model
+from tests.conflicts import test_races as races
+from tests.conflicts.test_machine import Belief
 
 BATCH, BATCHES = 1000, 5
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import httpx2
 from _serving import machine, manage, serving
-from locomo import questions
+
+from script.benches._scoring import evidence, questions
 
 BUDGETS = (300, 500, 800, 1200, 2000)  # tokens; 1200 is the default, 500 and 2000 are seed 3's examples
 TOP_K = 15  # what seed 3 handed out before it knew budgets
@@ -51,7 +52,7 @@ def measure(client: httpx2.Client, namespace: str, asked: Sequence[Row]) -> list
     dia_ids, rows = turns(client, namespace), []
     for item in asked:
         question = {"namespace": namespace, "query": item["question"], "project_wide": False}
-        wanted = {part.strip() for text in item["evidence"] for part in text.replace(",", ";").split(";")} - {""}
+        wanted = evidence(item)
         best = {"packing": "priority", "max_memories": TOP_K}
         uncut = post(client, "context", {**question, **best, "max_tokens": None})
         for budget in BUDGETS:

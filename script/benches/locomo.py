@@ -6,22 +6,15 @@ import statistics
 import sys
 import time
 import uuid
-from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import django
 import httpx2
 from _serving import machine, manage, serving
 
-DEPTHS = (5, 10, 20)
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop"}
-
-
-def questions(path: Path) -> list[dict[str, Any]]:
-    """The questions of categories 1–4 that name evidence."""
-    rows = json.loads(path.read_text())
-    rows = rows[0] if isinstance(rows, list) else rows
-    return [q for q in rows["qa"] if q["category"] in CATEGORIES and q.get("evidence")]
+from script.benches._scoring import DEPTHS, questions, scored, table
 
 
 def ask(client: httpx2.Client, namespace: str, question: str) -> tuple[list[str], float]:
@@ -38,51 +31,21 @@ def measure(client: httpx2.Client, path: Path, namespace: str) -> tuple[list[dic
     """Per question its category, recall and hit at each depth; and the times."""
     rows, times = [], []
     for item in questions(path):
-        wanted = {
-            part.strip() for text in item["evidence"] for part in text.replace(",", ";").split(";") if part.strip()
-        }
         found, took = ask(client, namespace, item["question"])
         times.append(took)
-        row: dict[str, Any] = {"category": item["category"]}
-        for depth in DEPTHS:
-            hits = wanted & set(found[:depth])
-            row[f"recall@{depth}"] = len(hits) / len(wanted)
-            row[f"hit@{depth}"] = float(bool(hits))
-        rows.append(row)
+        rows.append(scored(item, found))
     return rows, times
 
 
-def table(title: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Prints and returns the means by category and over all."""
-    groups = defaultdict(list)
-    for row in rows:
-        groups[CATEGORIES[row["category"]]].append(row)
-    groups["all"] = rows
-    names = [f"{kind}@{depth}" for kind in ("recall", "hit") for depth in DEPTHS]
-    print(f"\n{title}\n{'':12}{'n':>5}" + "".join(f"{name:>11}" for name in names))
-    result = {}
-    for name, members in groups.items():
-        means = {key: round(statistics.fmean(row[key] for row in members), 4) for key in names}
-        print(f"{name:12}{len(members):>5}" + "".join(f"{means[key]:>11.3f}" for key in names))
-        result[name] = {"n": len(members), **means}
-    return result
-
-
-def main() -> None:
-    """Runs the bench."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
-    options = parser.parse_args()
-    print(machine())
-    project = f"bench-{uuid.uuid4().hex[:8]}"
+def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
+    """Recall by file and over all, and the times of searches; printed and returned."""
     key = json.loads(manage("apikey", "create", "--project", project, "--rate", "0", "--json"))["key"]
     figures, everything, times = {}, [], []
     with (
         serving() as url,
         httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client,
     ):
-        for path in options.files:
+        for path in files:
             namespace = f"{project}:{path.stem}"
             start = time.perf_counter()
             manage("ingest", "--namespace", namespace, str(path))
@@ -97,8 +60,29 @@ def main() -> None:
         f"\nsearch over HTTP, one client, top_k {max(DEPTHS)}, {len(times)} requests:"
         f" p50 {p50:.1f} ms, p95 {p95:.1f} ms"
     )
+    return {"recall": figures, "p50_ms": p50, "p95_ms": p95}
+
+
+def in_process(files: Sequence[Path], project: str) -> dict[str, Any]:
+    """What each part of the hybrid contributes."""
+    django.setup()
+    from script.benches._ablation import ablate  # its models need Django to be set up
+
+    return ablate(project, files)
+
+
+def main() -> None:
+    """Runs the bench."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--ablation", action="store_true", help="what each part of the hybrid adds, in process")
+    parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
+    options = parser.parse_args()
+    print(machine())
+    run = in_process if options.ablation else over_http
+    figures = run(options.files, f"bench-{uuid.uuid4().hex[:8]}")
     if options.json:
-        print(json.dumps({"recall": figures, "p50_ms": p50, "p95_ms": p95}))
+        print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -29,19 +29,19 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
-from django.db import connection, connections  # noqa: E402
-from django.utils import timezone  # noqa: E402
-from rich.progress import track  # noqa: E402
+from django.db import connection, connections
+from django.utils import timezone
+from rich.progress import track
 
-from conflicts.front import embedding, index_keywords  # noqa: E402
-from memories import access, keys, retrieval  # noqa: E402
-from memories.access import Principal  # noqa: E402
-from memories.models import Fragment, Namespace  # noqa: E402
-from memories.models.bulk import insert  # noqa: E402
-from memories.providers import active_model, embed, embed_query  # noqa: E402
-from memories.retrieval.candidates import Search, indexed, nearest  # noqa: E402
-from memories.retrieval.questions import Filters, Reach  # noqa: E402
-from memories.retrieval.understanding import Cues  # noqa: E402
+from conflicts.front import embedding, index_keywords
+from memories import access, keys, retrieval
+from memories.access import Principal
+from memories.models import Fragment, Namespace
+from memories.models.bulk import insert
+from memories.providers import active_model, embed, embed_query
+from memories.retrieval.candidates import Search, indexed, nearest, passing
+from memories.retrieval.questions import Filters, Reach
+from memories.retrieval.understanding import Cues
 
 SIZES, PROJECTS, BATCH = (5_000, 50_000, 500_000), 50, 5_000
 CENTRES, SPREAD = 2_000, 0.5
@@ -208,11 +208,12 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
             stop.wait(max(0.0, due - time.perf_counter()))
 
 
-def load(url: str, grounds: list[Ground], seconds: float) -> None:
-    """Four clients with mixed filters while writes go on."""
+def load(url: str, grounds: list[Ground], seconds: float) -> tuple[float, float]:
+    """Four clients with mixed filters while writes go on; p50 and p99 of their searches."""
     took: dict[str, list[float]] = defaultdict(list)
     stages: dict[str, list[float]] = defaultdict(list)
-    lock, stop, writes = threading.Lock(), threading.Event(), []  # type: ignore[var-annotated]
+    writes: list[float] = []
+    lock, stop = threading.Lock(), threading.Event()
 
     def client(seed: int) -> None:
         with httpx2.Client(base_url=url, timeout=60, trust_env=False) as http:
@@ -242,6 +243,7 @@ def load(url: str, grounds: list[Ground], seconds: float) -> None:
     shares = {name: statistics.median(parts) / whole for name, parts in stages.items() if name != "total"}
     shares["the rest (HTTP, key, serializing)"] = 1 - sum(shares.values())
     print("    share of each stage: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+    return whole, statistics.quantiles(everything, n=100, method="inclusive")[98]
 
 
 def percentiles(times: list[float]) -> str:
@@ -291,7 +293,8 @@ def recall(grounds: list[Ground], rounds: int) -> None:
             ready = indexed([space], model)
             for kind, filters in FILTERS.items():
                 wish = wanted(query, vector, Filters(**filters), most=100)
-                near, exact = (list(nearest([space], wish, indexed=how)[0])[:10] for how in (ready, set()))
+                near = list(nearest([space], wish, indexed=ready, among=passing([space], wish))[0])[:10]
+                exact = list(nearest([space], wish, indexed=set())[0])[:10]
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()
     told = ", ".join(f"{kind} {statistics.fmean(values):.3f}" for kind, values in found.items())
@@ -310,6 +313,7 @@ def main() -> None:
         cursor.execute("SHOW server_version")
         print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
     texts = Texts()
+    grown: dict[str, dict[int, tuple[float, float]]] = defaultdict(dict)
     for name, size in itertools.product(options.layout or ["many", "one"], options.fragments or SIZES):
         start = time.perf_counter()
         grounds = fill(texts, name, size)
@@ -317,7 +321,19 @@ def main() -> None:
         recall(grounds, options.rounds)
         with serving() as url:
             bare(url, max(grounds, key=lambda ground: ground.fragments), options.rounds)
-            load(url, grounds, options.seconds)
+            grown[name][size] = load(url, grounds, options.seconds)
+    growth(grown)
+
+
+def growth(grown: dict[str, dict[int, tuple[float, float]]]) -> None:
+    """How p50 and p99 grow with the fragments."""
+    print("\ngrowth under load (milliseconds, × the smallest)")
+    for name, sizes in grown.items():
+        first = sizes[min(sizes)]
+        for size, (p50, p99) in sorted(sizes.items()):
+            print(
+                f"  {name:5} {size:>8,}  p50 {p50:7.1f} × {p50 / first[0]:.2f}   p99 {p99:7.1f} × {p99 / first[1]:.2f}"
+            )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,131 @@
+"""The parts of the hybrid, each to be switched off: what one of them adds shows in what is lost without it.
+
+Nothing but the bench turns these switches, so they are patches: one that no longer fits the room raises AttributeError.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from django.utils import timezone
+from rich.console import Console
+from rich.progress import track
+
+from memories import access, ingest, keys, retrieval
+from memories.access import Principal
+from memories.models import Namespace
+from memories.retrieval import fusion, pipeline
+from memories.retrieval.understanding import understand
+from script.benches._scoring import DEPTHS, Row, means, questions, scored, table
+
+# What each cue is made of, and what it is when the question gives none.
+CUES: dict[str, dict[str, Any]] = {
+    "names": {"words": frozenset()},
+    "times": {"period": None},
+    "quotes": {"phrases": []},
+    "topics": {"keys": []},
+    "kinds": {"types": []},
+}
+PARTS = ("words", "meaning", "neighbours", *CUES)
+BESIDE = ("WORDS_BEFORE", "WORDS_AFTER", "MEANING_BESIDE")
+STEMMED, UNSTEMMED = "english", "simple"
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table: which parts take part, in which language the words were stored, which profile ranks."""
+
+    name: str
+    parts: frozenset[str]
+    language: str = STEMMED
+    profile: str = "relevance"
+
+
+def lines() -> Iterator[Line]:
+    """Built up part by part by relevance alone; then as searches are by default, whole and without each part."""
+    yield Line("words, unstemmed", frozenset({"words"}), UNSTEMMED)
+    yield Line("words", frozenset({"words"}))
+    yield Line("meaning", frozenset({"meaning"}))
+    yield Line("words + meaning", frozenset({"words", "meaning"}))
+    for count, part in enumerate(PARTS[2:], start=3):
+        yield Line(f"+ {part}", frozenset(PARTS[:count]))
+    whole = Line("the default search", frozenset(PARTS), profile="balanced")
+    yield whole
+    for part in PARTS:
+        yield replace(whole, name=f"without {part}", parts=whole.parts - {part})
+    yield replace(whole, name="without stemming", language=UNSTEMMED)
+
+
+@contextmanager
+def only(parts: frozenset[str]) -> Iterator[None]:
+    """Searches inside know these parts alone."""
+    with ExitStack() as stack:
+
+        def switch(owner: Any, name: str, value: Any) -> None:
+            stack.enter_context(mock.patch.object(owner, name, value))
+
+        if "words" not in parts:
+            switch(pipeline, "keyword_hits", lambda *_, **__: {})
+        if "meaning" not in parts:
+            switch(pipeline, "embed_query", lambda *_, **__: None)
+        if "neighbours" not in parts:
+            switch(pipeline, "load_neighbours", lambda *_, **__: [])
+            for name in BESIDE:
+                switch(fusion, name, 0.0)
+        silent = {name: value for cue, none in CUES.items() if cue not in parts for name, value in none.items()}
+        switch(pipeline, "understand", lambda *given, **more: replace(understand(*given, **more), **silent))
+        yield
+
+
+def ingested(principal: Principal, path: Path, language: str) -> str:
+    """The name of a namespace of that language, into which the file was ingested."""
+    name = f"{principal.project}:{path.stem.lower()}-{language}"
+    with access.enter(principal, why="bench"):
+        space = access.writable(principal, name)
+        Namespace.objects.within(principal.project_id).filter(id=space.id).update(language=language)
+    messages = list(ingest.read(path))
+    for start in range(0, len(messages), BATCH):
+        ingest.ingest(principal, messages[start : start + BATCH], namespace=name, now=timezone.now())
+    return name
+
+
+def measure(principal: Principal, line: Line, asked: Sequence[tuple[str, Row]]) -> list[Row]:
+    """The scores of the questions, given as (namespace, question)."""
+    rows = []
+    with only(line.parts):
+        for namespace, item in asked:
+            question = retrieval.Question(
+                item["question"], [namespace], project_wide=False, top_k=max(DEPTHS), profile=line.profile
+            )
+            found = retrieval.find(principal, question, now=timezone.now())
+            rows.append(scored(item, [hit.fragment.source_id for hit in found.hits]))
+    return rows
+
+
+def ablate(project: str, files: Sequence[Path]) -> Row:
+    """Prints and returns recall by line, and that of the default search by category."""
+    principal, terminal = access.system_principal(keys.ensure_project(project)), Console(stderr=True)
+    spaces = {
+        (path, language): ingested(principal, path, language)
+        for path in track(files, "storing", console=terminal)
+        for language in (STEMMED, UNSTEMMED)
+    }
+    rows = {}
+    for line in track(list(lines()), "searching", console=terminal):
+        asked = [(spaces[path, line.language], item) for path in files for item in questions(path)]
+        rows[line.name] = measure(principal, line, asked)
+    by_category = table("the default search, all files", rows["the default search"])
+    return {"recall": _told({name: means(found) for name, found in rows.items()}), "by_category": by_category}
+
+
+def _told(figures: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    names, whole = [f"recall@{depth}" for depth in DEPTHS], figures["the default search"]
+    print(f"\n{'':20}" + "".join(f"{name:>11}" for name in names) + "   @10 against the default")
+    for line, found in figures.items():
+        change = found["recall@10"] - whole["recall@10"]
+        print(f"{line:20}" + "".join(f"{found[name]:>11.3f}" for name in names) + f"{change:>+17.3f}")
+    return figures

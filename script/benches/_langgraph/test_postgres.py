@@ -1,0 +1,16 @@
+"""The tests that LangGraph has of its store in Postgres."""
+
+from contextlib import contextmanager
+
+import tests.test_store as theirs
+from ours import Fresh, taken
+from reasons import LEFT_OUT
+
+
+@contextmanager
+def _ours(*_, text_fields=None, **__):
+    yield Fresh(index={"fields": text_fields})
+
+
+theirs._create_vector_store = _ours
+globals().update(taken(theirs, LEFT_OUT["langgraph-checkpoint-postgres", "test_store"]))

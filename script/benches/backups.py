@@ -1,0 +1,89 @@
+"""Backups: rows a second out and back, how long a drill takes, and whether memory stays flat.
+
+Fills a namespace, backs it up, verifies and drills the bundle, deletes the namespace and restores it; the record
+lines of a second backup have to be the same.
+
+    script/bench backups                          # 50,000 and 500,000 fragments
+    script/bench backups --fragments 5000
+"""
+
+import argparse
+import gzip
+import hashlib
+import os
+import resource
+import time
+from typing import Any
+
+import django
+from _serving import machine
+
+os.environ.setdefault("LOG_LEVEL", "ERROR")
+django.setup()
+
+# Django has to be set up before its models can be imported.
+from django.db import connection
+from django.utils import timezone
+from upkeep import SIZES, fill
+
+from memories import access, backups, jobs
+from memories.models import Namespace
+
+
+def timed(principal: Any, kind: str, **options: Any) -> tuple[dict[str, Any], float]:
+    """Runs a job; its report and the seconds."""
+    wish: dict[str, Any] = {"kind": kind, "namespace": None, "options": options, "now": timezone.now()}
+    operation = jobs.start(principal, **wish, wake_up=False)
+    start = time.perf_counter()
+    ended = jobs.run(principal, operation.id)
+    took = time.perf_counter() - start
+    assert ended is not None
+    assert ended.state == "succeeded", ended.error
+    return ended.report or {}, took
+
+
+def digest(principal: Any, report: dict[str, Any]) -> str:
+    """Of the record lines."""
+    whole = hashlib.sha256()
+    with backups.opened(report["file"]) as file, gzip.open(file) as lines:
+        kept = b""
+        for number, line in enumerate(lines):
+            if number > 1:
+                whole.update(kept)
+            kept = line
+    return whole.hexdigest()
+
+
+def peak() -> float:
+    """The most memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Runs the bench."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fragments", type=int, action="append", help="sizes, by default 50,000 and 500,000")
+    options = parser.parse_args()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
+    for size in options.fragments or SIZES:
+        principal, space = fill(size)
+        filled = peak()
+        made, out = timed(principal, "backup")
+        _, verified = timed(principal, "verify", backup_id=made["backup_id"])
+        _, drilled = timed(principal, "drill", backup_id=made["backup_id"])
+        with access.enter(principal, why="bench"):
+            Namespace.objects.within(principal.project_id).filter(id=space.id).delete()
+        report, back = timed(principal, "restore", backup_id=made["backup_id"])
+        again, _ = timed(principal, "backup")
+        same = "same bytes" if digest(principal, made) == digest(principal, again) else "OTHER BYTES"
+        print(f"\n{size:,} fragments, {made['size'] / 2**20:.1f} MB")
+        print(f"  backup  {out:7.1f} s  {size / out:10,.0f} fragments/s")
+        print(f"  verify  {verified:7.1f} s\n  drill   {drilled:7.1f} s")
+        print(f"  restore {back:7.1f} s  {size / back:10,.0f} fragments/s, {report['insert']:,} inserted, {same}")
+        print(f"  memory peak {peak():.0f} MB, {peak() - filled:.0f} MB over filling")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""Bundles: thousands of damaged and hostile bundles, of which none may be applied, in part or as a whole.
+
+Flipped bits of the file and of its lines, lines cut off, taken out, doubled, moved and spliced, hostile fields with
+digests and signatures that fit, bombs, endless lines, unknown versions, forged signatures. Counts what was not
+detected, applied in part, or fell over, and the peak of memory over the beginning.
+
+    script/bench bundles                          # 5,000 mutations, and 1,000 of a V1 envelope
+    script/bench bundles --mutations 500 --envelopes 100
+
+Nobody signs an envelope: one that is damaged and still one may be applied whole, but nothing that can't be.
+"""
+
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import os
+import random
+import resource
+import time
+import uuid
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import django
+from _envelopes import CAN_BE, ENVELOPES
+from _serving import machine
+
+os.environ.setdefault("LOG_LEVEL", "CRITICAL")
+django.setup()
+
+# Django has to be set up before its models can be imported.
+from backups import timed
+from django.core.files.storage import storages
+from django.db import transaction
+from django.utils import timezone
+
+from memories import access, backups, ingest, jobs, keys
+from memories.backups.manifest import Footer
+from memories.models import Fragment, Namespace
+
+REFUSED = ("broken_bundle", "unknown_version", "wrong_project", "base_missing")
+MOST = 256  # MB over the beginning
+Lines = list[bytes]
+FIELDS: list[tuple[str, Any]] = [
+    *(("importance", value) for value in (7, -1, "x", None, [], {}, 1e308)),
+    *(("content", value) for value in ("", " x", "x" * 5000, None, 7, "\0", "\ud800")),
+    *(("status", value) for value in ("holy", "", None)),
+    *(("created_at", value) for value in ("1969-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00", "NaN", 0, "now")),
+    *(("updated_at", value) for value in ("infinity", "9999-12-31T00:00:00+00:00", "10000-01-01T00:00:00+00:00")),
+    *(("revision", value) for value in (0, -1, 2**40, 1.5, "one")),
+    *(("authority", value) for value in (0, 7, 99, None)),
+    *(("tags", value) for value in ("x", [1, [2]], ["x" * 200], {})),
+    *(("id", value) for value in ("", "x", None, 7)),
+    *(("superseded_by_id", value) for value in ("x", 7)),
+    ("extra", None),
+    ("surprise", 1),
+]
+
+
+def packed(lines: Lines, level: int = 1) -> bytes:
+    """A file of these lines."""
+    return gzip.compress(b"".join(line + b"\n" for line in lines), level, mtime=0)
+
+
+def signed(lines: Lines) -> bytes:
+    """A file of these lines, footer left out, with one that fits."""
+    digest = hashlib.sha256(b"".join(line + b"\n" for line in lines)).hexdigest()
+    return packed([*lines, Footer.of(len(lines) - 1, digest).line()])
+
+
+def flip_file(lines: Lines, dice: random.Random) -> bytes:
+    data = bytearray(packed(lines))
+    data[dice.randrange(10, len(data))] ^= 1 << dice.randrange(8)
+    return bytes(data)
+
+
+def flip_text(lines: Lines, dice: random.Random) -> bytes:
+    text = bytearray(b"".join(line + b"\n" for line in lines))
+    text[dice.randrange(len(text))] ^= 1 << dice.randrange(8)
+    return gzip.compress(bytes(text), 1, mtime=0)
+
+
+def cut(lines: Lines, dice: random.Random) -> bytes:
+    text = b"".join(line + b"\n" for line in lines)
+    end = sum(len(line) + 1 for line in lines[: dice.randrange(1, len(lines))]) + dice.choice((-1, 0, 1))
+    return gzip.compress(text[:end], 1, mtime=0)
+
+
+def cut_file(lines: Lines, dice: random.Random) -> bytes:
+    data = packed(lines)
+    return data[: dice.randrange(len(data))]
+
+
+def drop(lines: Lines, dice: random.Random) -> bytes:
+    n = dice.randrange(1, len(lines) - 1)
+    return packed(lines[:n] + lines[n + 1 :])
+
+
+def double(lines: Lines, dice: random.Random) -> bytes:
+    n = dice.randrange(1, len(lines) - 1)
+    return signed([*lines[: n + 1], *lines[n:-1]])
+
+
+def move(lines: Lines, dice: random.Random) -> bytes:
+    one, other = sorted(dice.sample(range(1, len(lines) - 1), 2))
+    changed = list(lines[:-1])
+    changed[one], changed[other] = changed[other], changed[one]
+    return signed(changed)
+
+
+def splice(lines: Lines, dice: random.Random) -> bytes:
+    data, n = packed(lines), dice.randrange(1, 200)
+    place = dice.randrange(len(data))
+    return data[:place] + dice.randbytes(n) + data[place:]
+
+
+def hostile(lines: Lines, dice: random.Random) -> bytes:
+    """A field that can't be, in a bundle that is rightly signed."""
+    places = [n for n, line in enumerate(lines) if b'"kind": "fragment"' in line]
+    n, (name, value) = dice.choice(places), dice.choice(FIELDS)
+    told = json.loads(lines[n])
+    told["row"][name] = value
+    return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
+
+
+def raw(lines: Lines, dice: random.Random) -> bytes:
+    """A line that is no proper JSON, or too much of it."""
+    n = dice.randrange(1, len(lines) - 1)
+    start = lines[n][:-1]
+    more = dice.choice(
+        [b', "x": NaN}', b', "x": 1e999}', b', "x": ' + b"[" * 5000 + b"]" * 5000 + b"}", b"", b"\xff}", b"\0}"]
+        + [b', "kind": "fragment"}', b', "x": ' + b"1" * 5000 + b"}", b', "x": [' + b"[]," * 400_000 + b"1]}"]
+    )
+    return signed([*lines[:n], start + more, *lines[n + 1 : -1]])
+
+
+def head(lines: Lines, dice: random.Random) -> bytes:
+    """Another manifest."""
+    told = json.loads(lines[0])
+    name = dice.choice(sorted(set(told) - {"exportedAtMs", "instance", "counts", "upto", "since", "base", "salt"}))
+    # Of another type: a manifest that is rightly signed and could be one is no damage.
+    told[name] = dice.choice([v for v in (None, 7, "x", [], {}) if type(v) is not type(told[name])])
+    return signed([json.dumps(told).encode(), *lines[1:-1]])
+
+
+def foot(lines: Lines, dice: random.Random) -> bytes:
+    """A forged footer."""
+    told = json.loads(lines[-1])
+    name = dice.choice(["count", "sha256", "signature"])
+    told[name] = dice.choice([0, -1, "", "00" * 64, "00" * 32, None, []])
+    return packed([*lines[:-1], json.dumps(told).encode()])
+
+
+def bomb(lines: Lines, dice: random.Random) -> bytes:
+    return gzip.compress(lines[0] + b"\n" + b"\0" * dice.choice((30_000_000, 60_000_000)), 1, mtime=0)
+
+
+def long_line(lines: Lines, dice: random.Random) -> bytes:
+    noise = dice.randbytes(200_000).hex().encode()
+    return gzip.compress(lines[0] + b"\n" + noise * 50, 1, mtime=0)
+
+
+COMMON: list[Callable[[Lines, random.Random], bytes]] = [
+    *(flip_file, flip_text, cut, cut_file, drop, double, move, splice, hostile, hostile, hostile, raw, head, foot)
+]
+RARE = [bomb, long_line]  # slow ones
+
+
+def main() -> None:
+    """Runs the bench."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutations", type=int, default=5_000)
+    parser.add_argument("--envelopes", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    dice, counts, kinds = random.Random(options.seed), Counter[str](), Counter[str]()
+    project = keys.ensure_project(f"bundles-{uuid.uuid4().hex[:8]}")
+    principal = access.system_principal(project)
+    drafts = [ingest.Draft(namespace=f"{project.name}:main", content=f"Heron {n} nests.") for n in range(40)]
+    ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+    made, _ = timed(principal, "backup", include_embeddings=True)
+    with backups.opened(made["file"]) as file:
+        lines = gzip.decompress(file.read()).splitlines()
+    with backups.opened(made["file"]) as file:
+        envelope = backups.envelope_of(file, now=timezone.now())
+    with access.enter(principal, why="bench"):
+        Namespace.objects.within(project.id).delete()
+    home = Path(storages["backups"].path(made["file"]))
+    text = gzip.decompress(packed(lines))
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, time.perf_counter()
+    for number in range(options.mutations):
+        mutate = dice.choice(RARE) if number % 100 == 99 else dice.choice(COMMON)
+        data = mutate(lines, dice)
+        if unpacked(data, most=len(text) + 1) == text:
+            continue  # bits that gzip does not read
+        home.write_bytes(data)
+        outcome = tried(principal, made["backup_id"])
+        counts[outcome] += 1
+        if outcome != "refused":
+            kinds[f"{outcome} {mutate.__name__}"] += 1
+    told = json.loads(json.dumps(envelope, default=str))
+    for _ in range(options.envelopes):
+        change = dice.choice(ENVELOPES)
+        outcome = sent(principal, change(told, dice))
+        if outcome == "undetected" and change in CAN_BE:
+            outcome = "applied whole"
+        counts[outcome] += 1
+        if outcome != "refused":
+            kinds[f"{outcome} {change.__name__}"] += 1
+    took = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
+    print(f"{machine()}: {sum(counts.values()):,} mutations in {took:.0f} s")
+    for what in ("refused", "applied whole", "undetected", "applied in part", "server error"):
+        print(f"  {what:16} {counts[what]:,}")
+    print(f"  memory over the beginning {peak:.0f} MB (at most {MOST})")
+    for what, count in sorted(kinds.items()):
+        print(f"  {what}: {count}")
+    if sum(counts.values()) != counts["refused"] + counts["applied whole"] or peak > MOST:
+        raise SystemExit(1)
+
+
+def unpacked(data: bytes, *, most: int) -> bytes | None:
+    """What a file holds, as far as that; None where it can't be read."""
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, most)
+    except zlib.error:
+        return None
+
+
+def sent(principal: Any, data: bytes) -> str:
+    """Sends an envelope in and restores it, and takes it back; what happened."""
+    with access.enter(principal, why="bench"), transaction.atomic():
+        try:
+            row = backups.take_in(principal, io.BytesIO(data), now=timezone.now())
+        except (backups.BrokenBundle, backups.WrongProject):
+            return "refused"
+        except Exception:  # noqa: BLE001  # whatever it is, is what is looked for
+            transaction.set_rollback(True)
+            return "server error"
+        outcome = tried(principal, str(row.id))
+        backups.delete(principal, row.id)
+        transaction.set_rollback(True)
+    return outcome
+
+
+def tried(principal: Any, backup_id: str) -> str:
+    """Restores what lies there, and takes it back; what happened."""
+    with access.enter(principal, why="bench"), transaction.atomic():
+        wish: dict[str, Any] = {"kind": "restore", "namespace": None, "options": {"backup_id": backup_id}}
+        operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+        ended = jobs.run(principal, operation.id)
+        left = Fragment.objects.within(principal.project_id).count()
+        transaction.set_rollback(True)
+    if ended is not None and ended.state == "succeeded":
+        return "undetected"
+    if left:
+        return "applied in part"
+    code = ended and ended.error and ended.error["code"]
+    return "refused" if code in REFUSED else "server error"
+
+
+if __name__ == "__main__":
+    main()
