@@ -19,7 +19,7 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection, transaction
 from psycopg import sql
 
-from memories.models import KeyText, Membership, Namespace, Owner, Project
+from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Project
 from memories.models.namespace import FORM, SHARED
 from memories.models.words import OwnerKind, Role, SourceClass, Verb
 
@@ -64,6 +64,11 @@ class Principal:
         """Whether a namespace name is the principal's to use."""
         return namespace.startswith(f"{self.project}:") and any(fnmatchcase(namespace, p) for p in self.namespaces)
 
+    @property
+    def covers_all(self) -> bool:
+        """Whether it covers the whole project, not only some of its namespaces."""
+        return f"{self.project}:*" in self.namespaces
+
     def covers_reading(self, namespace: str) -> bool:
         """As `covers`; whoever reads anything of a project also reads what it shares."""
         return self.covers(namespace) or (bool(self.namespaces) and namespace == f"{self.project}:{SHARED}")
@@ -92,6 +97,23 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
         grant_id=row["grant_id"],
         may_attest_user=row["may_attest_user"],
         requests_per_minute=row["requests_per_minute"],
+    )
+
+
+def principal_of_row(key: ApiKey) -> Principal:
+    """The principal behind a key's row, whatever became of the key since; loads project, owner and grant."""
+    return Principal(
+        project_id=key.project_id,
+        project=key.project.name,
+        owner_id=key.owner_id,
+        owner=key.owner.name,
+        namespaces=tuple(key.grant.namespaces),
+        verbs=frozenset(key.grant.verbs),
+        ceiling=key.grant.ceiling,
+        key_id=key.id,
+        grant_id=key.grant_id,
+        may_attest_user=key.grant.may_attest_user,
+        requests_per_minute=key.grant.requests_per_minute,
     )
 
 
@@ -157,19 +179,22 @@ def enter(principal: Principal, *, why: str) -> Iterator[None]:
             raise RuntimeError("a transaction never crosses projects")
         yield
         return
-    _connect()
+    connect()
     token = _entered.set(principal)
     try:
         with transaction.atomic():
-            _set_local(principal.project_id, _context(principal, why))
-            yield
+            try:
+                _set_local(principal.project_id, _context(principal, why))
+                yield
+            finally:
+                _entered.reset(token)  # before the commit: what waits for that enters anew
     finally:
-        _entered.reset(token)
         if connection.in_atomic_block and not connection.needs_rollback:
             _set_local(None, None)  # an outer transaction goes on: it must not keep seeing this project
 
 
-def _connect() -> None:
+def connect() -> None:
+    """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use."""
     for delay in (*RETRY_DELAYS, None):
         try:
             connection.ensure_connection()
