@@ -17,6 +17,8 @@ APP_ROLE = "nova_app"
 EXTENSIONS = {"vector": (0, 8), "btree_gist": (1, 0)}  # name: the oldest version that will do
 POSTGRES = 160000  # server_version_num
 QUEUE = "celery"
+REFUSED = (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject)
+MEANWHILE = (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation)
 LOCK = 0x6E6F7661  # advisory: two processes that prepare at once would disturb each other's grants
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -161,8 +163,8 @@ def _missing(connection: Connection) -> list[str]:
 
 def _settle(connection: Connection) -> None:
     for step in _missing(connection):
-        # undefined: a role that a refused step would have made
-        with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject):
+        # undefined: a role that a refused step would have made; made already: roles are shared by all databases
+        with suppress(*REFUSED, *MEANWHILE):
             connection.execute(step.encode())
     if refused := _missing(connection):  # asked again, for Postgres refuses some grants with a warning only
         lines = "".join(f"    {step};\n" for step in refused)
