@@ -20,6 +20,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 from django.utils import timezone
+from django_prometheus.middleware import Metrics
 from rest_framework.test import APIClient
 
 from memories import access, ingest, keys
@@ -60,6 +61,7 @@ def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
             connections[alias].settings_dict["NAME"] = TEST_DATABASE
         call_command("migrate", database="owner", verbosity=0)
         active_model()
+    Metrics.get_instance()  # two threads that ask for it first at one time would both make it
     yield
     with django_db_blocker.unblock():
         for alias in connections:
