@@ -69,7 +69,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "django_structlog",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "heroicons",
     "pghistory",
     "pgtrigger",
@@ -185,8 +184,6 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PARSER_WHITELIST": ["memories.api.parsers.StrictJSONParser"],
@@ -208,7 +205,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/", "/api/docs/"],
+    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],

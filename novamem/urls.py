@@ -3,8 +3,9 @@
 from django.contrib import admin
 from django.urls import include, path
 from django_prometheus.exports import ExportToDjangoView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView
 
+from memories.api import reference
 from memories.api.health import healthz, readyz
 
 urlpatterns = [
@@ -17,7 +18,8 @@ urlpatterns = [
     path("api/v1/bridges/", include("memories.bridges.urls")),
     path("compat/", include("memories.compat.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("api/docs/", reference.overview, name="docs"),
+    path("api/docs/<slug:name>/", reference.group, name="docs-group"),
     path("admin/", admin.site.urls),
     path("", include("memories.console.urls")),
 ]
