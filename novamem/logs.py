@@ -24,7 +24,9 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    renderer = structlog.processors.JSONRenderer() if style == "json" else structlog.dev.ConsoleRenderer()
+    # A rich traceback would show local variables: keys, texts.
+    told = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer() if style == "json" else told
     return {
         "version": 1,
         "disable_existing_loggers": False,
