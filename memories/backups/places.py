@@ -103,7 +103,7 @@ def opened(name: str) -> BinaryIO:
     try:
         return cast("BinaryIO", storages[ALIAS].open(name, "rb"))  # Django's File reads like one
     except FileNotFoundError as error:
-        raise FileMissing(f"{name} is not in the storage") from error
+        raise FileMissing(f"the storage has no {name}") from error
 
 
 def size_of(name: str) -> int:
@@ -111,7 +111,7 @@ def size_of(name: str) -> int:
     try:
         return storages[ALIAS].size(name)
     except FileNotFoundError as error:
-        raise FileMissing(f"{name} is not in the storage") from error
+        raise FileMissing(f"the storage has no {name}") from error
 
 
 def pack_file(operation_id: uuid.UUID) -> str:

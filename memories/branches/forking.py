@@ -29,7 +29,7 @@ def refuse_taken(operation: Operation) -> None:
     """Raises BranchTaken before a fork is queued whose target is not empty."""
     found = Namespace.objects.within(operation.project_id).filter(name=operation.options["target"]).first()
     if found is not None and (found.id == operation.namespace_id or not is_empty(found)):
-        raise BranchTaken(f"{found.name} is there already and holds memories")
+        raise BranchTaken(f"there is {found.name} already, with memories in it")
 
 
 def is_empty(namespace: Namespace) -> bool:
@@ -69,7 +69,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
     target, _ = Namespace.objects.branch(source=source, name=name)
     lock_namespace(target.id)
     if target.id == source.id or not is_empty(target):
-        raise BranchTaken(f"{name} is there already and holds memories")
+        raise BranchTaken(f"there is {name} already, with memories in it")
     total = _held(source)
     _made_a_branch(source, target)
     way = Way(source, target)

@@ -16,7 +16,8 @@ from memories.console.asking import Asked, typed
 from memories.console.explorer import explorer_page
 from memories.console.people import member
 from memories.console.refusals import Refusal, attempted
-from memories.console.undoing import offer, withdraw
+from memories.console.undoing import offer, tell, withdraw
+from memories.forgetting import Forgotten, forget
 from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 from memories.models.words import Verb
@@ -32,7 +33,7 @@ INVERSE = {
     "unarchive": ("Brought back from the archive", "archive"),
     "edit": ("Edited", "revert"),
 }
-VOTES = ("reinforce", "dispute", "corroborate")
+VOTES = {"reinforce": "Reinforced", "dispute": "Disputed", "corroborate": "Corroborated"}
 
 
 @require_POST
@@ -55,13 +56,15 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     if refused:
         return explorer_page(request, fragment_id, refusal=refused)
     if action == "forget":
-        withdraw(request)
+        tell(request, "Forgotten", there=reverse("console:backups"), more=_held_in(made))
         return HttpResponseRedirect(_asked(request).url(), status=303)
     there = _asked(request).url(fragment_id)
     if action in INVERSE:
         said, inverse = INVERSE[action]
         texts = {"to": row.revision, "revision": made.revision} if action == "edit" and made else {}
         offer(request, said, reverse("console:act", args=[fragment_id]), there=there, action=inverse, **texts)
+    elif action in VOTES:
+        tell(request, VOTES[action], there=there, more="A vote stands; nobody takes it back.")
     elif action == "revert":
         withdraw(request)
     return HttpResponseRedirect(there, status=303)
@@ -91,7 +94,9 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str) -> Callable[[], Any
     if action in VOTES:
         wish = {"reason": form.get("reason", "")[:1000].replace("\0", "")} if action == "dispute" else {}
         return lambda: vote(principal, fragment_id, action, now=now, **wish)
-    if action in ("archive", "unarchive", "forget"):
+    if action == "forget":
+        return lambda: forget(principal, fragment_id, now=now)
+    if action in ("archive", "unarchive"):
         deed = getattr(ingest, action)
         return lambda: deed(principal, fragment_id, now=now)
     if action in ("edit", "revert"):
@@ -99,6 +104,14 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str) -> Callable[[], Any
         seen = _number(form.get("revision", ""))
         return lambda: ingest.revise(principal, fragment_id, changes={"content": text}, revision=seen, now=now)
     raise Http404
+
+
+def _held_in(forgotten: Forgotten | None) -> str:
+    """Which backups were made while the memory was there."""
+    if not forgotten or not forgotten.backups:
+        return "No backup holds it."
+    days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in forgotten.backups))
+    return f"Backups made before still hold it ({days}); a restore leaves it out, and they can be deleted."
 
 
 def _former(request: Any, fragment_id: uuid.UUID) -> str:

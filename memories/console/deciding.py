@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +29,10 @@ from conflicts.front import (
 from memories import access, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.console.asking import typed
-from memories.console.refusals import Refusal
-from memories.console.reviewing import names_of
+from memories.console.refusals import Refusal, sentence
+from memories.console.reviewing import OUTCOMES, names_of
+from memories.ingest import History, StaleRevision
+from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 
 NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
@@ -51,15 +54,15 @@ ACTIONS = {
     "period": Way(Action.KEEP_BOTH, Keep.PERIOD, "Kept both, one after the other"),
     "predicate": Way(Action.KEEP_BOTH, Keep.PREDICATE, "Kept both: several values are allowed"),
 }
-DONE = {Resolution.SUPERSEDE: "accepted", Resolution.REJECT: "rejected", Resolution.KEEP_BOTH: "kept both of"}
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of one decision, for a person."""
+    """What became of one decision, for a person; of an edit, the challenger and the revision that it had before."""
 
     conflict_id: uuid.UUID
     refusal: Refusal | None = None
+    edited: tuple[uuid.UUID, int] | None = None
 
 
 def decided(
@@ -87,22 +90,49 @@ def taken_back(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: 
 def edited(
     principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
 ) -> list[Told]:
-    """Gives the challenger another text and value, then accepts it; undo takes the acceptance back, not the words."""
+    """Gives the challenger another text and value, then accepts it."""
     conflict_id, revision = seen[0]
     try:
-        newcomer, changes = _correction(principal, conflict_id, revision, form)
+        row, changes = _correction(principal, conflict_id, revision, form)
         if changes:
-            ingest.revise(principal, newcomer, changes=changes, revision=None, now=now)
+            ingest.revise(principal, row.id, changes=changes, revision=None, now=now)
     except (StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
         return [_told(principal, Outcome(conflict_id, error), now=now)]
+    was = (row.id, row.revision) if changes else None
+    left = _waiting_for(principal, row.id)
+    outcomes = decided(principal, left, "accept", "", now=now) if left else [Told(conflict_id)]
+    return [replace(told, edited=was) for told in outcomes]
+
+
+def reworded(principal: Principal, fragment_id: uuid.UUID, revision: int, *, now: datetime.datetime) -> list[uuid.UUID]:
+    """Gives a challenger the words back that it had before an edit; the conflict that waits for it then.
+
+    Nothing is done where they are gone, or where somebody has edited it since.
+    """
     with access.enter(principal, why="console"):
-        left = list(waiting(principal).filter(newcomer=newcomer).values_list("id", "revision")[:1])
-    return decided(principal, left, "accept", "", now=now) if left else [Told(conflict_id)]
+        rows = Fragment.objects.within(principal.project_id)
+        row = rows.filter(id=fragment_id, revision=revision + 1).first()
+        former = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()
+        told = ingest.claim_of(row) if row else None
+    if row is None or former is None:
+        return []
+    changes: dict[str, Any] = {"content": former.content}
+    if told and former.claim:
+        changes["claim"] = replace(told, value=former.claim["value"])
+    with suppress(StaleRevision, History, BlockedByErasure, NotFound):
+        ingest.revise(principal, fragment_id, changes=changes, revision=row.revision, now=now)
+    return [conflict_id for conflict_id, _ in _waiting_for(principal, fragment_id)]
+
+
+def _waiting_for(principal: Principal, newcomer: uuid.UUID) -> list[tuple[uuid.UUID, int]]:
+    """The conflict that stands for a challenger now, with its revision; revising it makes others of them."""
+    with access.enter(principal, why="console"):
+        return list(waiting(principal).filter(newcomer=newcomer).values_list("id", "revision")[:1])
 
 
 def _correction(
     principal: Principal, conflict_id: uuid.UUID, revision: int, form: Mapping[str, str]
-) -> tuple[uuid.UUID, dict[str, Any]]:
+) -> tuple[Fragment, dict[str, Any]]:
     """The challenger, and what of it is to change."""
     with access.enter(principal, why="console"):
         row = visible_conflict(principal, conflict_id)
@@ -120,7 +150,7 @@ def _correction(
     changes: dict[str, Any] = {"content": content} if content != row.newcomer.content else {}
     if told and value != told.value:
         changes["claim"] = replace(told, value=value)
-    return row.newcomer.id, changes
+    return row.newcomer, changes
 
 
 def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> Told:
@@ -145,9 +175,11 @@ def _told(principal: Principal, outcome: Outcome, *, now: datetime.datetime) -> 
     if error is None:
         return Told(outcome.conflict_id)
     title = next(title for kind, title in TITLES.items() if isinstance(error, kind))
-    detail = _who_was_first(principal, outcome.conflict_id, now=now) if isinstance(error, AlreadyResolved) else ""
-    said = str(error)
-    return Told(outcome.conflict_id, Refusal(title, detail or f"{said[:1].upper()}{said[1:]}."))
+    if isinstance(error, AlreadyResolved):
+        detail = _who_was_first(principal, outcome.conflict_id, now=now)
+    else:
+        detail = "" if isinstance(error, NotFound) else sentence(str(error))
+    return Told(outcome.conflict_id, Refusal(title, detail))
 
 
 def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> str:
@@ -155,9 +187,10 @@ def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetim
     with access.enter(principal, why="console"):
         row = visible_conflict(principal, conflict_id)
         names = names_of(principal, [row.resolved_by])
-    if row.resolved_at is None or row.resolution not in DONE:
+    did = OUTCOMES.get(row.resolution, "") + (" of" if row.resolution == Resolution.KEEP_BOTH else "")
+    if row.resolved_at is None or not did:
         return "There is nothing left to decide."
-    return first_come(names.get(row.resolved_by, "Somebody"), DONE[Resolution(row.resolution)], row.resolved_at, now)
+    return first_come(names.get(row.resolved_by, "Somebody"), did, row.resolved_at, now)
 
 
 def first_come(who: str, did: str, at: datetime.datetime, now: datetime.datetime) -> str:

@@ -60,4 +60,9 @@ def attempted(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:
         return act(), None
     except tuple(TITLES) as error:
         title = next(title for kind, title in TITLES.items() if isinstance(error, kind))
-        return None, Refusal(title, str(error))
+        return None, Refusal(title, sentence(str(error)))
+
+
+def sentence(said: str) -> str:
+    """What a room says, as a sentence; some rooms say whole ones."""
+    return said if not said or said.endswith(".") else f"{said[:1].upper()}{said[1:]}."

@@ -48,14 +48,14 @@ def page(
     principal, now = request.principal, timezone.now()
     may_act = Verb.REVIEW in principal.verbs
     with access.enter(principal, why="console"):
-        skipped = [uuid.UUID(text) for text in request.session.get(SKIPPED, [])]
-        rows, left = reviewing.items(principal, last=skipped, now=now)
+        rows, left = reviewing.items(principal, last=_skipped(request), now=now)
         first = None if lately else next((item.row.id for item in rows if not item.held_by), None)
         opened = _opened(principal, conflict_id or first, is_told=bool(refused), now=now)
         if opened and may_act and opened.row.resolved_at is None:
             reserve(principal, opened.row.id, now=now)
         context = {
             "items": rows,
+            "following": reviewing.following(rows, opened) if opened else None,
             "left": left,
             "done": _done(request, now=now),
             "opened": opened,
@@ -138,13 +138,31 @@ def decide(request: Any) -> HttpResponse:
 
 def _told(request: Any, outcomes: list[deciding.Told], text: str, *, now: datetime.datetime) -> HttpResponse:
     """Leads to the next one; the strip says what was done and takes it back, the refusals say what was not."""
-    done = [str(told.conflict_id) for told in outcomes if not told.refusal]
+    done = [told for told in outcomes if not told.refusal]
     refused = [told for told in outcomes if told.refusal]
     if done:
-        request.session[UNDO] = {"ids": done, "said": text, "count": len(done), "at": now.isoformat()}
+        edited = [[str(fragment_id), revision] for fragment_id, revision in filter(None, [t.edited for t in done])]
+        _offer(request, [str(told.conflict_id) for told in done], text, edited=edited)
     if refused:
         return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
-    return HttpResponseRedirect(reverse("console:review"), status=303)
+    return _go_on(request)
+
+
+def _offer(request: Any, ids: list[str], said: str, **more: Any) -> None:
+    """The strip; `edited`: challengers with the revisions that they had before, `skipped`: nothing was decided."""
+    request.session[UNDO] = {"ids": ids, "said": said, "count": len(ids), **more}
+
+
+def _go_on(request: Any) -> HttpResponse:
+    """To the conflict that stood below the decided one, while it waits; else to the first."""
+    try:
+        following = uuid.UUID(request.POST.get("following", ""))
+    except ValueError:
+        following = None
+    with access.enter(request.principal, why="console"):
+        waits = following and waiting(request.principal).filter(id=following).exists()
+    there = reverse("console:conflict", args=[following]) if waits else reverse("console:review")
+    return HttpResponseRedirect(there, status=303)
 
 
 def _seen(request: Any) -> list[tuple[uuid.UUID, int]]:
@@ -161,23 +179,33 @@ def _seen(request: Any) -> list[tuple[uuid.UUID, int]]:
 
 def _skip(request: Any, seen: list[tuple[uuid.UUID, int]]) -> HttpResponse:
     """Puts it to the end of the queue, for this person."""
-    skipped = [*request.session.get(SKIPPED, []), *(str(conflict_id) for conflict_id, _ in seen[:1])]
-    request.session[SKIPPED] = list(dict.fromkeys(skipped))[-SKIPPED_MOST:]
-    return HttpResponseRedirect(reverse("console:review"), status=303)
+    skipped = str(seen[0][0])
+    request.session[SKIPPED] = list(dict.fromkeys([*request.session.get(SKIPPED, []), skipped]))[-SKIPPED_MOST:]
+    _offer(request, [skipped], "Skipped", skipped=True)
+    return _go_on(request)
+
+
+def _skipped(request: Any) -> list[uuid.UUID]:
+    return [uuid.UUID(text) for text in request.session.get(SKIPPED, [])]
 
 
 @require_POST
 @member
 def take_back(request: Any) -> HttpResponse:
-    """Takes back the last decision, or all of the last lot; each that can't be says why."""
+    """Takes back the last decision, or all of the last lot; each that can't be says why. A skip counts as one."""
     request.principal.require(Verb.REVIEW)
-    strip = request.session.pop(UNDO, None)
+    strip, now = request.session.pop(UNDO, None), timezone.now()
     if not strip:
         return HttpResponseRedirect(reverse("console:review"), status=303)
     ids = [uuid.UUID(text) for text in strip["ids"]]
-    outcomes = deciding.taken_back(request.principal, ids, now=timezone.now())
-    if refused := [told for told in outcomes if told.refusal]:
-        return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
+    if strip.get("skipped"):
+        request.session[SKIPPED] = [text for text in request.session.get(SKIPPED, []) if text not in strip["ids"]]
+    else:
+        outcomes = deciding.taken_back(request.principal, ids, now=now)
+        if refused := [told for told in outcomes if told.refusal]:
+            return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
+    for fragment_id, revision in strip.get("edited", []):
+        ids = deciding.reworded(request.principal, uuid.UUID(fragment_id), revision, now=now) or ids
     return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]), status=303)
 
 

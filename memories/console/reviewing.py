@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from conflicts.front import (
     Fold,
     Kind,
     Reason,
+    Resolution,
     alone,
     fold_of,
     from_source,
@@ -25,6 +26,7 @@ from memories.models import ApiKey, Fragment, Link, Owner
 from memories.models.words import LinkKind, SourceClass
 
 SIMILAR, TURNS = 3, 12
+OUTCOMES: dict[str, str] = {Resolution.SUPERSEDE: "accepted", Resolution.REJECT: "rejected", Resolution.KEEP_BOTH: "kept both"}
 # Who speaks, and what was said, in the line that names the rule.
 SPEAKER = {
     SourceClass.USER_EXPLICIT: ("what a person wrote", "what the user said"),
@@ -127,6 +129,21 @@ class Opened:
         """Whether the challenger claims something, so that both may be kept in other ways than side by side."""
         return bool(self.new and self.new.claim)
 
+    @property
+    def outcome(self) -> str:
+        """What was decided, in a word or two."""
+        return OUTCOMES.get(self.row.resolution, "")
+
+    @property
+    def has_two_sides(self) -> bool:
+        """Whether both may be kept."""
+        return bool(self.held and self.new and self.row.kind not in (Kind.DISPUTE, Kind.RESTORE))
+
+    @property
+    def has_others(self) -> bool:
+        """Whether more waits from the challenger's source than what a decision settles anyway."""
+        return len(self.same_source) > len(self.seen)
+
 
 def items(principal: Principal, *, last: Collection[uuid.UUID], now: datetime.datetime) -> tuple[list[Item], int]:
     """The queue, and how much waits. Inside `access.enter`."""
@@ -135,6 +152,13 @@ def items(principal: Principal, *, last: Collection[uuid.UUID], now: datetime.da
     holders = reserved(principal, [row.id for row in rows], now=now)
     names = names_of(principal, holders.values())
     return [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds], found.left
+
+
+def following(rows: Sequence[Item], opened: Opened) -> uuid.UUID | None:
+    """The conflict below the opened one in the queue that nobody else looks at; None for the last, or outside it."""
+    places = [place for place, item in enumerate(rows) if item.row.id == opened.fold.row.id]
+    below = rows[places[0] + 1 :] if places else []
+    return next((item.row.id for item in below if not item.held_by), None)
 
 
 def _item(fold: Fold, held_by: str) -> Item:

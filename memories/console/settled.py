@@ -11,7 +11,7 @@ from memories.access import Principal
 from memories.console.deciding import Told
 from memories.console.paging import Page, page_of
 from memories.console.refusals import Refusal
-from memories.console.reviewing import names_of, saying
+from memories.console.reviewing import OUTCOMES, names_of, saying
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,11 @@ class Settled:
     row: Any
     text: str
     by: str
+
+    @property
+    def outcome(self) -> str:
+        """What was decided."""
+        return OUTCOMES.get(self.row.resolution, "")
 
 
 @dataclass(frozen=True, slots=True)

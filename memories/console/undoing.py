@@ -1,4 +1,4 @@
-"""The undo strip: what was done last, and the form that takes it back. It stays until it is hidden."""
+"""The strip: what was done last, and the form that takes it back, if that can be. It stays until it is hidden."""
 
 from typing import Any
 
@@ -19,6 +19,12 @@ def offer(request: Any, said: str, url: str, *, there: str, label: str = "Undo",
         withdraw(request)
         return
     told = {"said": said, "url": url, "there": there, "label": label, "fields": fields}
+    request.session[STRIP] = told | {"project": request.principal.project}
+
+
+def tell(request: Any, said: str, *, there: str, more: str = "") -> None:
+    """Says what was done and can't be taken back; `more` is another sentence, without a memory's text."""
+    told = {"said": said, "more": more, "url": "", "there": there}
     request.session[STRIP] = told | {"project": request.principal.project}
 
 

@@ -51,9 +51,12 @@ def test_all_of_one_source_in_one_go(rita, challenge, principal):
 
 def test_where_no_source_is_named_the_agent_is(rita, challenge):
     unnamed = challenge("$0", agent_id="scraped")
+    alone = rita.get(f"/review/{unnamed.id}/")
+    assert 'data-key="o"' not in alone.text
+    challenge("$7", agent_id="scraped")
     challenge("$5", source_id="scraped")
     page = rita.get(f"/review/{unnamed.id}/")
-    assert "Reject all 1 from the agent scraped (no source is named)" in words(page)
+    assert "Reject all 2 from the agent scraped (no source is named)" in words(page)
 
 
 def test_a_tick_stands_for_the_whole_fold(rita, challenge, agent_of, project, principal):

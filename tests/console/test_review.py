@@ -82,7 +82,7 @@ def test_a_refusal_stands_with_the_conflict_that_it_is_about(rita, rob, challeng
     decide(rob, settled, "accept")
     answer = decide(rita, settled, "reject")
     assert answer.context["opened"].row.id == settled.id
-    assert "Settled: supersede by rob" in words(answer)
+    assert "Settled: accepted by rob" in words(answer)
     assert 'data-key="a"' not in answer.text
     answer = post(rita, "/review/decide/", item=f"{changed.id}:{changed.revision + 9}", action="accept")
     assert answer.context["opened"].row.id == changed.id
@@ -105,7 +105,7 @@ def test_what_was_settled_lately_can_each_be_undone(rita, rob, vera, challenge, 
     assert 'href="/review/?settled=1"' in page.text
     text = words(rita.get("/review/?settled=1"))
     assert re.search(
-        r"lisbon · budget = \$9 reject by rob, .* lisbon · budget = \$0 reject by rita, .*“Too low.”", text
+        r"lisbon · budget = \$9 Rejected by rob, .* lisbon · budget = \$0 Rejected by rita, .*“Too low.”", text
     )
     assert 'value="1"' not in vera.get("/review/?settled=1").text.partition("Settled lately")[2].split("</section>")[0]
     undone = post(rita, f"/review/{one.id}/undo/", settled="1")
@@ -137,10 +137,22 @@ def test_edit_then_accept(rita, challenge, held, principal):
         row = Fragment.objects.select_related("claim").get(id=conflict.newcomer_id)
         assert (row.content, row.status, row.claim.value) == ("The budget is $800.", "active", "$800")
         assert Fragment.objects.get(id=held.id).status == "superseded"
+    again = post(rita, "/review/undo/")
+    with access.enter(principal, why="test"):
+        row = Fragment.objects.select_related("claim").get(id=conflict.newcomer_id)
+        assert (row.content, row.status, row.claim.value) == ("The budget is $0.", "quarantined", "$0")
+        assert Fragment.objects.get(id=held.id).status == "active"
+        assert str(PendingConflict.objects.get(resolved_at=None).id) in again["Location"]
+    assert "$0" in words(rita.get(again["Location"]))
+
+
+def test_words_that_were_edited_since_stay(rita, rob, challenge, principal):
+    conflict = challenge()
+    decide(rita, conflict, "edit", content="The budget is $800.", value="$800")
+    post(rob, f"/memories/{conflict.newcomer_id}/act/", action="edit", content="It is $800 now.", revision="2")
     post(rita, "/review/undo/")
     with access.enter(principal, why="test"):
-        assert Fragment.objects.get(id=conflict.newcomer_id).status == "quarantined"
-        assert Fragment.objects.get(id=held.id).status == "active"
+        assert Fragment.objects.get(id=conflict.newcomer_id).content == "It is $800 now."
 
 
 @pytest.mark.parametrize(("content", "value"), [("", "$1"), ("x", " "), ("y" * 2001, "$1")])
@@ -194,6 +206,37 @@ def test_skipping_puts_it_last_for_me(rita, rob, challenge):
         str(one.id),
         str(two.id),
     ]
+
+
+def test_a_skip_is_what_undo_takes_back(rita, challenge, principal):
+    one, two, three = challenge("$0"), challenge("$5"), challenge("$7")
+    decide(rita, one, "reject")
+    decide(rita, two, "skip")
+    assert "Skipped." in words(rita.get("/review/"))
+    assert post(rita, "/review/undo/")["Location"] == f"/review/{two.id}/"
+    order = re.findall(r'data-row hx-get="/review/([0-9a-f-]+)/"', rita.get("/review/").text)
+    assert order == [str(two.id), str(three.id)]
+    assert now_is(principal, one)[0] == "reject"
+
+
+@pytest.mark.parametrize("action", ["reject", "skip"])
+def test_the_one_below_is_next(rita, challenge, action):
+    _, two, three = challenge("$0"), challenge("$5"), challenge("$7")
+    shown = rita.get(f"/review/{two.id}/").text
+    (following,) = set(re.findall(r'name="following" value="([^"]+)"', shown))
+    assert following == str(three.id)
+    answer = decide(rita, two, action, following=following)
+    assert answer["Location"] == f"/review/{three.id}/"
+    assert ('name="following"' in rita.get(f"/review/{three.id}/").text) == (action == "skip")
+
+
+def test_who_went_meanwhile_is_not_next(rita, rob, challenge):
+    one, two = challenge("$0"), challenge("$5")
+    decide(rob, two, "reject")
+    for following in (str(two.id), "x", ""):
+        other = challenge(f"${len(following)}9")
+        assert decide(rita, other, "reject", following=following)["Location"] == "/review/"
+    assert decide(rita, one, "reject")["Location"] == "/review/"
 
 
 def test_a_dispute_has_one_side(rita, held, reader, principal, agent_of, project):
