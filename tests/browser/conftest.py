@@ -13,12 +13,16 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
 from django.db import connection, connections
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from memories import access, ingest, jobs, keys
 from memories.models import Membership, Operation, Project
 
 # The browser's event loop runs in the thread of the tests; Django would refuse every query in it.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+# A machine under load answers late; what does not come at all is missed all the same.
+expect.set_options(timeout=20_000)
 
 PASSWORD = "a long enough one"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "chromium")

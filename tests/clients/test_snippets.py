@@ -41,7 +41,7 @@ def run(key, tmp_path):
     def start(text, *program):
         environment = {"PATH": os.environ["PATH"], "NOVAMEM_KEY": key, "PYTHONPATH": str(CLIENTS), "NO_PROXY": "*"}
         ended = subprocess.run(
-            program, input=text, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+            program, input=text, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
         )
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
@@ -83,7 +83,7 @@ def test_mcp(snippet, key, kept, committed):
 
     async def retain():
         async with (
-            httpx2.AsyncClient(headers=told["headers"], trust_env=False, timeout=30) as http,
+            httpx2.AsyncClient(headers=told["headers"], trust_env=False, timeout=60) as http,
             Client(streamable_http_client(told["url"], http_client=http)) as client,
         ):
             return await client.call_tool("retain", {"content": "The user prefers short answers."})

@@ -98,13 +98,13 @@ class Served(AbstractContextManager["Served"]):
 
     def get(self, path: str) -> Any:
         """What it answers, as JSON."""
-        with urllib.request.urlopen(self.url + path, timeout=10) as response:
+        with urllib.request.urlopen(self.url + path, timeout=60) as response:
             return json.load(response)
 
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=120)
 
 
 @pytest.fixture

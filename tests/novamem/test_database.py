@@ -150,7 +150,7 @@ def test_the_broker_carries_a_message_as_the_app_role(url: str) -> None:
     made = Connection("pgmq://", transport=broker.TRANSPORT, transport_options=options)
     with made as connection, connection.SimpleQueue("celery") as queue:
         queue.put({"hello": "world"})
-        message = queue.get(timeout=5)
+        message = queue.get(timeout=30)
         assert message.payload == {"hello": "world"}
         with connection.default_channel.pgmq.pool.connection() as used:
             assert used.execute("SELECT current_user").fetchone() == ("nova_app",)

@@ -44,7 +44,7 @@ def key_there(python, data_dir, committed):
             stderr=subprocess.PIPE,
             cwd=env.ROOT,
         )
-        out, errors = told.communicate(timeout=60)
+        out, errors = told.communicate(timeout=200)
         assert told.returncode == 0, errors
         return json.loads(out)["key"]
 

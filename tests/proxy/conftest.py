@@ -52,7 +52,7 @@ def served(committed, settings):
 
         def stop():
             server.should_exit = True
-            thread.join(timeout=15)
+            thread.join(timeout=60)
             assert not thread.is_alive()
 
         yield f"http://127.0.0.1:{port}", stop
@@ -107,7 +107,7 @@ def client(web, key, main):
 @pytest.fixture
 def send(web, key, main):
     """Posts a chat as bare HTTP; headers of None are left out."""
-    with httpx2.Client(base_url=web, trust_env=False, timeout=20) as http:
+    with httpx2.Client(base_url=web, trust_env=False, timeout=60) as http:
 
         def post(body, *, path="/v1/chat/completions", method="POST", timeout=20, **headers):
             wanted = {"Authorization": f"Bearer {key}", NAMESPACE: main, "Content-Type": "application/json"}
