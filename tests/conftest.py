@@ -250,7 +250,7 @@ def web(web_environment: dict[str, str]) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait(60)
 
 
 def _answers(url: str) -> bool:

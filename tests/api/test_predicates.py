@@ -323,7 +323,7 @@ def test_of_two_registrations_of_one_alias_one_wins(committed, agent_of, service
 
     def attempt(name):
         try:
-            barrier.wait(timeout=10)
+            barrier.wait(timeout=60)
             body = {"namespace": f"{committed.name}:main", "name": name, "aliases": ["foot"]}
             return agent.client.post(URL, body, format="json").status_code
         finally:

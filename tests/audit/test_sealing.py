@@ -101,7 +101,7 @@ def test_two_sealers_at_once_make_one_seal(service, keep, seal, journal):
 
     def work():
         try:
-            start.wait(timeout=10)
+            start.wait(timeout=60)
             made.append(audit.seal(service, now=timezone.now()))
         finally:
             connections.close_all()

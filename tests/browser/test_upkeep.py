@@ -63,7 +63,7 @@ def worker(stage):
     steps, threads = threading.Semaphore(0), []
 
     def watch(_stage, _done, _total):
-        assert steps.acquire(timeout=30), "nobody looked"
+        assert steps.acquire(timeout=60), "nobody looked"
 
     def run(which):
         try:

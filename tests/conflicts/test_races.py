@@ -115,7 +115,7 @@ def at_once(works: list[Callable[[], Any]]) -> list[Any]:
     barrier = threading.Barrier(len(works))
 
     def one(work: Callable[[], Any]) -> Any:
-        barrier.wait(timeout=30)
+        barrier.wait(timeout=60)
         return work()
 
     with ThreadPoolExecutor(len(works)) as pool:

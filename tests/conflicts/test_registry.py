@@ -659,7 +659,7 @@ class TestAtOnce:
     def test_of_two_registrations_of_an_alias_one_wins(self, service, now):
         def attempt(name):
             try:
-                barrier.wait(timeout=10)
+                barrier.wait(timeout=60)
                 return registry.register(
                     service, namespace=f"{service.project}:main", name=name, aliases=["x"], now=now
                 )
@@ -678,7 +678,7 @@ class TestAtOnce:
     def test_of_two_registrations_of_a_name_one_wins(self, service, now):
         def attempt(name):
             try:
-                barrier.wait(timeout=10)
+                barrier.wait(timeout=60)
                 return registry.register(service, namespace=f"{service.project}:main", name=name, now=now)
             except PredicateTaken:
                 return None

@@ -74,12 +74,12 @@ def test_who_stands_in_the_way_is_waited_for_later(plant, connect, linked, princ
         with access.enter(principal, why="test"):
             list(Fragment.objects.filter(id=one.id).select_for_update())
             ready.set()
-            done.wait(timeout=10)
+            done.wait(timeout=60)
         connections.close_all()
 
     holder = threading.Thread(target=hold)
     holder.start()
-    ready.wait(timeout=10)
+    ready.wait(timeout=60)
     try:
         assert connect() == 0
         assert (linked(), pending(principal)) == ({}, 2)
@@ -119,7 +119,7 @@ def test_two_that_forget_the_last_mentions_at_once_leave_no_name(store, connect,
 
     def erase(row):
         with access.enter(principal, why="test"):
-            ready.wait(timeout=10)
+            ready.wait(timeout=60)
             Fragment.objects.filter(id=row.id).delete()
         connections.close_all()
 

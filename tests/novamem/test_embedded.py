@@ -218,6 +218,6 @@ def test_passes_signals_on_to_the_command(data_dir: Path, server: Cluster, pytho
     run = python(*COMMAND, wait, settings={"NOVAMEM_DATA_DIR": str(data_dir)})
     run.stdout.readline()
     run.send_signal(signal.SIGTERM)
-    assert run.wait(10) == 128 + signal.SIGTERM
+    assert run.wait(60) == 128 + signal.SIGTERM
     run.communicate()
     assert server.pid() is None

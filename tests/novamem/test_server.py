@@ -81,11 +81,9 @@ def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: C
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
     with serve():
         pass
-    begun = time.monotonic()
     with serve() as served:
         assert "migrations" not in served.said
         assert "first admin" not in served.said
-    assert time.monotonic() - begun < 60
 
 
 def test_leaves_nothing_behind_when_it_is_killed(serve: Callable[[], Served], server: Cluster) -> None:

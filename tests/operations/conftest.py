@@ -63,7 +63,7 @@ def at_once():
 
         def one(work):
             try:
-                barrier.wait(timeout=10)
+                barrier.wait(timeout=60)
                 return work()
             finally:
                 connections.close_all()

@@ -114,11 +114,11 @@ def test_two_workers_at_once_embed_each_text_once(service, fill, at_once, monkey
     class Slow(FakeEmbedder):
         def embed(self, texts):
             begun.set()
-            assert passed.wait(timeout=10)
+            assert passed.wait(timeout=60)
             return super().embed(texts)
 
     def meanwhile():
-        assert begun.wait(timeout=10)
+        assert begun.wait(timeout=60)
         found = ingest.embed_pending(service, now=later(now))
         passed.set()
         return found

@@ -245,10 +245,10 @@ def test_a_store_that_began_before_the_model_is_not_overlooked(service, fill, ev
         with access.enter(service, why="test"):
             fill(service, 3)  # does not know of the model
             stored.set()
-            begun.wait(timeout=10)
+            begun.wait(timeout=60)
 
     def fill_up():
-        assert stored.wait(timeout=10)
+        assert stored.wait(timeout=60)
         upkeep.begin_backfill(everywhere.id)
         threading.Timer(0.3, begun.set).start()
         return backfill(service, everywhere)

@@ -75,10 +75,10 @@ def test_streams_end_and_are_kept(processes, upstream, key, main, captured):
     with ThreadPoolExecutor(STREAMS) as pool:
         streams = [pool.submit(read_stream, url, key, main, number, begun) for number in range(STREAMS)]
         for _ in range(STREAMS):
-            assert begun.acquire(timeout=10)
+            assert begun.acquire(timeout=60)
         process.send_signal(signal.SIGTERM)
         assert all(stream.result().endswith(b"data: [DONE]\n\n") for stream in streams)
-    process.wait(10)
+    process.wait(60)
     rows = captured(STREAMS)
     assert {row.turns[0]["content"] for row in rows} == {f"What of the heron number {n}?" for n in range(STREAMS)}
     assert {(row.turns[1]["content"], row.turns[1]["partial"]) for row in rows} == {(upstream.reply, False)}
@@ -91,10 +91,10 @@ def test_what_has_no_end_is_cut_and_kept_as_partial(web, stop, upstream, key, ma
     with ThreadPoolExecutor(ENDLESS) as pool:
         streams = [pool.submit(read_stream, web, key, main, number, begun) for number in range(ENDLESS)]
         for _ in range(ENDLESS * 5):
-            assert begun.acquire(timeout=10)
+            assert begun.acquire(timeout=60)
         stop()
         for stream in streams:
-            assert isinstance(stream.exception(timeout=10), httpx2.RemoteProtocolError)
+            assert isinstance(stream.exception(timeout=60), httpx2.RemoteProtocolError)
     rows = captured(ENDLESS)
     assert {row.turns[1]["partial"] for row in rows} == {True}
     assert {row.turns[1]["content"][:11] for row in rows} == {"heron heron"}
@@ -109,6 +109,6 @@ def test_what_was_counted_just_before_is_kept(processes, key, main, service, rem
         for _ in range(5):
             assert len(http.post("/api/v1/search", json=asked).raise_for_status().json()["results"]) == 1
     process.send_signal(signal.SIGTERM)
-    process.wait(15)
+    process.wait(60)
     with access.enter(service, why="test"):
         assert Access.objects.get(fragment_id=heron.id).access_count == 5
