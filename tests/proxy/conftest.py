@@ -109,7 +109,7 @@ def send(web, key, main):
     """Posts a chat as bare HTTP; headers of None are left out."""
     with httpx2.Client(base_url=web, trust_env=False, timeout=60) as http:
 
-        def post(body, *, path="/v1/chat/completions", method="POST", timeout=20, **headers):
+        def post(body, *, path="/v1/chat/completions", method="POST", timeout=60, **headers):
             wanted = {"Authorization": f"Bearer {key}", NAMESPACE: main, "Content-Type": "application/json"}
             wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
             content = {"content": body} if isinstance(body, bytes) else {"json": body}
