@@ -104,7 +104,7 @@ def test_a_model_that_is_away_ends_the_run_and_the_next_goes_on(service, run, mo
 
 @pytest.mark.parametrize("mode", ["bad_request", "truncated", "hang"])
 def test_one_pair_that_the_model_can_not_bear_costs_no_other(service, run, model_server, settings, mode):
-    settings.SIDECAR_TIMEOUT = 0.5
+    settings.SIDECAR_TIMEOUT = 1.5
     model_server.except_for = ("squeaks", mode)
     report = run()
     assert (report["pairs"], report["ended_early"], report["outcomes"]["allowed"]) == (3, "", 1)

@@ -110,7 +110,7 @@ def test_a_claim_about_one_text_is_not_another_s(model_server, tell, read, princ
 
 @pytest.mark.parametrize("mode", ["bad_request", "malformed", "huge", "hang", "truncated"])
 def test_a_text_that_the_model_can_not_bear_is_given_up_alone(model_server, tell, read, count, settings, mode):
-    settings.SIDECAR_TIMEOUT = 0.4
+    settings.SIDECAR_TIMEOUT = 1.5
     model_server.except_for = ("poison", mode)
     for number in range(16):
         tell("The poison's taste is bitter." if number == 5 else f"The mill{number}'s wheel is oaken.")
