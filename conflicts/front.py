@@ -47,12 +47,15 @@ from conflicts.settling import (
 )
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
-from conflicts.trust import trust, trust_of
+from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
 from conflicts.votes import Counted, is_disputed, vote
 from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
 
 __all__ = [
+    "AGREEMENT",
     "AT_ONCE",
+    "FEEDBACK",
+    "MOST_AGREEMENT",
     "Action",
     "Admission",
     "AliasCollision",
@@ -147,4 +150,5 @@ __all__ = [
     "withdraw",
     "withdraw_all",
     "yield_to",
+    "worth_of",
 ]

@@ -23,7 +23,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Exp, Floor, Greatest, Least, TruncDate
 
-from conflicts.front import trust
+from conflicts.front import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust
 from memories.models import decayed
 from memories.models.fragment import DECAY_PER_DAY
 from memories.models.words import SourceClass, Status
@@ -109,10 +109,10 @@ def tenth(share: float) -> int:
 def in_tenth_of_trust(rows: Any, wanted: int) -> Any:
     """The rows that count in a tenth of `Figures.trusted`, of any status: its sum in SQL."""
     votes = F("reinforcements") + F("disputes")
-    balance = Cast(F("reinforcements") - F("disputes"), FloatField()) / votes * 0.15
+    balance = Cast(F("reinforcements") - F("disputes"), FloatField()) / votes * FEEDBACK
     worth = (
         Case(*[When(source=source, then=Value(trust(source=source))) for source in SourceClass.values])
-        + Least(Value(0.2), Cast(F("corroboration") - 1, FloatField()) * 0.05)
+        + Least(Value(MOST_AGREEMENT), Cast(F("corroboration") - 1, FloatField()) * AGREEMENT)
         + Case(When(reinforcements=0, disputes=0, then=Value(0.0)), default=balance)
     )
     return rows.alias(tenth_of_trust=_tenth(worth)).filter(tenth_of_trust=wanted)

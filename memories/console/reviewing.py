@@ -26,7 +26,11 @@ from memories.models import ApiKey, Fragment, Link, Owner
 from memories.models.words import LinkKind, SourceClass
 
 SIMILAR, TURNS = 3, 12
-OUTCOMES: dict[str, str] = {Resolution.SUPERSEDE: "accepted", Resolution.REJECT: "rejected", Resolution.KEEP_BOTH: "kept both"}
+OUTCOMES: dict[str, str] = {
+    Resolution.SUPERSEDE: "accepted",
+    Resolution.REJECT: "rejected",
+    Resolution.KEEP_BOTH: "kept both",
+}
 # Who speaks, and what was said, in the line that names the rule.
 SPEAKER = {
     SourceClass.USER_EXPLICIT: ("what a person wrote", "what the user said"),

@@ -4,9 +4,8 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conflicts.front import trust_of
+from conflicts.front import worth_of
 from memories.models import Fragment
-from memories.models.words import SourceClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +77,7 @@ class Trust:
 
 
 def trust_in_parts(fragment: Fragment, *, now: datetime.datetime) -> Trust:
-    """Each part by itself, taken from the formula on a middling source, where nothing is cut off."""
-    born = fragment.created_at
-
-    def part(**more: int) -> float:
-        plain = Fragment(source=SourceClass.INFERENCE)
-        return trust_of(Fragment(source=SourceClass.INFERENCE, **more), now=None) - trust_of(plain, now=None)
-
-    fresh = Fragment(source=fragment.source, created_at=born)
-    aged = Fragment(source=SourceClass.DOCUMENT, created_at=born)
-    return Trust(
-        value=round(trust_of(fragment, now=now), 4),
-        source=trust_of(fresh, now=None),
-        corroboration=round(part(corroboration=fragment.corroboration), 4),
-        feedback=round(part(reinforcements=fragment.reinforcements, disputes=fragment.disputes), 4),
-        age=round(trust_of(aged, now=None) - trust_of(aged, now=now), 4),
-    )
+    """What it is made of, to four digits."""
+    found = worth_of(fragment, now=now)
+    parts = (found.trust, found.source, found.corroboration, found.feedback, found.age)
+    return Trust(*(round(part, 4) for part in parts))
