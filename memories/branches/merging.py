@@ -1,9 +1,7 @@
 """Merging: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
 
 import datetime
-import uuid
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -125,17 +123,24 @@ def _applied(
         "forgotten": erased,
         "carried": sorted(carried),
     }
+    named = {name: list(ids)[:MOST_NAMED] for name, ids in lists.items()}
+    was = {new: old for old, new in done.stored.items()}  # what the merge makes is not there after a dry run
+    beside = done.superseded | done.beside
     return {
         "source": way.source.name,
         "target": way.target.name,
         "counts": {**{name: len(ids) for name, ids in lists.items()}, "history": history},
         "skipped_because": dict(sorted(Counter(skipped.values()).items())),
-        **{name: _named(ids) for name, ids in lists.items()},
+        **{name: [str(i) for i in ids] for name, ids in named.items()},
+        "sources": {str(i): str(was[i]) for name in ("added", "conflicting") for i in named[name]},
+        "reasons": {str(i): skipped[i] for i in named["skipped"]},
+        "beside": {
+            str(i): str(was.get(beside[i], beside[i]))
+            for name in ("superseded", "conflicting", "skipped")
+            for i in named[name]
+            if i in beside
+        },
     }
-
-
-def _named(ids: Iterable[uuid.UUID]) -> list[str]:
-    return [str(i) for i in ids][:MOST_NAMED]
 
 
 def _hold(way: Way) -> None:

@@ -11,18 +11,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations
 from memories.access import NotFound, Principal
 from memories.console.operations import id_of, place_of, rows_of
 from memories.console.people import member
+from memories.console.previewing import MergeList, lists_of
 from memories.console.refusals import Refusal, attempted
-from memories.console.telling import MERGES
 from memories.models import Fragment, Namespace, Operation
 from memories.models.namespace import FORM
 from memories.models.words import OperationState, Verb
-
-NAMED = 20
 
 
 @dataclass(slots=True)
@@ -115,10 +114,10 @@ def delete(request: Any) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a merge would do: the counts, the first memories of each list; and the merge that it was used for."""
+    """What a merge would do, list by list; and the merge that it was used for."""
 
     operation: Operation
-    lists: list[tuple[str, str, int, list[Fragment]]]
+    lists: list[MergeList]
     run: Operation | None
 
     @property
@@ -139,15 +138,9 @@ def _look(principal: Principal, source: str, target: Namespace, wanted: str) -> 
         made = rows.filter(id=id_of(wanted)).first() if wanted else rows.first()
         if made is None and wanted:
             raise NotFound("preview")
-        report = (made.report if made else None) or {}
-        ids = [i for name in MERGES for i in report.get(name, [])[:NAMED]]
-        found = {str(row.id): row for row in Fragment.objects.within(principal.project_id).filter(id__in=ids)}
-        run = operations.runs_of(made).first() if made else None
-    if made is None:
-        return None
-    counts = report.get("counts", {})
-    named = {name: [found[i] for i in report.get(name, [])[:NAMED] if i in found] for name in MERGES}
-    return Look(made, [(name, says, counts.get(name, 0), named[name]) for name, says in MERGES.items()], run)
+        if made is None:
+            return None
+        return Look(made, lists_of(principal, made.report or {}), operations.runs_of(made).first())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -169,11 +162,13 @@ def merge(request: Any, name: str) -> HttpResponse:
         return led
     refusal = getattr(request, "refusal", None)
     context = {"source": source, "target": target, "targets": targets, "look": found, "refusal": refusal}
-    if request.htmx and request.method == "GET" and found and not found.waits:
-        response = HttpResponse()
-        response["HX-Refresh"] = "true"
-        return response
-    return render(request, "console/merge.html", {**context, "now": timezone.now()}, status=409 if refusal else 200)
+    polled = request.htmx and request.method == "GET" and found
+    if polled and not found.waits:
+        return HttpResponseClientRefresh()
+    part = "#waiting" if polled else ""
+    return render(
+        request, f"console/merge.html{part}", {**context, "now": timezone.now()}, status=409 if refusal else 200
+    )
 
 
 def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:
