@@ -50,6 +50,11 @@ class Shown:
         return self.row.state in operations.OPEN
 
     @property
+    def did(self) -> bool:
+        """Whether it changed what it was to change."""
+        return bool(self.row.state == OperationState.SUCCEEDED and not self.row.dry_run)
+
+    @property
     def rate(self) -> str:
         """How many it did a second so far."""
         begun, seen = self.row.started_at, self.row.heartbeat_at
