@@ -56,7 +56,7 @@ def refuse_unfit_merge(operation: Operation) -> None:
 def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Merges `options.source` into the operation's namespace; a dry run does the same and takes it back.
 
-    Begun again after it was applied it has nothing to do. Raises PlanChanged, NoPlan; nothing is merged then.
+    Begun again after it was applied it has nothing to do. Raises NotFound, PlanChanged, NoPlan; nothing is merged then.
     """
     if operation.cursor:
         return dict(operation.cursor)
@@ -65,7 +65,9 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
     model, now = active_model(), operation.created_at
     told: dict[str, Any] = {}
     with progress.alive(), access.enter(principal, why="merge"):
-        source = Namespace.objects.within(target.project_id).get(name=operation.options["source"])
+        source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()
+        if source is None:
+            raise NotFound("namespace")
         way = Way(source, target, operation.id)
         try:
             with transaction.atomic():

@@ -7,9 +7,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from memories import access, backups, jobs, keys
-from memories.models import Backup, Fragment, Operation
+from memories.models import Backup, Fragment, Namespace, Operation
 from tests.backups.test_no_room import small_disk
 from tests.console.conftest import a_person, logged_in, post, words
+
+HTMX = {"HX-Request": "true", "HX-Target": "live"}
 
 
 @pytest.fixture
@@ -65,6 +67,38 @@ def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, 
     work()
     assert "Came back 1" in words(adam.get(done["Location"]))
     assert count(Fragment) == 1
+
+
+def test_what_is_polled_sets_no_cookie(adam, backup, work):
+    there = post(adam, f"/backups/{backup.id}/restore/", step="plan")["Location"]
+    part = adam.get(there, headers=HTMX)
+    assert part.text.strip().startswith('<div class="live"')
+    assert (not part.cookies, "csrfmiddlewaretoken" in part.text) == (True, False)
+    work()
+    last = adam.get(there, headers=HTMX)
+    assert (last["HX-Refresh"], last.content, not last.cookies) == ("true", b"", True)
+
+
+def test_a_backup_of_what_is_not_there_is_not_begun(adam, backup, count):
+    before = count(Operation)
+    for wish, told in (
+        ({"namespaces": ["acme:nope"]}, "There is no namespace acme:nope."),
+        ({"base": str(uuid.uuid4())}, "There is no such backup to go on from."),
+    ):
+        page = post(adam, "/backups/", policy="full", **wish)
+        assert (page.status_code, told in words(page)) == (409, True)
+    assert post(adam, "/backups/", policy="full", namespaces=["elsewhere:main"]).status_code == 404
+    assert count(Operation) == before
+
+
+def test_a_namespace_that_went_meanwhile_is_named_as_the_reason(adam, backup, store, principal, work):
+    store("acme:other", "The boat lies in the reeds.")
+    made = post(adam, "/backups/", policy="full", namespaces=["acme:other"])
+    with access.enter(principal, why="test"):
+        Namespace.objects.get(name="acme:other").delete()
+    work()
+    page = words(adam.get(made["Location"]))
+    assert "It failed: the namespace that it names is not there any more. Nothing was half done." in page
 
 
 def test_nothing_is_applied_without_a_plan(adam, backup, count):
