@@ -1,13 +1,17 @@
 """/backups/: made and proven in one go, restored step by step, and nothing by mistake."""
 
+import datetime
+import gzip
 import re
 import uuid
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from memories import access, backups, jobs, keys
 from memories.models import Backup, Fragment, Namespace, Operation
+from tests.backups.test_broken import signed
 from tests.backups.test_no_room import small_disk
 from tests.console.conftest import a_person, logged_in, post, words
 
@@ -46,6 +50,50 @@ def test_made_and_proven_by_one_form(adam, backup):
     page = words(adam.get("/backups/"))
     assert "Last verified restore: just now ✓" in page
     assert page.count("sound") == 2
+
+
+def test_a_proof_of_long_ago_is_none(adam, backup, principal):
+    with access.enter(principal, why="test"):
+        Backup.objects.update(drilled_at=timezone.now() - datetime.timedelta(days=8))
+    page = adam.get("/backups/")
+    assert "Last verified restore: 8 d ago . That is more than a week: drill a backup again." in words(page)
+    assert "strip-good" not in page.text
+    assert "unproven" in words(adam.get("/"))
+
+
+def test_the_list_tells_what_each_holds(adam, backup, store, work):
+    assert "full asked 1 everything" in words(adam.get("/backups/"))
+    post(adam, "/backups/", policy="identity")
+    work()
+    assert re.search("identity asked [0-9]+ [a-z ]+, [0-9]+ [a-z ]+", words(adam.get("/backups/")))
+
+
+def test_a_plan_tells_each_namespace(adam, backup, store, work):
+    store("acme:other", "The boat lies in the reeds.")
+    post(adam, "/backups/", policy="full")
+    work()
+    (newest,) = re.findall(r'href="(/backups/[0-9a-f-]+/restore/)"', adam.get("/backups/").text)[:1]
+    post(adam, newest, step="plan")
+    work()
+    page = words(adam.get(newest))
+    assert "Namespace back replaced standing left conflict forgotten refused" in page
+    assert "acme:other 0 0 1 0 0 0 0" in page
+
+
+def test_an_unknown_version_is_read_once_it_was_refused(adam, backup, work):
+    with backups.opened(backup.file) as file:
+        head, *body, _ = gzip.decompress(file.read()).splitlines()
+    newer = signed([head.replace(b'"schemaVersion":1', b'"schemaVersion":999'), *body])
+    there = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", newer))["Location"]
+    assert "allow_version" not in adam.get(there).text
+    post(adam, there, step="plan")
+    work()
+    page = adam.get(there)
+    assert "The plan failed: unknown version" in words(page)
+    assert "Read it although its version is unknown" in words(page)
+    post(adam, there, step="plan", allow_version="yes")
+    work()
+    assert "1 to come back" in words(adam.get(there))
 
 
 def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, count):
@@ -157,7 +205,7 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     there = f"/backups/{backup.id}/restore/"
     post(adam, there, step="plan")
     work()
-    assert "Such as: come back The heron nests behind the mill." in words(adam.get(there))
+    assert "Some that come back The heron nests behind the mill." in words(adam.get(there))
     with access.enter(principal, why="test"):
         report = Operation.objects.get(kind="restore").report
     assert "heron" not in str(report)
@@ -217,7 +265,7 @@ def test_a_plan_is_run_once_and_its_report_is_in_words(adam, backup, work, count
     work()
     page = adam.get(done["Location"])
     assert "Came back 1" in words(page)
-    assert "Such as: came back The heron nests behind the mill." in words(page)
+    assert "Some that came back The heron nests behind the mill." in words(page)
     assert "a key that is trusted" in words(page)
     assert "This plan was run just now . See the run" in words(adam.get(f"{there}?plan={plan}"))
     assert f'href="{done["Location"]}"' in adam.get(f"{there}?plan={plan}").text

@@ -1,5 +1,6 @@
 """/namespaces/: a merge does what its preview showed; a deleted namespace is named by its operation."""
 
+import datetime
 import re
 import uuid
 
@@ -11,7 +12,7 @@ from django.utils import timezone
 from conflicts.front import ClaimDraft
 from memories import access, jobs
 from memories.console import previewing
-from memories.models import Fragment, Operation
+from memories.models import Fragment, Namespace, Operation
 from tests.console.test_agents import post, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "live"}
@@ -125,6 +126,14 @@ def test_what_is_polled_sets_no_cookie(adam, branch, principal):
     _run(principal, answer)
     last = adam.get(answer["Location"], headers=HTMX)
     assert (last["HX-Refresh"], last.content, not last.cookies) == ("true", b"", True)
+
+
+def test_the_tree_tells_when_a_fork_was_made(adam, branch, principal):
+    with access.enter(principal, why="test"):
+        Namespace.objects.filter(name="acme:side").update(created_at=timezone.now() - datetime.timedelta(days=3))
+    page = words(adam.get("/namespaces/"))
+    assert "acme:side 2 memories forked 3 d ago newest" in page
+    assert "acme:main 1 memory made" in page
 
 
 def test_a_deletion_names_its_namespace(adam, branch, principal):
