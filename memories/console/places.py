@@ -19,6 +19,7 @@ from memories.console.operations import id_of, place_of, rows_of
 from memories.console.people import member
 from memories.console.previewing import MergeList, lists_of
 from memories.console.refusals import Refusal, attempted
+from memories.console.undoing import tell
 from memories.models import Fragment, Namespace, Operation
 from memories.models.namespace import FORM
 from memories.models.words import OperationState, Verb
@@ -97,7 +98,11 @@ def fork(request: Any) -> HttpResponse:
     if not FORM.fullmatch(target) or not principal.covers(target):
         return _page(request, Refusal("Nothing was forked", "Use lower-case letters, digits, dots and dashes."))
     made = _start(request, kind="fork", namespace=source, options={"target": target})
-    return _led(made) or _page(request, request.refusal)
+    if made is None:
+        return _page(request, request.refusal)
+    there = reverse("console:operation", args=[made.id])
+    tell(request, f"The fork of {source.name} into {target} was begun", there=there)
+    return HttpResponseRedirect(there, status=303)
 
 
 @require_POST

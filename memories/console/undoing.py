@@ -1,4 +1,4 @@
-"""The undo strip: what was done last, and the form that takes it back. It stays until it is hidden."""
+"""The undo strip: what was done last, and the form that takes it back, if any does. It stays until it is hidden."""
 
 from typing import Any
 
@@ -20,6 +20,11 @@ def offer(request: Any, said: str, url: str, *, there: str, label: str = "Undo",
         return
     told = {"said": said, "url": url, "there": there, "label": label, "fields": fields}
     request.session[STRIP] = told | {"project": request.principal.project}
+
+
+def tell(request: Any, said: str, *, there: str) -> None:
+    """Says what was done where nothing takes it back."""
+    offer(request, said, "", there=there)
 
 
 def withdraw(request: Any) -> None:
