@@ -167,13 +167,9 @@ def merge(request: Any, name: str) -> HttpResponse:
         return led
     refusal = getattr(request, "refusal", None)
     context = {"source": source, "target": target, "targets": targets, "look": found, "refusal": refusal}
-    polled = request.htmx and request.method == "GET" and found
-    if polled and not found.waits:
-        return HttpResponseClientRefresh()
-    part = "#waiting" if polled else ""
-    return render(
-        request, f"console/merge.html{part}", {**context, "now": timezone.now()}, status=409 if refusal else 200
-    )
+    if request.htmx and request.method == "GET" and found:
+        return render(request, "console/merge.html#waiting", context) if found.waits else HttpResponseClientRefresh()
+    return render(request, "console/merge.html", {**context, "now": timezone.now()}, status=409 if refusal else 200)
 
 
 def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:

@@ -1,11 +1,11 @@
-"""What a merge would do, memory by memory; what it would make is told as it stands in the branch."""
+"""What a merge would do or did, memory by memory; what it did not make yet is told as it stands in the branch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from memories.access import Principal
-from memories.console.telling import MERGES
+from memories.console.telling import MERGED, MERGES
 from memories.models import Fragment
 
 NAMED = 36  # of each list; the counts tell of all
@@ -22,6 +22,7 @@ REASONS = SAME_SOURCE | {
     "precedent_rejected": "a person rejected the like",
 }
 SAYS = MERGES | {"kept": "Same source: one stays", "skipped": "Left out"}
+SAID = {name: MERGED.get(name, says) for name, says in SAYS.items()} | {"kept": "Same source: one stayed"}
 # How the memory beside one is called.
 BESIDE = {
     "superseded": "in its place",
@@ -42,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class MergeList:
-    """What would become of some memories: how many they are, and the first of them."""
+    """What becomes of some memories: how many they are, and the first of them."""
 
     says: str
     beside_says: str
@@ -55,22 +56,21 @@ class MergeList:
         return self.count - len(self.lines)
 
 
-def lists_of(principal: Principal, report: Mapping[str, Any]) -> list[MergeList]:
+def lists_of(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MergeList]:
     """The lists of a merge's report that hold anything. Inside `access.enter`."""
     ids, counts = _by_list(report)
     sources, beside, reasons = (report.get(name) or {} for name in ("sources", "beside", "reasons"))
     named = {name: these[:NAMED] for name, these in ids.items()}
-    wanted = {sources.get(i, i) for these in named.values() for i in these}
-    wanted |= {beside[i] for these in named.values() for i in these if i in beside}
+    wanted = {one for these in named.values() for i in these for one in (i, sources.get(i, i), beside.get(i, i))}
     found = {str(row.id): row for row in Fragment.objects.within(principal.project_id).filter(id__in=wanted)}
 
     def line(i: str) -> Line | None:
-        row, why = found.get(sources.get(i, i)), reasons.get(i, "")
+        row, why = found.get(i) or found.get(sources.get(i, i)), reasons.get(i, "")
         return Line(row, REASONS.get(why, why.replace("_", " ")), found.get(beside.get(i, ""))) if row else None
 
     return [
-        MergeList(SAYS[name], BESIDE.get(name, ""), counts[name], [told for i in named[name] if (told := line(i))])
-        for name in SAYS
+        MergeList(says, BESIDE.get(name, ""), counts[name], [told for i in named[name] if (told := line(i))])
+        for name, says in (SAID if done else SAYS).items()
         if counts[name]
     ]
 

@@ -62,10 +62,10 @@ def test_a_proof_of_long_ago_is_none(adam, backup, principal):
 
 
 def test_the_list_tells_what_each_holds(adam, backup, store, work):
-    assert "full asked 1 everything" in words(adam.get("/backups/"))
+    assert "full asked everything: 1" in words(adam.get("/backups/"))
     post(adam, "/backups/", policy="identity")
     work()
-    assert re.search("identity asked [0-9]+ [a-z ]+, [0-9]+ [a-z ]+", words(adam.get("/backups/")))
+    assert re.search("identity asked [a-z ]+: [0-9]+, [a-z ]+: [0-9]+", words(adam.get("/backups/")))
 
 
 def test_a_plan_tells_each_namespace(adam, backup, store, work):

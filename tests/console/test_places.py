@@ -66,7 +66,9 @@ def test_what_changed_since_the_preview_is_not_merged(adam, branch, principal, s
 def test_a_preview_is_merged_once(adam, branch, principal, count):
     shown, preview = _previewed(adam, principal)
     run = _run(principal, post(adam, THERE, step="merge", target="acme:main", preview=preview))
-    assert "Came in 1" in words(adam.get(run))
+    report = words(adam.get(run))
+    assert "Came in 1" in report
+    assert "Came in 1 An otter was seen under the bridge." in report
     assert _in_main(principal) == 2
     page = adam.get(shown)
     assert "This was merged just now . See the merge" in words(page)
