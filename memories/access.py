@@ -34,6 +34,13 @@ ROLE_VERBS = {
 class NotFound(Exception):
     """It does not exist, or the principal may not know that it does: both look the same."""
 
+    code = "not_found"
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What kind of thing it is, for an operation that ends by it."""
+        return {"missing": str(self).partition(" ")[0]}
+
 
 class NotPermitted(Exception):
     """The principal sees the thing but lacks the right to do this with it."""

@@ -56,7 +56,9 @@ KINDS: Mapping[str, Kind] = {
     # Of the whole project, for the operation would go with its namespace.
     "delete": Kind(branches.delete_namespace, branches.check_namespace, whole_project=True, own_door=True),
     "delete_project": Kind(branches.delete_project, branches.check_project, whole_project=True, own_door=True),
-    "backup": Kind(lambda *given: _back_up(*given), backups.check_backup, whole_project=True),
+    "backup": Kind(
+        lambda *given: _back_up(*given), backups.check_backup, check_start=backups.refuse_missing, whole_project=True
+    ),
     "verify": Kind(backups.verify, backups.check_proof, whole_project=True),
     "drill": Kind(backups.drill, backups.check_proof, whole_project=True),
     "restore": Kind(

@@ -10,7 +10,7 @@ from memories.backups.pushing import options as push_options
 from memories.backups.reading import BrokenBundle, UnknownVersion, records_of
 from memories.backups.restoring import BaseMissing, WrongProject, restore
 from memories.backups.restoring import check as check_restore
-from memories.backups.writing import Wish, back_up, make
+from memories.backups.writing import Wish, back_up, make, refuse_missing
 from memories.backups.writing import check as check_backup
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "protect",
     "push_options",
     "records_of",
+    "refuse_missing",
     "remove",
     "restore",
     "store",

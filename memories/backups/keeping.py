@@ -19,6 +19,7 @@ from memories.models import Backup, Operation
 from memories.models.words import BackupOrigin
 
 UPLOAD_DAYS = 7
+PROVEN = datetime.timedelta(days=7)  # so long a good drill speaks for the backups
 LATE = datetime.timedelta(days=60)  # so long it may be since the last look at the packs
 # What stands elsewhere too, or stood before a restore: in numbers they would push out what is proven every day.
 PASSING = (BackupOrigin.UPLOADED, BackupOrigin.SYNC, BackupOrigin.SAFETY)
@@ -153,7 +154,10 @@ def _base(principal: Principal, manifest: Manifest) -> Backup | None:
 
 
 def proofs(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:
-    """How many backups there are, their bytes, when the last was made, and how old the last good drill is."""
+    """How many backups there are, their bytes, when the last was made, and how old the last good drill is.
+
+    They count as proven for a week after it.
+    """
     with access.enter(principal, why="stats"):
         rows = backups(principal)
         last = rows.aggregate(made=Max("exported_at"))["made"]
@@ -165,4 +169,5 @@ def proofs(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:
         "last_backup_at": last,
         "last_drill_at": drilled,
         "last_drill_age_seconds": int((now - drilled).total_seconds()) if drilled else None,
+        "are_proven": drilled is not None and now - drilled < PROVEN,
     }

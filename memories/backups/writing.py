@@ -81,6 +81,19 @@ def _check_base(options: Options) -> None:
         raise BadOptions("base", "Only a full backup goes on from another.")
 
 
+def refuse_missing(operation: Operation) -> None:
+    """Raises BadOptions when a namespace or the base that a queued backup names is not there."""
+    wish = Wish.of(operation.options)
+    try:
+        _namespaces(operation.project_id, wish)
+    except NotFound as error:
+        raise BadOptions("namespaces", f"There is no {error}.") from error
+    try:
+        _base(operation.project_id, wish)
+    except NotFound as error:
+        raise BadOptions("base", "There is no such backup to go on from.") from error
+
+
 def back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Runs a backup; the report names it (`backup_id`)."""
     now = operation.started_at or operation.created_at
@@ -107,7 +120,7 @@ def make(
         made: Backup | None = rows.filter(id=backup_id).first()
         if made is not None:
             return made
-        base = _base(principal, wish)
+        base = _base(principal.project_id, wish)
     row = Backup(
         id=backup_id,
         project_id=principal.project_id,
@@ -132,10 +145,10 @@ def make(
     return row
 
 
-def _base(principal: Principal, wish: Wish) -> Backup | None:
+def _base(project_id: uuid.UUID, wish: Wish) -> Backup | None:
     if wish.base is None:
         return None
-    row: Backup | None = Backup.objects.within(principal.project_id).filter(id=wish.base, upto__isnull=False).first()
+    row: Backup | None = Backup.objects.within(project_id).filter(id=wish.base, upto__isnull=False).first()
     if row is None or row.policy != ExportPolicy.FULL or row.signer != audit.fingerprint():
         raise NotFound("base")
     return row
@@ -154,7 +167,7 @@ def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) ->
     """The file, and what the row says of it."""
     whole = hashlib.sha256()
     with snapshot(principal, why="backup"):
-        named = _namespaces(principal, wish, row.base)
+        named = _namespaces(principal.project_id, wish)
         row.namespaces, row.upto = [place.name for place in named], horizon()
         # Not earlier than the snapshot: by it forgetting finds the backups that may hold a memory.
         ((row.created_at,),) = fetch("SELECT clock_timestamp()", [])
@@ -231,14 +244,14 @@ def chain_of(row: Backup) -> list[Backup]:
     return found
 
 
-def _namespaces(principal: Principal, wish: Wish, base: Backup | None) -> list[Namespace]:
-    """Those that are asked for; an increment has those of its base, all when that had all. Raises NotFound."""
-    rows = Namespace.objects.within(principal.project_id).order_by("created_at", "id")
+def _namespaces(project_id: uuid.UUID, wish: Wish) -> list[Namespace]:
+    """Those that are asked for, all when none is. Raises NotFound for the first that is not there."""
+    rows = Namespace.objects.within(project_id).order_by("created_at", "id")
     if not wish.namespaces:
         return list(rows)
     found = list(rows.named(list(wish.namespaces)))
-    if len(found) != len(set(wish.namespaces)):
-        raise NotFound("namespace")
+    for name in sorted(set(wish.namespaces) - {row.name for row in found}):
+        raise NotFound(f"namespace {name}")
     return found
 
 

@@ -1,9 +1,7 @@
 """Merging: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
 
 import datetime
-import uuid
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -58,7 +56,7 @@ def refuse_unfit_merge(operation: Operation) -> None:
 def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Merges `options.source` into the operation's namespace; a dry run does the same and takes it back.
 
-    Begun again after it was applied it has nothing to do. Raises PlanChanged, NoPlan; nothing is merged then.
+    Begun again after it was applied it has nothing to do. Raises NotFound, PlanChanged, NoPlan; nothing is merged then.
     """
     if operation.cursor:
         return dict(operation.cursor)
@@ -67,7 +65,9 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
     model, now = active_model(), operation.created_at
     told: dict[str, Any] = {}
     with progress.alive(), access.enter(principal, why="merge"):
-        source = Namespace.objects.within(target.project_id).get(name=operation.options["source"])
+        source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()
+        if source is None:
+            raise NotFound("namespace")
         way = Way(source, target, operation.id)
         try:
             with transaction.atomic():
@@ -125,17 +125,24 @@ def _applied(
         "forgotten": erased,
         "carried": sorted(carried),
     }
+    named = {name: list(ids)[:MOST_NAMED] for name, ids in lists.items()}
+    was = {new: old for old, new in done.stored.items()}  # what the merge makes is not there after a dry run
+    beside = done.superseded | done.beside
     return {
         "source": way.source.name,
         "target": way.target.name,
         "counts": {**{name: len(ids) for name, ids in lists.items()}, "history": history},
         "skipped_because": dict(sorted(Counter(skipped.values()).items())),
-        **{name: _named(ids) for name, ids in lists.items()},
+        **{name: [str(i) for i in ids] for name, ids in named.items()},
+        "sources": {str(i): str(was[i]) for name in ("added", "conflicting") for i in named[name]},
+        "reasons": {str(i): skipped[i] for i in named["skipped"]},
+        "beside": {
+            str(i): str(was.get(beside[i], beside[i]))
+            for name in ("superseded", "conflicting", "skipped")
+            for i in named[name]
+            if i in beside
+        },
     }
-
-
-def _named(ids: Iterable[uuid.UUID]) -> list[str]:
-    return [str(i) for i in ids][:MOST_NAMED]
 
 
 def _hold(way: Way) -> None:

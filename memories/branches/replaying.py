@@ -26,10 +26,13 @@ class Replayed:
     """What became of what came: ids of the target, but for what was skipped."""
 
     added: list[uuid.UUID] = field(default_factory=list)
-    superseded: list[uuid.UUID] = field(default_factory=list)
+    # What ceased to stand, and what came in its place.
+    superseded: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
     conflicting: list[uuid.UUID] = field(default_factory=list)
     skipped: dict[uuid.UUID, str] = field(default_factory=dict)
     forgotten: list[uuid.UUID] = field(default_factory=list)
+    # What a skipped one gives way to; what a conflicting one stands against.
+    beside: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
     # What each memory that came is now.
     now_is: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
     # Those of them that were stored.
@@ -72,8 +75,9 @@ def _best_of_each_source(way: Way, ids: list[uuid.UUID], done: Replayed, *, now:
     for i, source, talk, authority in rows.values_list("id", "source_id", "conversation_id", "authority"):
         groups[source, talk].append((authority, worth[i], place[i], i))
     for group in groups.values():
-        for *_, loser in sorted(group)[:-1]:
-            done.skipped[loser] = "same_source"
+        *losers, (*_, winner) = sorted(group)
+        for *_, loser in losers:
+            done.skipped[loser], done.beside[loser] = "same_source", winner
     return [i for i in ids if i not in done.skipped]
 
 
@@ -97,7 +101,7 @@ def _batch(
         if i in barred:
             continue
         if why := objection(found[i], worth[i], rivals.get(i, [])):
-            done.skipped[i] = why
+            done.skipped[i], done.beside[i] = why, strongest(rivals[i]).id
         else:
             coming.append(found[i])
     if not coming:
@@ -112,16 +116,21 @@ def objection(row: Fragment, relevance: float, rivals: Sequence[Rival]) -> str:
     """Why a memory may not take the place of those that are the same or of one source; nothing when it may. Pure."""
     if not rivals:
         return ""
-    strongest = max(rival.authority for rival in rivals)
-    if row.authority != strongest:
-        return "" if row.authority > strongest else "authority"
-    equal = [rival for rival in rivals if rival.authority == strongest]
+    authority = strongest(rivals).authority
+    if row.authority != authority:
+        return "" if row.authority > authority else "authority"
+    equal = [rival for rival in rivals if rival.authority == authority]
     ahead = relevance - max(rival.relevance for rival in equal)
     if row.source_id and abs(ahead) > ALIKE:
         return "" if ahead > 0 else "relevance"
     if all(rival.same_line for rival in equal):
         return "" if row.updated_at > max(rival.updated_at for rival in equal) else "older"
     return "same_source"
+
+
+def strongest(rivals: Sequence[Rival]) -> Rival:
+    """The one of the highest authority, of those the most relevant. Pure."""
+    return max(rivals, key=lambda rival: (rival.authority, rival.relevance))
 
 
 def _newcomers(
@@ -158,13 +167,15 @@ def _enter(
 ) -> None:
     stands = admission.fragment
     done.now_is[row.id] = stands.id
-    done.superseded += admission.superseded
+    done.superseded |= dict.fromkeys(admission.superseded, stands.id)
     if admission.deduplicated:
-        done.skipped[row.id] = "repeats"
+        done.skipped[row.id], done.beside[row.id] = "repeats", stands.id
         return
     done.stored[row.id] = stands.id
     if stands.status == Status.QUARANTINED:
         done.conflicting.append(stands.id)
+        against = sorted(c.existing_id for c in admission.pending_conflicts if c.existing_id)
+        done.beside |= {stands.id: against[0]} if against else {}
         return
     if stands.status not in STANDING:
         done.skipped[row.id] = stands.archived_reason or str(stands.status)
@@ -172,5 +183,6 @@ def _enter(
     done.added.append(stands.id)
     still = Fragment.objects.within(way.target.project_id).filter(id__in=rivals, status__in=STANDING)
     yielding = list(still.exclude(id=stands.id).order_by("id").values_list("id", flat=True))
-    yield_to(way.target.project_id, way.target.id, dict.fromkeys(yielding, stands.id), now=now)
-    done.superseded += yielding
+    in_its_place = dict.fromkeys(yielding, stands.id)
+    yield_to(way.target.project_id, way.target.id, in_its_place, now=now)
+    done.superseded |= in_its_place

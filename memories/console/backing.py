@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, audit, backups, jobs, operations
 from memories.access import NotFound, Principal
@@ -241,11 +242,11 @@ def _unconfirmed(request: Any, plan: Plan | None) -> Refusal | None:
 
 def _wizard(request: Any, row: Backup, plan: Plan | None, refusal: Refusal | None = None) -> HttpResponse:
     waits = plan is not None and plan.operation.state in operations.OPEN
-    part = "#planned" if request.htmx and request.method == "GET" and waits else ""
+    polled = request.htmx and request.method == "GET"
+    if polled and not waits:
+        return HttpResponseClientRefresh()
+    part = "#planned" if polled else ""
     foreign = bool(row.signer) and row.signer != audit.fingerprint()
     context = {"row": row, "plan": plan, "waits": waits, "foreign": foreign, "refusal": refusal, "now": timezone.now()}
     context["kept"] = request.POST
-    response = render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)
-    if request.htmx and request.method == "GET" and not waits:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)

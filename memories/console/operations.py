@@ -3,6 +3,7 @@
 import datetime
 import re
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from memories import access, jobs, operations, upkeep
 from memories.access import NotFound, Principal
 from memories.console.paging import page_of
 from memories.console.people import member
+from memories.console.previewing import MergeList, lists_of
 from memories.console.refusals import Refusal, attempted
 from memories.console.snippets import action_curl
 from memories.console.stepping import StepPage, left_out, page_number, steps_of
@@ -43,11 +45,18 @@ class Shown:
     # What a restore did or would do; the run that a plan was used for.
     told: Told | None = None
     run: Operation | None = None
+    # What a merge did or would do, memory by memory.
+    lists: Sequence[MergeList] = ()
 
     @property
     def is_open(self) -> bool:
         """Whether it still waits or runs."""
         return self.row.state in operations.OPEN
+
+    @property
+    def did(self) -> bool:
+        """Whether it changed what it was to change."""
+        return bool(self.row.state == OperationState.SUCCEEDED and not self.row.dry_run)
 
     @property
     def rate(self) -> str:
@@ -162,9 +171,11 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         seen = row.heartbeat_at
         stalled = row.state == OperationState.RUNNING and seen is not None and now - seen > STALLED
         run = _run_of(row)
+        lists = lists_of(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
     told = _told(principal, row)
     lines = [] if told else _lines(row)
-    return Shown(row, lines, steps, _offers(principal, row, is_used=run is not None), stalled, _log(row), told, run)
+    offers = _offers(principal, row, is_used=run is not None)
+    return Shown(row, lines, steps, offers, stalled, _log(row), told, run, lists)
 
 
 def _run_of(row: Operation) -> Operation | None:

@@ -149,11 +149,10 @@ def _since(oldest: datetime.datetime | None, now: datetime.datetime) -> str:
 
 def _backup(proofs: dict[str, Any], now: datetime.datetime) -> Need:
     drilled, made = proofs["last_drill_at"], proofs["last_backup_at"]
-    fresh = drilled is not None and now - drilled < WEEK
     detail = f"last proven by a restore {(now - drilled).days} days ago" if drilled else "no restore was tried yet"
     if made is None:
         detail = "nothing is saved yet"
-    word = "ok" if fresh else "missing" if made is None else "unproven"
+    word = "ok" if proofs["are_proven"] else "missing" if made is None else "unproven"
     return Need(word, "Backups", str(proofs["count"]), detail, reverse("console:backups"))
 
 

@@ -11,18 +11,18 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations
 from memories.access import NotFound, Principal
 from memories.console.operations import id_of, place_of, rows_of
 from memories.console.people import member
+from memories.console.previewing import MergeList, lists_of
 from memories.console.refusals import Refusal, attempted
-from memories.console.telling import MERGES
+from memories.console.undoing import tell
 from memories.models import Fragment, Namespace, Operation
 from memories.models.namespace import FORM
 from memories.models.words import OperationState, Verb
-
-NAMED = 20
 
 
 @dataclass(slots=True)
@@ -98,7 +98,11 @@ def fork(request: Any) -> HttpResponse:
     if not FORM.fullmatch(target) or not principal.covers(target):
         return _page(request, Refusal("Nothing was forked", "Use lower-case letters, digits, dots and dashes."))
     made = _start(request, kind="fork", namespace=source, options={"target": target})
-    return _led(made) or _page(request, request.refusal)
+    if made is None:
+        return _page(request, request.refusal)
+    there = reverse("console:operation", args=[made.id])
+    tell(request, f"The fork of {source.name} into {target} was begun", there=there)
+    return HttpResponseRedirect(there, status=303)
 
 
 @require_POST
@@ -115,10 +119,10 @@ def delete(request: Any) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a merge would do: the counts, the first memories of each list; and the merge that it was used for."""
+    """What a merge would do, list by list; and the merge that it was used for."""
 
     operation: Operation
-    lists: list[tuple[str, str, int, list[Fragment]]]
+    lists: list[MergeList]
     run: Operation | None
 
     @property
@@ -139,15 +143,9 @@ def _look(principal: Principal, source: str, target: Namespace, wanted: str) -> 
         made = rows.filter(id=id_of(wanted)).first() if wanted else rows.first()
         if made is None and wanted:
             raise NotFound("preview")
-        report = (made.report if made else None) or {}
-        ids = [i for name in MERGES for i in report.get(name, [])[:NAMED]]
-        found = {str(row.id): row for row in Fragment.objects.within(principal.project_id).filter(id__in=ids)}
-        run = operations.runs_of(made).first() if made else None
-    if made is None:
-        return None
-    counts = report.get("counts", {})
-    named = {name: [found[i] for i in report.get(name, [])[:NAMED] if i in found] for name in MERGES}
-    return Look(made, [(name, says, counts.get(name, 0), named[name]) for name, says in MERGES.items()], run)
+        if made is None:
+            return None
+        return Look(made, lists_of(principal, made.report or {}), operations.runs_of(made).first())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -169,10 +167,8 @@ def merge(request: Any, name: str) -> HttpResponse:
         return led
     refusal = getattr(request, "refusal", None)
     context = {"source": source, "target": target, "targets": targets, "look": found, "refusal": refusal}
-    if request.htmx and request.method == "GET" and found and not found.waits:
-        response = HttpResponse()
-        response["HX-Refresh"] = "true"
-        return response
+    if request.htmx and request.method == "GET" and found:
+        return render(request, "console/merge.html#waiting", context) if found.waits else HttpResponseClientRefresh()
     return render(request, "console/merge.html", {**context, "now": timezone.now()}, status=409 if refusal else 200)
 
 

@@ -8,21 +8,61 @@ from typing import Any
 
 from django.http import Http404
 
-from memories.models import Operation, PlanStep
+from conflicts.front import ClaimDraft
+from memories import ingest
+from memories.models import Fragment, Operation, PlanStep
+from memories.models.words import OperationState
 
 PAGE = 50
 TICKS = "plan-ticks"
 PLANS = 20  # whose ticks a session keeps
-# What a phase does to a memory, and to the one beside it.
+# What a step is to do to a memory, what it did, and how the memory beside it is called; by phase and action.
 SAID = {
-    "deduplicate": ("Merge into its twin", "stays"),
-    "contradictions": ("Decide on", "concerns"),
-    "corroborate": ("Count as another source", "is confirmed"),
-    "digest": ("Put into a digest", ""),
-    "decay": ("Make cold", ""),
-    "archive": ("Archive, for it faded", ""),
-    "prune": ("Archive, for it was replaced or disputed", ""),
+    ("deduplicate", "merge"): ("Merge into its twin", "Merged into its twin", "stays"),
+    ("contradictions", "claims"): ("Read as a claim", "Was read as a claim", ""),
+    ("contradictions", "wins"): ("Read as a claim, which wins", "Was read as a claim, which won", "gives way"),
+    ("contradictions", "repeats"): (
+        "Replace by one that says the same",
+        "Was replaced by one that says the same",
+        "stays",
+    ),
+    ("contradictions", "outdated"): ("Replace by a later one", "Was replaced by a later one", "stays"),
+    ("contradictions", "loses"): ("Send to review", "Went to review", "stands against it"),
+    ("contradictions", "barred"): (
+        "Archive, for a person rejected the like",
+        "Archived, for a person rejected the like",
+        "",
+    ),
+    ("contradictions", "answered"): (
+        "Wait no longer, for another says it",
+        "Waits no longer, for another says it",
+        "stays",
+    ),
+    ("contradictions", "returns"): (
+        "Let back, for nothing opposes it",
+        "Came back, for nothing opposes it",
+        "gives way",
+    ),
+    ("corroborate", "corroborate"): ("Confirm", "Was confirmed", "is another source"),
+    ("digest", "digest"): ("Put into a digest", "Went into a digest", ""),
+    ("decay", "cool"): ("Make cold", "Went cold", ""),
+    ("archive", "archive"): ("Archive, for it faded", "Archived, for it faded", ""),
+    ("prune", "superseded"): ("Archive, for it was replaced", "Archived, for it was replaced", ""),
+    ("prune", "disputed"): ("Archive, for it was disputed", "Archived, for it was disputed", ""),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ToldStep:
+    """A step in words: what becomes of its memory, what that is read to claim, and which other one it is about."""
+
+    row: PlanStep
+    says: str
+    other_says: str
+    claim: ClaimDraft | None
+    # How many more it is about; the digest that was made of it.
+    more: int
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +70,7 @@ class PhaseSteps:
     """The steps of a phase that stand on a page."""
 
     name: str
-    says: str
-    other_says: str
-    steps: list[PlanStep]
+    steps: list[ToldStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +99,38 @@ class StepPage:
 
 
 def steps_of(row: Operation, *, number: int, left_out: Collection[int]) -> StepPage:
-    """A page of the steps. Inside `access.enter`. Raises Http404 for a page that is not there."""
-    steps = PlanStep.objects.within(row.project_id).filter(operation=row).select_related("fragment", "other")
+    """A page of the steps of a plan, or of those that a run applied. Inside `access.enter`.
+
+    Raises Http404 for a page that is not there.
+    """
+    report, done = row.report or {}, row.state == OperationState.SUCCEEDED and not row.dry_run
+    steps = PlanStep.objects.within(row.project_id).filter(operation=report.get("plan_id", row.id))
+    if not row.dry_run:
+        steps = steps.exclude(ordinal__in=[*row.options.get("leave_out", []), *report.get("left", [])])
     total, first = steps.count(), (number - 1) * PAGE
     if number > 1 and first >= total:
         raise Http404
-    shown = steps.order_by("ordinal")[first : first + PAGE]
-    phases = [PhaseSteps(phase, *SAID[phase], list(group)) for phase, group in groupby(shown, key=lambda s: s.phase)]
+    shown = steps.select_related("fragment__claim", "other").order_by("ordinal")[first : first + PAGE]
+    told = [_told(step, done=done, made=done and "undone" not in report) for step in shown]
+    phases = [PhaseSteps(phase, list(group)) for phase, group in groupby(told, key=lambda step: step.row.phase)]
     return StepPage(phases, number, total, left_out)
+
+
+def _told(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
+    wish, did, other = SAID.get((step.phase, step.action), (step.action, step.action, "concerns"))
+    return ToldStep(
+        row=step,
+        says=did if done else wish,
+        other_says=other,
+        claim=_claim(step.fragment) if step.phase == "contradictions" else None,
+        more=max(0, len(step.details.get("others", [])) - 1),
+        digest=step.details.get("digest", "") if made else "",
+    )
+
+
+def _claim(row: Fragment) -> ClaimDraft | None:
+    """What a memory claims, or is read to claim."""
+    return ClaimDraft.of(row.claim) if hasattr(row, "claim") else ingest.reread(row).claim_for(row)
 
 
 def page_number(text: str) -> int:

@@ -36,9 +36,10 @@ MERGES = {
     "added": "Only there: come in",
     "superseded": "Replaced by what comes in",
     "conflicting": "Conflict: go to review",
-    "skipped": "Left out: the same, or older",
+    "skipped": "Left out",
     "blocked_by_erasure": "Stay forgotten",
-    "carried": "Move along",
+    "forgotten": "Forgotten in the branch: will be forgotten here",
+    "carried": "On both sides: details, votes and use move along",
 }
 MERGED = MERGES | {
     "added": "Came in",
@@ -46,7 +47,7 @@ MERGED = MERGES | {
     "conflicting": "Conflicts: wait in review",
     "blocked_by_erasure": "Stayed forgotten",
     "forgotten": "Were forgotten, as in the branch",
-    "carried": "Moved along",
+    "carried": "On both sides: details, votes and use moved along",
     "history": "Former versions brought along",
 }
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from memories import schedules
 from memories.console.people import member
 from memories.console.refusals import Refusal, attempted
-from memories.console.undoing import offer
+from memories.console.undoing import offer, tell
 from memories.models.words import Verb
 
 # By the page that shows it.
@@ -52,14 +52,19 @@ def times(request: Any, page: str) -> HttpResponse:
     _, refusal = attempted(lambda: schedules.set_schedule(NAMES[page], **wish))
     if refusal:
         return _page(request, page, refusal)
-    if before.every:  # what was no interval can't be set here
-        former: dict[str, Any] = {
-            "every": before.every,
-            "period": before.period,
-            "enabled": "yes" if before.enabled else "no",
-        }
+    if before.every:
+        former = _form(before.every, before.period, on=before.enabled)
         offer(request, f"The schedule of {page} is changed", request.path, there=there, **former)
+    elif wish["enabled"] and not before.enabled:
+        off = _form(wish["every"], wish["period"], on=False)
+        offer(request, f"The schedule of {page} is set", request.path, there=there, label="Switch it off", **off)
+    else:  # what was no interval can't be set here
+        tell(request, f"The schedule of {page} is set", there=there)
     return HttpResponseRedirect(there, status=303)
+
+
+def _form(every: int, period: str, *, on: bool) -> dict[str, Any]:
+    return {"every": every, "period": period, "enabled": "yes" if on else "no"}
 
 
 def _page(request: Any, page: str, refusal: Refusal | None = None) -> HttpResponse:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import access, backups, jobs
 from memories.backups import places
-from memories.models import Backup, Operation
+from memories.models import Backup, Namespace, Operation
 
 
 @pytest.fixture
@@ -174,3 +174,22 @@ def test_the_daily_backup_is_proven(principal, store, anonymous):
     assert "novamem_drill_age_seconds " in told
     assert "novamem_backup_age_seconds " in told
     assert "acme" not in told
+
+
+@pytest.mark.parametrize("options", [{"namespaces": ["acme:nope"]}, {"base": str(uuid.uuid4())}])
+def test_a_backup_of_what_is_not_there_is_refused(alice, made, count, options):
+    before = count(Operation)
+    assert alice.client.post("/api/v1/backups", options, format="json").status_code == 404
+    body = {"kind": "backup", "options": options}
+    refused = alice.client.post("/api/v1/operations", body, format="json")
+    assert (refused.status_code, [e["field"] for e in refused.json()["errors"]]) == (400, list(options))
+    assert count(Operation) == before
+
+
+def test_what_goes_before_it_is_saved_is_told_by_a_clear_code(alice, principal, store, finish):
+    store("acme:other", "The boat lies in the reeds.")
+    made = alice.client.post("/api/v1/backups", {"namespaces": ["acme:other"]}, format="json")
+    with access.enter(principal, why="test"):
+        Namespace.objects.get(name="acme:other").delete()
+    ended = finish(made)
+    assert (ended.state, ended.error["code"], ended.error["missing"]) == ("failed", "not_found", "namespace")

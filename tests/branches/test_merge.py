@@ -226,6 +226,35 @@ def test_a_dry_run_says_the_same_and_changes_nothing(begun, merge, store, alice,
     assert told.report["forgotten"] == [str(begun[0].id)]
 
 
+def test_a_dry_run_names_memories_that_are_there(begun, merge, store, alice, bob, rows, principal):
+    came = store(SIDE, "Otters swim at night.", by=bob.principal)
+    older = store(SIDE, "Ada is seven.", by=alice.principal, claim=ClaimDraft("Ada", "age", "7"), source="tool_output")
+    weak = store(SIDE, "Bo is short.", by=bob.principal, claim=ClaimDraft("Bo", "height", "short"), source="document")
+    tall = ClaimDraft("Bo", "height", "tall")
+    held = store(MAIN, "Bo is tall.", by=alice.principal, claim=tall, source="tool_output")
+    mill = store(MAIN, "The mill is old.", by=alice.principal, source_id="s2", source="tool_output")
+    same = store(SIDE, "The mill is new.", by=bob.principal, source_id="s2", source="document")
+    told = merge(dry_run=True).report
+    assert [told["sources"][i] for i in told["added"]] == [str(came.id), str(older.id)]
+    assert [told["sources"][i] for i in told["conflicting"]] == [str(weak.id)]
+    assert told["beside"] == {
+        str(begun[1].id): str(older.id),
+        told["conflicting"][0]: str(held.id),
+        str(same.id): str(mill.id),
+    }
+    assert told["reasons"] == {str(same.id): "authority"}
+    standing = {str(row.id) for row in [*rows(), *rows(SIDE)]}
+    assert {*told["sources"].values(), *told["beside"].values(), *told["reasons"]} <= standing
+
+
+def test_of_several_of_a_source_the_best_is_named_beside_the_others(store, bob, merge, rows):
+    first, last = (store(SIDE, f"Text {n}.", by=bob.principal, source_id="doc") for n in range(2))
+    store(MAIN, "Something else.", by=bob.principal)
+    told = merge(dry_run=True).report
+    assert list(told["sources"].values()) == [str(last.id)]
+    assert told["beside"] == {str(first.id): str(last.id)}
+
+
 def test_undo_gives_the_former_state(begun, merge, undo, store, alice, bob, rows, digest, now, count):
     store(SIDE, "Otters swim at night.", by=bob.principal)
     store(SIDE, "Ada is seven.", by=alice.principal, claim=ClaimDraft("Ada", "age", "7"), source="tool_output")

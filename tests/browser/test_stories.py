@@ -147,6 +147,8 @@ def test_fork_and_merge(at_memories, page, stage, admin, told, work):
     work()
     button = page.get_by_role("button", name=re.compile("Merge into"))
     expect(button).to_be_visible()
+    coming = page.get_by_role("region", name="Only there: come in")
+    expect(coming.get_by_role("link", name="An otter was seen under the bridge.")).to_be_visible()
     button.click()
     work()
     expect(page.get_by_role("heading", name="Report")).to_be_visible()

@@ -1,15 +1,21 @@
 """/backups/: made and proven in one go, restored step by step, and nothing by mistake."""
 
+import datetime
+import gzip
 import re
 import uuid
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from memories import access, backups, jobs, keys
-from memories.models import Backup, Fragment, Operation
+from memories.models import Backup, Fragment, Namespace, Operation
+from tests.backups.test_broken import signed
 from tests.backups.test_no_room import small_disk
 from tests.console.conftest import a_person, logged_in, post, words
+
+HTMX = {"HX-Request": "true", "HX-Target": "live"}
 
 
 @pytest.fixture
@@ -46,6 +52,50 @@ def test_made_and_proven_by_one_form(adam, backup):
     assert page.count("sound") == 2
 
 
+def test_a_proof_of_long_ago_is_none(adam, backup, principal):
+    with access.enter(principal, why="test"):
+        Backup.objects.update(drilled_at=timezone.now() - datetime.timedelta(days=8))
+    page = adam.get("/backups/")
+    assert "Last verified restore: 8 d ago . That is more than a week: drill a backup again." in words(page)
+    assert "strip-good" not in page.text
+    assert "unproven" in words(adam.get("/"))
+
+
+def test_the_list_tells_what_each_holds(adam, backup, store, work):
+    assert "full asked everything: 1" in words(adam.get("/backups/"))
+    post(adam, "/backups/", policy="identity")
+    work()
+    assert re.search("identity asked [a-z ]+: [0-9]+, [a-z ]+: [0-9]+", words(adam.get("/backups/")))
+
+
+def test_a_plan_tells_each_namespace(adam, backup, store, work):
+    store("acme:other", "The boat lies in the reeds.")
+    post(adam, "/backups/", policy="full")
+    work()
+    (newest,) = re.findall(r'href="(/backups/[0-9a-f-]+/restore/)"', adam.get("/backups/").text)[:1]
+    post(adam, newest, step="plan")
+    work()
+    page = words(adam.get(newest))
+    assert "Namespace back replaced standing left conflict forgotten refused" in page
+    assert "acme:other 0 0 1 0 0 0 0" in page
+
+
+def test_an_unknown_version_is_read_once_it_was_refused(adam, backup, work):
+    with backups.opened(backup.file) as file:
+        head, *body, _ = gzip.decompress(file.read()).splitlines()
+    newer = signed([head.replace(b'"schemaVersion":1', b'"schemaVersion":999'), *body])
+    there = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", newer))["Location"]
+    assert "allow_version" not in adam.get(there).text
+    post(adam, there, step="plan")
+    work()
+    page = adam.get(there)
+    assert "The plan failed: unknown version" in words(page)
+    assert "Read it although its version is unknown" in words(page)
+    post(adam, there, step="plan", allow_version="yes")
+    work()
+    assert "1 to come back" in words(adam.get(there))
+
+
 def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, count):
     there = f"/backups/{backup.id}/restore/"
     assert "Confirm" not in words(adam.get(there))
@@ -65,6 +115,38 @@ def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, 
     work()
     assert "Came back 1" in words(adam.get(done["Location"]))
     assert count(Fragment) == 1
+
+
+def test_what_is_polled_sets_no_cookie(adam, backup, work):
+    there = post(adam, f"/backups/{backup.id}/restore/", step="plan")["Location"]
+    part = adam.get(there, headers=HTMX)
+    assert part.text.strip().startswith('<div class="live"')
+    assert (not part.cookies, "csrfmiddlewaretoken" in part.text) == (True, False)
+    work()
+    last = adam.get(there, headers=HTMX)
+    assert (last["HX-Refresh"], last.content, not last.cookies) == ("true", b"", True)
+
+
+def test_a_backup_of_what_is_not_there_is_not_begun(adam, backup, count):
+    before = count(Operation)
+    for wish, told in (
+        ({"namespaces": ["acme:nope"]}, "There is no namespace acme:nope."),
+        ({"base": str(uuid.uuid4())}, "There is no such backup to go on from."),
+    ):
+        page = post(adam, "/backups/", policy="full", **wish)
+        assert (page.status_code, told in words(page)) == (409, True)
+    assert post(adam, "/backups/", policy="full", namespaces=["elsewhere:main"]).status_code == 404
+    assert count(Operation) == before
+
+
+def test_a_namespace_that_went_meanwhile_is_named_as_the_reason(adam, backup, store, principal, work):
+    store("acme:other", "The boat lies in the reeds.")
+    made = post(adam, "/backups/", policy="full", namespaces=["acme:other"])
+    with access.enter(principal, why="test"):
+        Namespace.objects.get(name="acme:other").delete()
+    work()
+    page = words(adam.get(made["Location"]))
+    assert "It failed: the namespace that it names is not there any more. Nothing was half done." in page
 
 
 def test_nothing_is_applied_without_a_plan(adam, backup, count):
@@ -123,7 +205,7 @@ def test_a_plan_shows_samples_with_their_sentence(adam, backup, principal, work)
     there = f"/backups/{backup.id}/restore/"
     post(adam, there, step="plan")
     work()
-    assert "Such as: come back The heron nests behind the mill." in words(adam.get(there))
+    assert "Some that come back The heron nests behind the mill." in words(adam.get(there))
     with access.enter(principal, why="test"):
         report = Operation.objects.get(kind="restore").report
     assert "heron" not in str(report)
@@ -183,7 +265,7 @@ def test_a_plan_is_run_once_and_its_report_is_in_words(adam, backup, work, count
     work()
     page = adam.get(done["Location"])
     assert "Came back 1" in words(page)
-    assert "Such as: came back The heron nests behind the mill." in words(page)
+    assert "Some that came back The heron nests behind the mill." in words(page)
     assert "a key that is trusted" in words(page)
     assert "This plan was run just now . See the run" in words(adam.get(f"{there}?plan={plan}"))
     assert f'href="{done["Location"]}"' in adam.get(f"{there}?plan={plan}").text

@@ -1,15 +1,21 @@
 """/namespaces/: a merge does what its preview showed; a deleted namespace is named by its operation."""
 
+import datetime
 import re
 import uuid
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from conflicts.front import ClaimDraft
 from memories import access, jobs
-from memories.models import Fragment, Operation
+from memories.console import previewing
+from memories.models import Fragment, Namespace, Operation
 from tests.console.test_agents import post, words
 
+HTMX = {"HX-Request": "true", "HX-Target": "live"}
 THERE = "/namespaces/acme:side/merge/"
 
 
@@ -60,7 +66,9 @@ def test_what_changed_since_the_preview_is_not_merged(adam, branch, principal, s
 def test_a_preview_is_merged_once(adam, branch, principal, count):
     shown, preview = _previewed(adam, principal)
     run = _run(principal, post(adam, THERE, step="merge", target="acme:main", preview=preview))
-    assert "Came in 1" in words(adam.get(run))
+    report = words(adam.get(run))
+    assert "Came in 1" in report
+    assert "Came in 1 An otter was seen under the bridge." in report
     assert _in_main(principal) == 2
     page = adam.get(shown)
     assert "This was merged just now . See the merge" in words(page)
@@ -69,6 +77,65 @@ def test_a_preview_is_merged_once(adam, branch, principal, count):
     again = post(adam, THERE, step="merge", target="acme:main", preview=preview)
     assert (again.status_code, "This plan was applied already" in words(again)) == (409, True)
     assert count(Operation) == before
+
+
+def test_a_preview_tells_the_memories(adam, branch, principal, store, alice, bob, monkeypatch):
+    held = ClaimDraft("lisbon", "budget", "$750")
+    store("acme:main", "The budget is $750.", by=alice.principal, source="user_explicit", claim=held)
+    weak = ClaimDraft("lisbon", "budget", "$0")
+    store("acme:side", "The budget is $0.", by=bob.principal, source="document", claim=weak)
+    store("acme:main", "The mill is old.", by=alice.principal, source="tool_output", source_id="s1")
+    store("acme:side", "The mill is \u202enew.", by=bob.principal, source="document", source_id="s1")
+    shown, _ = _previewed(adam, principal)
+    text = words(adam.get(shown))
+    assert "Only there: come in 1 An otter was seen under the bridge." in text
+    assert "Conflict: go to review 1 The budget is $0. stands against: The budget is $750." in text
+    assert "Same source: one stays 1 The mill is ⟨U+202E⟩ new. of less authority stays: The mill is old." in text
+    assert "What is only in acme:main stays as it is." in text
+    monkeypatch.setattr(previewing, "NAMED", 1)
+    store("acme:side", "The boat lies in the reeds.")
+    shown, _ = _previewed(adam, principal)
+    text = words(adam.get(shown))
+    assert "come in 2 An otter was seen under the bridge. and 1 more" in text
+    assert "The boat lies" not in text
+
+
+def test_a_preview_asks_the_database_the_same_however_much_comes(adam, branch, principal, store):
+    def asked():
+        shown, _ = _previewed(adam, principal)
+        with CaptureQueriesContext(connection) as found:
+            adam.get(shown)
+        return len(found)
+
+    one = asked()
+    for n in range(5):
+        store("acme:side", f"Boat number {n} lies in the reeds.")
+    assert asked() == one
+
+
+def test_nothing_to_merge_is_said(adam, principal, store):
+    store("acme:main", "The heron nests behind the mill.")
+    _run(principal, post(adam, "/namespaces/fork/", source="acme:main", target="side"))
+    shown, _ = _previewed(adam, principal)
+    assert "No memory would change" in words(adam.get(shown))
+
+
+def test_what_is_polled_sets_no_cookie(adam, branch, principal):
+    answer = post(adam, THERE, step="look", target="acme:main")
+    part = adam.get(answer["Location"], headers=HTMX)
+    assert part.text.strip().startswith('<div class="live"')
+    assert (not part.cookies, "csrfmiddlewaretoken" in part.text) == (True, False)
+    _run(principal, answer)
+    last = adam.get(answer["Location"], headers=HTMX)
+    assert (last["HX-Refresh"], last.content, not last.cookies) == ("true", b"", True)
+
+
+def test_the_tree_tells_when_a_fork_was_made(adam, branch, principal):
+    with access.enter(principal, why="test"):
+        Namespace.objects.filter(name="acme:side").update(created_at=timezone.now() - datetime.timedelta(days=3))
+    page = words(adam.get("/namespaces/"))
+    assert "acme:side 2 memories forked 3 d ago newest" in page
+    assert "acme:main 1 memory made" in page
 
 
 def test_a_deletion_names_its_namespace(adam, branch, principal):

@@ -177,6 +177,32 @@ def test_a_schedule(adam, django_user_model):
     assert (now.every, now.period, now.enabled) == (2, "hours", False)
 
 
+def test_a_first_schedule_is_switched_off(adam, django_user_model):
+    django_user_model.objects.filter(username="adam").update(is_superuser=True)
+    post(adam, "/schedules/backups/", every="3", period="days", enabled="yes")
+    assert strip(adam.get("/backups/"))[0] == "The schedule of backups is set."
+    taken_back(adam)
+    now = schedules.schedule("back up", now=timezone.now())
+    assert (now.every, now.period, now.enabled) == (3, "days", False)
+
+
+def test_what_nothing_takes_back_is_told_without_a_button(adam, django_user_model, store):
+    django_user_model.objects.filter(username="adam").update(is_superuser=True)
+    store("acme:main", "The heron nests.")
+    for path, wish, said in (
+        (
+            "/namespaces/fork/",
+            {"source": "acme:main", "target": "side"},
+            "The fork of acme:main into acme:side was begun.",
+        ),
+        ("/schedules/backups/", {"every": "3", "period": "days"}, "The schedule of backups is set."),
+    ):
+        told, action, _ = strip(adam.get(post(adam, path, **wish)["Location"]))
+        assert (told, action) == (said, "/undo/hide/")
+    post(adam, "/undo/hide/")
+    assert strip(adam.get("/namespaces/")) is None
+
+
 def test_the_first_steps(adam):
     post(adam, "/steps/hide/")
     assert adam.session["tour-hidden"]

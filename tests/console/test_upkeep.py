@@ -5,11 +5,13 @@ import re
 import uuid
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memories import access, jobs, operations, schedules
 from memories.console import stepping
-from memories.models import Archive, Fragment, Operation, Tombstone
+from memories.models import Archive, Claim, Fragment, Operation, PlanStep, Tombstone
 from memories.models.words import CopyReason, EvictionReason
 from memories.upkeep.consolidation import applying
 from memories.upkeep.lifecycle.leaving import Cause, leave
@@ -67,6 +69,57 @@ def test_from_preview_to_undo(adam, principal, twins):
     assert "Taken back." in words(adam.get(run))
     assert statuses(principal) == ["active", "active"]
     assert "consolidate (taken back)" in words(adam.get("/consolidation/"))
+
+
+def test_a_preview_says_which_claim_would_be_read(adam, principal, store):
+    row = store("acme:main", "I live in Oslo.", source="user_implicit")
+    with access.enter(principal, why="test"):
+        Claim.objects.filter(fragment=row.id).delete()
+        Fragment.objects.filter(id=row.id).update(source="user_implicit")
+    preview = previewed(adam, principal)
+    assert "Read as a claim: I live in Oslo. claim: user · lives_in = Oslo" in words(adam.get(preview))
+    run = _run(principal, post(adam, f"{preview}apply/"))
+    page = adam.get(run)
+    assert "Was read as a claim: I live in Oslo. claim: user · lives_in = Oslo" in words(page)
+    assert f'href="/memories/{row.id}/"' in page.text
+
+
+def test_a_run_lists_what_it_did_and_leads_to_its_plan(adam, principal, pairs, monkeypatch):
+    monkeypatch.setattr(stepping, "PAGE", 50)
+    preview = previewed(adam, principal)
+    with access.enter(principal, why="test"):  # of three one has no tick, and one changed meanwhile
+        left, changed, done = PlanStep.objects.order_by("ordinal").select_related("fragment")
+        Fragment.objects.filter(id=changed.fragment_id).update(importance=0.9)
+    run = _run(principal, post(adam, f"{preview}apply/", shown="0"))
+    page = adam.get(run)
+    told = words(page).partition("What was done")[2].partition(" Log ")[0]
+    assert told.startswith(" 1 step.")
+    assert f"Merged into its twin: {done.fragment.content} stays: {done.fragment.content}" in told
+    assert left.fragment.content not in told
+    assert changed.fragment.content not in told
+    assert page.text.count('class="steps"') == 1
+    assert f'href="{preview.replace("consolidation", "operations")}"' in page.text
+    assert 'type="checkbox" name="step"' not in page.text
+
+
+def test_the_steps_stand_before_the_button_and_the_log_last(adam, principal, twins):
+    text = words(adam.get(previewed(adam, principal))).partition("What it would do")[2]
+    places = [text.index(word) for word in ("Merge into its twin", "Run this plan", " Log ")]
+    assert places == sorted(places)
+
+
+def test_a_page_of_steps_asks_the_same_however_many_there_are(adam, principal, store):
+    def asked():
+        preview = previewed(adam, principal)
+        with CaptureQueriesContext(connection) as found:
+            adam.get(preview)
+        return len(found)
+
+    for n in range(8):
+        if n == 2:
+            one = asked()
+        store("acme:main", f"The heron number {n // 2}0 nests behind the mill.")
+    assert asked() == one
 
 
 def test_a_step_without_its_tick_is_left_out(adam, principal, twins):

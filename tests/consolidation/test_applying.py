@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from memories import ingest, jobs, operations, upkeep
+from memories import access, ingest, jobs, operations, upkeep
 from memories.models import Operation, PlanStep
 from memories.upkeep.consolidation import applying, fading
 from memories.upkeep.consolidation.steps import Phase
@@ -34,7 +34,6 @@ def test_what_changed_since_the_plan_is_stale_and_left(run, faded, principal, no
 
 
 def test_what_was_read_since_the_plan_is_left(run, faded, principal, now_of):
-    from memories import access
     from memories.models import Access
 
     (one,) = faded(1)
@@ -153,3 +152,14 @@ def test_each_phase_is_told(begin, faded, principal):
     assert [stage for stage, _, total in told if total] == stages
     numbers = [(done, total) for _, done, total in told if total]
     assert numbers == [*[(n, 12) for n in range(5)], *[(n, 12) for n in (5, *range(5, 12))], (12, 12)]
+
+
+def test_a_plan_that_was_applied_outlasts_one_that_was_not(run, faded, principal, now):
+    faded(2)
+    unused, plan = run(dry_run=True, now=now), run(dry_run=True, now=now)
+    run(plan_id=plan.report["plan_id"], now=now)
+    run(dry_run=True, now=now + 3 * DAY)
+    with access.enter(principal, why="test"):
+        kept = set(PlanStep.objects.values_list("operation", flat=True).distinct())
+    assert plan.id in kept
+    assert unused.id not in kept

@@ -53,10 +53,11 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
         with recording.recorded(outlook.operation):
             done = _phases(outlook, ready, list(known.values()), drafts, progress)
         did = {(step.phase, step.fragment, step.other) for step in done}
-        stale = [step for step in known.values() if (step.phase, step.fragment, step.other) not in did]
+        left = {n: step for n, step in known.items() if (step.phase, step.fragment, step.other) not in did}
         report = {
             **reports.counted(done),
-            "stale": reports.named(stale),
+            "stale": reports.named(list(left.values())),
+            "left": sorted(left),
             "before": before,
             "after": reports.totals(outlook.namespace),
             "recorded": recording.tally(outlook.operation),

@@ -110,7 +110,10 @@ def _forget_old_plans(outlook: Outlook) -> None:
     old = Operation.objects.within(outlook.project_id).filter(
         namespace=outlook.namespace, kind=KIND, state__in=ended, created_at__lt=outlook.now - UNAPPLIED
     )
-    unapplied = old.exclude(state=OperationState.SUCCEEDED, dry_run=False).values("id")
+    applied = _runs(outlook.namespace).filter(state=OperationState.SUCCEEDED, report__expired__isnull=True)
+    # What a run did is read by the steps of its plan, which may be another operation's.
+    plans = [plan for plan in applied.filter(dry_run=False).values_list("report__plan_id", flat=True) if plan]
+    unapplied = old.exclude(id__in=plans).values("id")
     PlanStep.objects.within(outlook.project_id).filter(operation__in=unapplied, declined=False).delete()
 
 
