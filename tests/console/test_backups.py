@@ -159,7 +159,7 @@ def test_protected_ones_are_not_deleted(adam, backup, count):
     day = f"{backup.created_at:%Y-%m-%d}"
     post(adam, f"/backups/{backup.id}/protect/", protected="yes")
     answer = post(adam, f"/backups/{backup.id}/delete/", confirm=day)
-    assert (answer.status_code, "the backup is protected" in words(answer)) == (409, True)
+    assert (answer.status_code, "The backup is protected." in words(answer)) == (409, True)
     post(adam, f"/backups/{backup.id}/protect/", protected="no")
     assert post(adam, f"/backups/{backup.id}/delete/", confirm="yesterday").status_code == 409
     assert count(Backup) == 1
@@ -289,7 +289,7 @@ def test_an_upload_that_does_not_fit_is_told(project, store, backup, count, more
         page = post(client, there, upload=sent, in_project="acme")
     text = words(page)
     assert page.status_code == 409
-    assert "There is no space left. there is not enough room for the file" in text
+    assert "There is no space left. There is not enough room for the file" in text
     assert f"Request {page['X-Request-Id']}" in text
     assert f"{backup.created_at:%Y}" in page.text
     assert count(Backup) == 1

@@ -105,7 +105,11 @@ def _forms(conflict, proposal, revisions):
             {"action": "dispute", "reason": "no"},
             {"action": "forget", "confirm": "no"},
         ],
-        "review-decide": [decided, {"item": item, "action": "reject", "note": "no"}, {"item": item, "action": "skip"}],
+        "review-decide": [
+            decided,
+            {"item": item, "action": "reject", "note": "no"},
+            {"item": item, "action": "skip", "following": ""},
+        ],
         "review-undo": [{}],
         "review-dismiss": [{}],
         "review-reopen": [{"settled": "1"}],

@@ -175,7 +175,7 @@ def test_what_stands_in_the_way_of_an_undo_is_told(rita, alice, principal, gates
     ingest.archive(alice.principal, row.about[1], now=timezone.now())
     answer = post(rita, "/proposals/undo/")
     assert answer.status_code == 409
-    assert "This can’t be undone. the newer memory does not stand any more" in words(answer)
+    assert "This can’t be undone. The newer memory does not stand any more." in words(answer)
     assert state(principal, row)[0] == "accepted"
 
 
