@@ -47,6 +47,18 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => (button.textContent = "Copy"), 2000);
 });
 
+// The menu closes on Escape, with the focus on its button, and by a click elsewhere.
+const openMenu = () => document.querySelector(".more-nav[open]");
+document.addEventListener("click", (event) => {
+  if (!event.target.closest(".more-nav")) openMenu()?.removeAttribute("open");
+});
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && openMenu();
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
 // The list stays when a memory is opened beside it: mark the row that the address names.
 document.addEventListener("htmx:pushedIntoHistory", () => {
   for (const row of document.querySelectorAll("[data-row]")) {
