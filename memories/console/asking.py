@@ -62,7 +62,8 @@ class Asked:
     relevance: str = ""
     # "1": each hit says why it stands where it stands.
     why: str = ""
-    # How much relevance, confidence, recency and importance count, 0..100 each, with commas between; empty: as usual.
+    # How much relevance, confidence, recency and importance count, 0..100 each, with commas between; empty: as usual,
+    # and no sliders in sight.
     weights: str = ""
     # The tab of the opened memory; stays as one goes from memory to memory.
     tab: str = ""
@@ -74,8 +75,8 @@ class Asked:
         texts = {name: params.get(name, "").strip() for name in NAMES}
         if sliders := [params.get(f"w_{name}", "") for name in BALANCED if f"w_{name}" in params]:
             texts["weights"] = ",".join(sliders)
-        if texts["weights"] in (USUAL, NOTHING):  # nobody weighs by nothing
-            texts["weights"] = ""
+        if texts["weights"] == NOTHING:  # nobody weighs by nothing
+            texts["weights"] = USUAL
         texts["status"] = texts["status"] or Status.ACTIVE.value
         if any(texts[name] and texts[name] not in words for name, words in CHOICES.items()):
             raise Http404
