@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from django import template
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -185,6 +185,16 @@ def nav_link(context: Any, name: str, title: str, icon: str, key: str = "") -> d
     url, path = reverse(f"console:{name}"), context["request"].path
     here = path == url or (url != "/" and path.startswith(url))
     return {"url": url, "title": title, "icon": icon, "key": key, "here": here}
+
+
+@register.simple_tag(takes_context=True)
+def list_path(context: Any) -> str:
+    """The list that the open page belongs to: its path without ids, the first page where there is none."""
+    path = "/" + context["request"].path_info[1:].partition("/")[0] + "/"
+    try:
+        return reverse(resolve(path).view_name)
+    except Resolver404:
+        return reverse("console:dashboard")
 
 
 @register.filter

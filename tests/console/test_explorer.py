@@ -177,7 +177,7 @@ def test_two_projects_and_a_switch(wanda, marsh, foreign):
     here, there = wanda.get(WHERE, {"project": "acme"}), wanda.get(WHERE, {"project": "elsewhere"})
     assert len(ids(here)) == 3
     assert ids(there) == [str(foreign.id)]
-    assert ids(wanda.get(WHERE)) == [str(foreign.id)]  # the choice is remembered
+    assert ids(wanda.get(WHERE, follow=True)) == [str(foreign.id)]  # the choice is remembered
     assert f"/memories/{foreign.id}/?project=elsewhere" in there.text  # and the address names it
     assert '<select id="project"' in here.text
 
