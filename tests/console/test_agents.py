@@ -115,6 +115,23 @@ def test_what_its_writes_came_to(adam, bob, store):
     assert "active 1" in words(adam.get("/agents/"))
 
 
+def test_what_its_writes_came_to_leads_to_them(adam, alice, bob, store):
+    """By the grant: what was written by a key and by the one in its place is counted with both."""
+    for n in range(3):
+        store("acme:main", f"The heron nests {n} times.", by=bob.principal)
+    store("acme:main", "An otter was seen.", by=alice.principal)
+    here = adam.get("/agents/")
+    links = re.findall(r'href="(/memories/[^"]+)">.*?</span>\s*(\d+)</a>', here.text, re.DOTALL)
+    assert sorted(int(number) for _, number in links) == [1, 3]
+    for url, number in links:
+        page = adam.get(html.unescape(url))
+        assert page.text.count("data-row") == int(number), url
+        without = re.search(r'href="([^"]+)" aria-label="Without key"', page.text)[1]
+        assert adam.get(html.unescape(without)).text.count("data-row") == 4
+    assert "data-row" not in adam.get("/memories/?key=nobodys").text
+    assert "data-row" not in adam.get("/memories/?q=heron&key=nobodys").text
+
+
 def test_foreign_keys_are_not_found(adam, charlie):
     assert post(adam, f"/agents/keys/{charlie.row.key_id}/revoke/").status_code == 404
     assert access.principal_of_key(charlie.key, now=timezone.now()) is not None

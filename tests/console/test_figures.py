@@ -141,3 +141,11 @@ def test_searches_are_counted_by_day(adam, principal, store):
     text = words(adam.get("/"))
     assert "5 searches in 30 days: half ≤" in text
     assert "1 found nothing, a share of 0.20." in text
+
+
+def test_the_memories_of_a_namespace_are_listed(adam, many):
+    """Of every status, as they are counted."""
+    found = re.findall(r'href="([^"]+)">(\d+) memor', adam.get("/namespaces/").text)
+    assert len(found) == 2
+    for url, number in found:
+        assert len(re.findall(r'id="row-', adam.get(html.unescape(url)).text)) == int(number) > 0
