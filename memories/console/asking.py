@@ -55,7 +55,7 @@ class Asked:
     status: str = Status.ACTIVE.value
     tier: str = ""
     tag: str = ""
-    # Who said it; the key by which it came, or another of the same grant; the day (UTC) on which it was stored, or since
+    # Who said it; the key by which it came, or another of its grant; the day (UTC) on which it was stored, or since
     # which; a tenth of trust without its age part, and of relevance now, or what it falls below within a week.
     source: str = ""
     key: str = ""
@@ -204,9 +204,8 @@ class Asked:
         asked |= {"created_at__gte": self.since, "created_at__lt": self.until}
         rows = rows.filter(**{column: value for column, value in asked.items() if value})
         if self.key:
-            rows = rows.filter(
-                grant_id__in=ApiKey.objects.within(project_id).filter(key_id=self.key).values("grant_id")
-            )
+            known = ApiKey.objects.within(project_id).filter(key_id=self.key)
+            rows = rows.filter(grant_id__in=known.values("grant_id"))
         if self.trust:
             rows = in_tenth_of_trust(rows, int(self.trust[2:]))
         if self.relevance in CROSSINGS:

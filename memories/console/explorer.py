@@ -36,7 +36,8 @@ def explorer_page(request: Any, fragment_id: uuid.UUID | None, *, refusal: Refus
     asked = Asked.of(request.GET, project=request.principal.project if several else "")
     part = _part(request, fragment_id)
     now = timezone.now()
-    context: dict[str, Any] = {"asked": asked, "now": now, "project": request.principal.project, "refusal": refusal}
+    context: dict[str, Any] = {"asked": asked, "now": now, "part": part, "refusal": refusal}
+    context["project"] = request.principal.project
     context["kept"] = request.POST if refusal else {}
     context["may_write"] = Verb.WRITE in request.principal.verbs
     if asked.why and asked.q:

@@ -13,8 +13,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from memories.console.asking import ALL, Asked
 from memories.console.people import FORM
+from memories.console.refusals import request_id
 
 register = template.Library()
+register.simple_tag(request_id)
 
 # Icons by word; a word without one gets a plain tag.
 ICONS = {
