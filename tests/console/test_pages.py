@@ -26,7 +26,7 @@ PAGES = {
     "/namespaces/acme:main/merge/": 20,
     "/tombstones/": 15,
     "/operations/": 14,
-    "/audit/": 24,
+    "/audit/": 25,
     "/agents/": 16,
     "/connect/": 15,
 }
