@@ -33,6 +33,12 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-autosubmit]")) event.target.form.requestSubmit();
 });
 
+// A slider over the days before the last that a date may have.
+document.addEventListener("input", (event) => {
+  const date = document.getElementById(event.target.dataset.daysOf);
+  if (date) date.valueAsNumber = Date.parse(date.min) + event.target.valueAsNumber * 86_400_000;
+});
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
