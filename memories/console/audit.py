@@ -166,8 +166,12 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
     people = _people([event.user_id for kind, event in found if kind == "member"])
     undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
     decisions = _decisions(principal, [event for kind, event in found if kind == "conflict"])
-    lines = [replace(_line(kind, event, names), undo=undos.get(event.pgh_obj_id, "")) for kind, event in found]
-    lines = [replace(line, **decisions.get((line.id, line.place.number), {})) for line in lines]
+    lines = []
+    for kind, event in found:
+        undo, note = undos.get(event.pgh_obj_id, ""), ""
+        if kind == "conflict":
+            undo, note = decisions.get(event.pgh_id, ("", ""))
+        lines.append(replace(_line(kind, event, names), undo=undo, note=note))
     about = [people.get(event.user_id, f"user {event.user_id}") if kind == "member" else "" for kind, event in found]
     return [replace(line, id=name) if name else line for line, name in zip(lines, about, strict=True)]
 
@@ -194,8 +198,8 @@ def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
     return found
 
 
-def _decisions(principal: Principal, events: list[Any]) -> dict[tuple[uuid.UUID, int], dict[str, str]]:
-    """By conflict and event: what was noted with a decision that still stands, and where it is taken back."""
+def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, str]]:
+    """By event: where a decision that still stands is taken back, and what was noted with it."""
     if not events:
         return {}
     rows = PendingConflict.objects.within(principal.project_id).in_bulk({event.pgh_obj_id for event in events})
@@ -203,8 +207,7 @@ def _decisions(principal: Principal, events: list[Any]) -> dict[tuple[uuid.UUID,
     for event in events:
         row = rows.get(event.pgh_obj_id)
         if row and row.resolution and row.revision == event.revision:
-            undo = reverse("console:conflict", args=[row.id]) if row.before else ""
-            found[row.id, event.pgh_id] = {"undo": undo, "note": row.note}
+            found[event.pgh_id] = (reverse("console:conflict", args=[row.id]) if row.before else "", row.note)
     return found
 
 
