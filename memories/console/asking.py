@@ -105,8 +105,9 @@ class Asked:
     @property
     def chips(self) -> list[tuple[str, str, str]]:
         """The chosen filters, each with the address without it."""
-        usual = {name: Status.ACTIVE.value if name == "status" else "" for name in FILTERS}
-        return [(name, value, self.url(**{name: usual[name]})) for name, value in self.filters.items()]
+        usual: dict[str, Any] = dict.fromkeys(FILTERS, "") | {"status": Status.ACTIVE.value}
+        first = replace(self, cursor=None)
+        return [(name, value, replace(first, **{name: usual[name]}).url()) for name, value in self.filters.items()]
 
     @property
     def narrowed(self) -> bool:

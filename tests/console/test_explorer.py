@@ -224,6 +224,15 @@ def test_the_best_of_a_source_are_found_however_many_others_fit_better(vera, sto
     assert page.text.count("far reeds") >= 3
 
 
+def test_what_is_found_is_counted(vera, store):
+    """Not what might have been found."""
+    for n in range(4):
+        store("acme:main", f"The otter swims at {n}.")
+    store("acme:main", "A heron nests.", source="document")
+    assert "1 memory found" in words(vera.get(WHERE, {"q": "heron nests", "source": "document"}))
+    assert "0 memories found" in words(vera.get(WHERE, {"q": "heron nests", "type": "procedural"}))
+
+
 def test_weights_of_nothing_are_as_usual(vera, store):
     store("acme:main", "Herons nest.")
     wish = {f"w_{name}": "0" for name in ("relevance", "confidence", "recency", "importance")}
