@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from memories.console.believing import RECORD, VALID, drawn, keys
 from memories.console.checklist import LOOKED_BACK
 from memories.console.people import member
+from memories.console.snippets import get_curl
 
 LONGEST = 100
 
@@ -33,6 +34,13 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
         if shown and day and day < now.date():
             request.session[LOOKED_BACK] = True
     context = {"subject": subject, "predicate": predicate, "axis": axis, "shown": shown, "now": now}
+    if shown:
+        key, base = {"subject": subject, "predicate": predicate}, request.build_absolute_uri("/").rstrip("/")
+        at = {"as_of": shown.at.isoformat()} | ({"known_at": shown.at.isoformat()} if axis == RECORD else {})
+        context["curls"] = [
+            ("What was believed", get_curl(base, "/api/v1/claims", **key, **at)),
+            ("The timeline", get_curl(base, "/api/v1/claims/timeline", **key)),
+        ]
     part = "#timeline" if request.htmx and not request.htmx.history_restore_request else ""
     if not part:
         context["keys"], context["all_keys"] = keys(request.principal)

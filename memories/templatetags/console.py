@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from memories.console.asking import ALL, Asked
 from memories.console.people import FORM
 from memories.console.refusals import request_id
+from memories.console.snippets import get_curl
 
 register = template.Library()
 register.simple_tag(request_id)
@@ -187,6 +188,12 @@ def nav_link(context: Any, name: str, title: str, icon: str, key: str = "") -> d
     url, path = reverse(f"console:{name}"), context["request"].path
     here = path == url or (url != "/" and path.startswith(url))
     return {"url": url, "title": title, "icon": icon, "key": key, "here": here}
+
+
+@register.simple_tag(takes_context=True)
+def api_list(context: Any, label: str, path: str) -> list[tuple[str, str]]:
+    """A list of the API as `_curls.html` shows it."""
+    return [(label, get_curl(context["request"].build_absolute_uri("/").rstrip("/"), path))]
 
 
 @register.simple_tag(takes_context=True)

@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from memories.models import Membership
+
 pytestmark = pytest.mark.browser
 
 
@@ -16,6 +18,14 @@ def test_the_menu_lies_within_the_window(at_memories, page, width):
     assert box["x"] + box["width"] <= width
     links = page.get_by_role("navigation", name="More").get_by_role("link").all()
     assert all(link.bounding_box()["x"] >= box["x"] for link in links)
+
+
+@pytest.mark.parametrize(("path", "name"), [("/tombstones/", "Topic"), ("/audit/", "Why")])
+def test_a_slash_leads_to_the_filter(at_memories, stage, path, name):
+    Membership.objects.filter(project=stage.project).update(role="admin")
+    page = at_memories(path)
+    page.keyboard.press("/")
+    expect(page.get_by_label(name, exact=True)).to_be_focused()
 
 
 def test_the_menu_closes(at_memories):
