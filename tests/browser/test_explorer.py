@@ -35,6 +35,7 @@ def test_works(at_memories, marsh):
     expect(page.get_by_role("searchbox")).to_be_focused()
     rows(page).first.click()
     expect(page.locator("#detail")).to_contain_text("Provenance")
+    expect(page).to_have_title(f"{HERON} · Memories · NovaMem")
     expect(rows(page).first).to_have_attribute("aria-current", "true")
     expect(page).to_have_url(re.compile(r"/memories/[0-9a-f-]{36}/\?q=heron\+nests$"))
 

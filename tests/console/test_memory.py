@@ -59,7 +59,7 @@ def test_works(vera, heron):
 def test_htmx_gets_the_memory_alone(vera, heron):
     part = vera.get(where(heron), {"q": "mill"}, headers=HTMX)
     assert part.status_code == 200
-    assert part.text.strip().startswith('<section class="detail"')
+    assert part.text.strip().partition("</title>")[2].strip().startswith('<section class="detail"')
     assert "data-row" not in part.text
     assert part["HX-Push-Url"] == f"/memories/{heron.id}/?q=mill"
 
