@@ -13,13 +13,14 @@ from django.urls import reverse
 
 from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance, in_tenth_of_trust
 from memories.console.paging import Cursor
+from memories.models import ApiKey
 from memories.models.words import FragmentType, SourceClass, Status, Tier
 from memories.retrieval import BALANCED, Filters
 
 ALL = "all"
 ON = ".."  # behind a day: that day and all after it
 QUERY_LIMIT = 1000
-FILTERS = ("namespace", "type", "status", "tier", "tag", "source", "day", "trust", "relevance")
+FILTERS = ("namespace", "type", "status", "tier", "tag", "source", "key", "day", "trust", "relevance")
 NAMES = ("q", *FILTERS, "why", "weights", "tab")
 # What is shown of an opened memory; the first needs no word.
 TABS = ("", "trust", "links", "retrievals", "history")
@@ -54,15 +55,17 @@ class Asked:
     status: str = Status.ACTIVE.value
     tier: str = ""
     tag: str = ""
-    # Who said it; the day (UTC) on which it was stored, or since which; a tenth of trust without its age part, and of
-    # relevance now, or what it falls below within a week.
+    # Who said it; the key by which it came, or another of its grant; the day (UTC) on which it was stored, or since
+    # which; a tenth of trust without its age part, and of relevance now, or what it falls below within a week.
     source: str = ""
+    key: str = ""
     day: str = ""
     trust: str = ""
     relevance: str = ""
     # "1": each hit says why it stands where it stands.
     why: str = ""
-    # How much relevance, confidence, recency and importance count, 0..100 each, with commas between; empty: as usual.
+    # How much relevance, confidence, recency and importance count, 0..100 each, with commas between; empty: as usual,
+    # and no sliders in sight.
     weights: str = ""
     # The tab of the opened memory; stays as one goes from memory to memory.
     tab: str = ""
@@ -74,8 +77,8 @@ class Asked:
         texts = {name: params.get(name, "").strip() for name in NAMES}
         if sliders := [params.get(f"w_{name}", "") for name in BALANCED if f"w_{name}" in params]:
             texts["weights"] = ",".join(sliders)
-        if texts["weights"] in (USUAL, NOTHING):  # nobody weighs by nothing
-            texts["weights"] = ""
+        if texts["weights"] == NOTHING:  # nobody weighs by nothing
+            texts["weights"] = USUAL
         texts["status"] = texts["status"] or Status.ACTIVE.value
         if any(texts[name] and texts[name] not in words for name, words in CHOICES.items()):
             raise Http404
@@ -100,6 +103,13 @@ class Asked:
         return {name: value for name, value in chosen.items() if (name, value) != ("status", Status.ACTIVE)}
 
     @property
+    def chips(self) -> list[tuple[str, str, str]]:
+        """The chosen filters, each with the address without it."""
+        usual: dict[str, Any] = dict.fromkeys(FILTERS, "") | {"status": Status.ACTIVE.value}
+        first = replace(self, cursor=None)
+        return [(name, value, replace(first, **{name: usual[name]}).url()) for name, value in self.filters.items()]
+
+    @property
     def narrowed(self) -> bool:
         """Whether a filter other than the status leaves something out."""
         return bool(self.filters.keys() - {"status"})
@@ -120,7 +130,7 @@ class Asked:
     @property
     def is_beyond_search(self) -> bool:
         """Whether it asks what a ranked search, and the API, has no filter for."""
-        return bool(self.source or self.trust or self.relevance)
+        return bool(self.source or self.key or self.trust or self.relevance)
 
     @property
     def weighing(self) -> dict[str, float]:
@@ -189,11 +199,14 @@ class Asked:
         asked |= {"status": self.status if self.status != ALL else ""}
         return Q(**{column: value for column, value in asked.items() if value})
 
-    def narrow(self, rows: QuerySet[Any], *, now: datetime.datetime) -> QuerySet[Any]:
+    def narrow(self, rows: QuerySet[Any], *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
         """The rows that pass every other filter."""
         asked: dict[str, Any] = {"tags__contains": [self.tag] if self.tag else [], "source": self.source}
         asked |= {"created_at__gte": self.since, "created_at__lt": self.until}
         rows = rows.filter(**{column: value for column, value in asked.items() if value})
+        if self.key:
+            known = ApiKey.objects.within(project_id).filter(key_id=self.key)
+            rows = rows.filter(grant_id__in=known.values("grant_id"))
         if self.trust:
             rows = in_tenth_of_trust(rows, int(self.trust[2:]))
         if self.relevance in CROSSINGS:

@@ -89,8 +89,10 @@ class Line:
     # Of a member the name, of anything else the id.
     id: uuid.UUID | str
     place: Place
-    # Where it can be taken back: the operation's own undo, or what a restore saved before it began.
+    # Where it can be taken back: the operation's own undo, what a restore saved before it began, the settled conflict.
     undo: str = ""
+    # What the person wrote who decided.
+    note: str = ""
 
 
 @require_safe
@@ -163,7 +165,13 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
     names = names_of(principal, [_owner(event) for _, event in found])
     people = _people([event.user_id for kind, event in found if kind == "member"])
     undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
-    lines = [replace(_line(kind, event, names), undo=undos.get(event.pgh_obj_id, "")) for kind, event in found]
+    decisions = _decisions(principal, [event for kind, event in found if kind == "conflict"])
+    lines = []
+    for kind, event in found:
+        undo, note = undos.get(event.pgh_obj_id, ""), ""
+        if kind == "conflict":
+            undo, note = decisions.get(event.pgh_id, ("", ""))
+        lines.append(replace(_line(kind, event, names), undo=undo, note=note))
     about = [people.get(event.user_id, f"user {event.user_id}") if kind == "member" else "" for kind, event in found]
     return [replace(line, id=name) if name else line for line, name in zip(lines, about, strict=True)]
 
@@ -187,6 +195,19 @@ def _undos(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, str]:
             found[row.id] = reverse("console:restore-backup", args=[report["safety_backup_id"]])
         elif kind and kind.undo and not report.keys() & {"undone", "expired"}:
             found[row.id] = reverse("console:operation", args=[row.id])
+    return found
+
+
+def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, str]]:
+    """By event: where a decision that still stands is taken back, and what was noted with it."""
+    if not events:
+        return {}
+    rows = PendingConflict.objects.within(principal.project_id).in_bulk({event.pgh_obj_id for event in events})
+    found = {}
+    for event in events:
+        row = rows.get(event.pgh_obj_id)
+        if row and row.resolution and row.revision == event.revision:
+            found[event.pgh_id] = (reverse("console:conflict", args=[row.id]) if row.before else "", row.note)
     return found
 
 

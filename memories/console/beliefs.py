@@ -1,5 +1,6 @@
 """/beliefs/: what was held to be true of something, when, and since when it was known."""
 
+import datetime
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 from memories.console.believing import RECORD, VALID, drawn, keys
 from memories.console.checklist import LOOKED_BACK
 from memories.console.people import member
+from memories.console.snippets import get_curl
 
 LONGEST = 100
 
@@ -22,17 +24,32 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
     """The keys, and the timeline of one."""
     subject = (subject or request.GET.get("subject", "")).strip()[:LONGEST]
     predicate = (predicate or request.GET.get("predicate", "")).strip()[:LONGEST]
-    axis, day = request.GET.get("axis", VALID), request.GET.get("day", "")
-    if axis not in (VALID, RECORD) or "\0" in subject + predicate or not (day == "" or day.isascii() and day.isdigit()):
+    axis, now = request.GET.get("axis", VALID), timezone.now()
+    if axis not in (VALID, RECORD) or "\0" in subject + predicate:
         raise Http404
-    shown = None
+    day, shown = _day(request.GET.get("day", "")), None
     if subject and predicate:
-        wish = {"subject": subject, "predicate": predicate, "axis": axis, "day": int(day[:6]) if day else None}
-        shown = drawn(request.principal, **wish, now=timezone.now())
-        if shown and day:
+        wish = {"subject": subject, "predicate": predicate, "axis": axis, "day": day}
+        shown = drawn(request.principal, **wish, now=now)
+        if shown and day and day < now.date():
             request.session[LOOKED_BACK] = True
-    context = {"subject": subject, "predicate": predicate, "axis": axis, "shown": shown, "now": timezone.now()}
+    context = {"subject": subject, "predicate": predicate, "axis": axis, "shown": shown, "now": now}
+    if shown:
+        key, base = {"subject": subject, "predicate": predicate}, request.build_absolute_uri("/").rstrip("/")
+        at = {"as_of": shown.at.isoformat()} | ({"known_at": shown.at.isoformat()} if axis == RECORD else {})
+        context["curls"] = [
+            ("What was believed", get_curl(base, "/api/v1/claims", **key, **at)),
+            ("The timeline", get_curl(base, "/api/v1/claims/timeline", **key)),
+        ]
     part = "#timeline" if request.htmx and not request.htmx.history_restore_request else ""
     if not part:
         context["keys"], context["all_keys"] = keys(request.principal)
     return render(request, f"console/beliefs.html{part}", context)
+
+
+def _day(text: str) -> datetime.date | None:
+    """The day that an address names (UTC), None for none. Raises Http404."""
+    try:
+        return datetime.date.fromisoformat(text) if text else None
+    except ValueError as error:
+        raise Http404 from error

@@ -14,7 +14,8 @@ from memories.access import Principal
 from memories.models import Claim, Fragment
 
 VALID, RECORD = "valid", "record"
-LEFT, WIDTH, LANE, MOST, KEYS = 10, 980, 46, 200, 100
+LEFT, WIDTH = 2, 96  # hundredths of the width; heights are pixels, so that no text is scaled
+LANE, MOST, KEYS = 46, 200, 100
 AXIS, TICKS = 30, 5
 VOTED = {"dispute": "disputed", "reinforce": "agreed", "corroborate": "agreed"}
 # A disc, a triangle and a diamond.
@@ -28,7 +29,7 @@ DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a lane, in units of the drawing; `trust` is how strong it is drawn."""
+    """A stretch of a lane, in hundredths of the width; `trust` is how strong it is drawn."""
 
     x: float
     width: float
@@ -77,6 +78,7 @@ class Timeline:
     last: datetime.datetime
     at: datetime.datetime
     at_x: float
+    # How many days it is long, and the chosen one among them.
     days: int
     day: int
     says: list[Any]
@@ -96,9 +98,9 @@ def keys(principal: Principal) -> tuple[list[dict[str, Any]], int]:
 
 
 def drawn(
-    principal: Principal, *, subject: str, predicate: str, axis: str, day: int | None, now: datetime.datetime
+    principal: Principal, *, subject: str, predicate: str, axis: str, day: datetime.date | None, now: datetime.datetime
 ) -> Timeline | None:
-    """The timeline, `day` days after its first; None when nothing was ever claimed of this."""
+    """The timeline as of now, or of the end of a day; None when nothing was ever claimed of this."""
     with access.enter(principal, why="console"):
         every = timeline(principal, subject=subject, predicate=predicate)
         rows = list(every[:MOST])
@@ -107,9 +109,7 @@ def drawn(
         if not found:
             return None
         first, last = _ends(found, axis, now)
-        days = max(1, (last - first).days + 1)
-        chosen = days if day is None else max(0, min(days, day))
-        at = now if day is None else min(last, first + chosen * DAY)
+        at = now if day is None else min(last, datetime.datetime.combine(day, datetime.time.max, datetime.UTC))
         voted = Fragment.objects.within(principal.project_id).prefetch_related("votes")
         fragments = voted.in_bulk([life.fragment_id for life in found])
         votes = _votes(fragments)
@@ -120,6 +120,7 @@ def drawn(
     scale = _Scale(first, last)
     lanes = _lanes(found, fragments, votes, axis, scale, now)
     height, numbers = LANE * len(lanes) + AXIS, (len(rows), known)
+    days, chosen = ((end.date() - first.date()).days for end in (last, at))
     return Timeline(lanes, height, first, last, at, scale.x(at), days, chosen, says, _ticks(scale), *numbers)
 
 
@@ -132,7 +133,7 @@ class _Scale:
         """Where a time stands."""
         whole = max(1.0, (self.last - self.first).total_seconds())
         share = (min(max(at, self.first), self.last) - self.first).total_seconds() / whole
-        return round(LEFT + WIDTH * share, 1)
+        return round(LEFT + WIDTH * share, 2)
 
 
 def _ends(found: Sequence[Any], axis: str, now: datetime.datetime) -> tuple[datetime.datetime, datetime.datetime]:
@@ -197,7 +198,7 @@ def _spans(life: Any, row: Fragment, axis: str, scale: _Scale) -> list[Span]:
     return [
         Span(
             scale.x(since),
-            max(2.0, round(scale.x(until) - scale.x(since), 1)),
+            max(0.4, round(scale.x(until) - scale.x(since), 2)),
             round(max(0.25, worth), 2),
             status,
             f"{status}, trust {worth:.2f}, {since:%Y-%m-%d} to {until:%Y-%m-%d}",

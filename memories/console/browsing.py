@@ -59,7 +59,7 @@ def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Lis
         if asked.namespace and asked.namespace not in {namespace.name for namespace in namespaces}:
             raise NotFound(f"namespace {asked.namespace}")
         readable = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
-        rows = asked.narrow(readable, now=now)
+        rows = asked.narrow(readable, project_id=principal.project_id, now=now)
         facets = facets_of(rows, asked, namespaces)
         page = [] if asked.q else _page(rows, asked, namespaces)
     names = [namespace.name for namespace in namespaces]
@@ -121,7 +121,7 @@ def _search(
     if asked.is_beyond_search:
         with access.enter(principal, why="console"):
             mine = Fragment.objects.within(principal.project_id).filter(id__in=passing)
-            passing = set(asked.narrow(mine, now=now).values_list("id", flat=True))
+            passing = set(asked.narrow(mine, project_id=principal.project_id, now=now).values_list("id", flat=True))
     rows = [
         Row(
             hit.fragment,

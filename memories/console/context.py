@@ -13,6 +13,7 @@ from memories import access
 from memories.access import Principal
 from memories.console.people import member
 from memories.console.refusals import Refusal
+from memories.console.snippets import context_curl
 from memories.models import Fragment
 from memories.models.namespace import SHARED
 from memories.retrieval import Context, Question, Request, context
@@ -62,6 +63,9 @@ def preview(request: Any) -> HttpResponse:
         places = [chosen] if chosen else names or [f"{principal.project}:{SHARED}"]
         asked = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
         told |= _shown(principal, context(principal, asked, now=now))
+        base = request.build_absolute_uri("/").rstrip("/")
+        command = context_curl(base, query, project=principal.project, names=places, budget=budget)
+        told["curls"] = [("This block", command)]
     return render(request, "console/context.html", told, status=400 if refusal else 200)
 
 

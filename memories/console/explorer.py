@@ -17,7 +17,7 @@ from memories.console.checklist import ASKED_WHY
 from memories.console.people import member
 from memories.console.reading import read
 from memories.console.refusals import Refusal
-from memories.console.snippets import action_curl, list_curl
+from memories.console.snippets import fragment_curls, list_curl
 from memories.console.views import views_of
 from memories.models.words import Verb
 
@@ -36,7 +36,8 @@ def explorer_page(request: Any, fragment_id: uuid.UUID | None, *, refusal: Refus
     asked = Asked.of(request.GET, project=request.principal.project if several else "")
     part = _part(request, fragment_id)
     now = timezone.now()
-    context: dict[str, Any] = {"asked": asked, "now": now, "project": request.principal.project, "refusal": refusal}
+    context: dict[str, Any] = {"asked": asked, "now": now, "part": part, "refusal": refusal}
+    context["project"] = request.principal.project
     context["kept"] = request.POST if refusal else {}
     context["may_write"] = Verb.WRITE in request.principal.verbs
     if asked.why and asked.q:
@@ -47,10 +48,7 @@ def explorer_page(request: Any, fragment_id: uuid.UUID | None, *, refusal: Refus
     if part != "#opened":
         context |= _list_context(request, asked, now)
     if fragment_id and context["may_write"]:
-        base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/fragments/{fragment_id}"
-        deeds = {name: action_curl(base, f"{path}/{name}") for name in ("reinforce", "archive", "unarchive")}
-        deeds["dispute"] = action_curl(base, f"{path}/dispute", {"reason": "…"})
-        context["curls"] = [(name.capitalize(), command) for name, command in deeds.items()]
+        context["curls"] = fragment_curls(request.build_absolute_uri("/").rstrip("/"), context["detail"].fragment)
     response = render(request, f"console/explorer.html{part}", context, status=409 if refusal else 200)
     patch_vary_headers(response, ["HX-Request", "HX-Target"])
     # The address bar gets the tidy URL, not every empty field of the form.

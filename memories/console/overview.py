@@ -144,12 +144,17 @@ def _since(oldest: datetime.datetime | None, now: datetime.datetime) -> str:
     if oldest is None:
         return "nothing to decide"
     days = (now - oldest).days
-    return f"the oldest for {days} {'day' if days == 1 else 'days'}"
+    return f"the oldest for {days} {'day' if days == 1 else 'days'}" if days else "the oldest since today"
+
+
+def _days_ago(at: datetime.datetime, now: datetime.datetime) -> str:
+    days = (now.date() - at.date()).days
+    return f"{days} days ago" if days > 1 else "yesterday" if days == 1 else "today"
 
 
 def _backup(proofs: dict[str, Any], now: datetime.datetime) -> Need:
     drilled, made = proofs["last_drill_at"], proofs["last_backup_at"]
-    detail = f"last proven by a restore {(now - drilled).days} days ago" if drilled else "no restore was tried yet"
+    detail = f"last proven by a restore {_days_ago(drilled, now)}" if drilled else "no restore was tried yet"
     if made is None:
         detail = "nothing is saved yet"
     word = "ok" if proofs["are_proven"] else "missing" if made is None else "unproven"

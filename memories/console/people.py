@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -30,19 +30,13 @@ class MemberRequest(HttpRequest):
 def member(view: View) -> View:
     """For people who belong to a project; gives the view `request.principal` and `request.projects`.
 
-    The project is the one that the form or the page was made for, else `?project=`, else the one chosen last, else the
-    first: what is done in one tab never lands where another tab is. Foreign and missing ones answer 404 alike; whoever
-    belongs to none gets a page that says what to do.
+    The project is the one that the form or the page was made for, else that of `?project=`: what is done in one tab
+    never lands where another tab is. Who has several is led from an address that names none to the one that does.
+    Foreign and missing ones answer 404 alike; whoever belongs to none gets a page that says what to do.
     """
 
-    @wraps(view)
-    def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return _to_login(request)
-        request.projects = _projects(request)
-        if not request.projects:
-            return render(request, "console/no_project.html", status=403)
-        principal = access.principal_of_member(request.user, project=_chosen(request))
+    def opened(request: Any, project: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        principal = access.principal_of_member(request.user, project=project)
         if principal is None:
             raise Http404
         request.principal = principal
@@ -53,7 +47,45 @@ def member(view: View) -> View:
         except NotPermitted:
             return render(request, "403.html", status=403)
 
+    @wraps(view)
+    def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return _to_login(request)
+        request.projects = _projects(request)
+        if not request.projects:
+            return render(request, "console/no_project.html", status=403)
+        if _is_nameless(request):
+            return _led(request, lambda project: opened(request, project, *args, **kwargs), has_id=bool(kwargs))
+        return opened(request, _chosen(request), *args, **kwargs)
+
     return guarded
+
+
+def _is_nameless(request: MemberRequest) -> bool:
+    """Whether it asks for a page that could be of several projects."""
+    named = "project" in request.GET or HEADER in request.headers
+    return request.method in ("GET", "HEAD") and len(request.projects) > 1 and not named
+
+
+def _led(request: MemberRequest, opened: Callable[[str], HttpResponse], *, has_id: bool) -> HttpResponse:
+    """To the same page of the project where the link to it stood, else where its id is, else of the one chosen last."""
+    last = _last(request)
+    came_from = QueryDict(urlsplit(_path_here(request, request.headers.get("Referer", ""))).query).get("project")
+    if came_from in request.projects or not has_id:
+        return _named(request, came_from if came_from in request.projects else last)
+    for project in sorted(request.projects, key=lambda name: name != last):
+        try:
+            opened(project)
+        except Http404:
+            continue
+        return _named(request, project)
+    raise Http404
+
+
+def _named(request: MemberRequest, project: str) -> HttpResponse:
+    query = request.GET.copy()
+    query["project"] = project
+    return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
 
 
 def _to_login(request: Any) -> HttpResponse:
@@ -91,7 +123,12 @@ def _chosen(request: MemberRequest) -> str:
         raise Http404
     if request.method == "POST" and not page and len(request.projects) > 1:
         raise Http404  # nobody guesses where a write is meant to go
-    last: str = request.session.get("project", "")
-    if wanted and wanted != last:
+    if wanted and wanted != request.session.get("project") and HEADER not in request.headers:
         request.session["project"] = wanted
-    return page or (last if last in request.projects else request.projects[0])
+    return page or _last(request)
+
+
+def _last(request: MemberRequest) -> str:
+    """The project that was chosen last, at first the first."""
+    last: str = request.session.get("project", "")
+    return last if last in request.projects else request.projects[0]

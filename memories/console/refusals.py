@@ -41,7 +41,8 @@ TITLES: dict[type[Exception], str] = {
 }
 
 
-def _request_id() -> str:
+def request_id() -> str:
+    """Under which the log has what is done now."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
@@ -51,7 +52,7 @@ class Refusal:
 
     title: str
     detail: str
-    request_id: str = field(default_factory=_request_id)
+    request_id: str = field(default_factory=request_id)
 
 
 def attempted(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:

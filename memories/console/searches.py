@@ -21,9 +21,9 @@ class Searches:
     found_nothing: Chart
 
     @property
-    def empty_share(self) -> float:
-        """Which share found nothing, 0..1."""
-        return self.empty / self.number if self.number else 0.0
+    def empty_share(self) -> str:
+        """How many of a hundred found nothing."""
+        return f"{100 * self.empty / self.number:.0f}" if self.number else ""
 
 
 def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches:
@@ -55,6 +55,6 @@ def _bound(took: Sequence[int], share: float) -> int | None:
 
 def _said(took: Sequence[int], share: float) -> str:
     if not sum(took):
-        return "–"
+        return ""
     bound = _bound(took, share)
-    return f"≤ {bound} ms" if bound else f"> {SEARCH_BOUNDS[-1]} ms"
+    return f"within {bound} ms" if bound else f"in more than {SEARCH_BOUNDS[-1]} ms"

@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from memories.console.asking import Asked
 from memories.console.browsing import HITS, PAGE, question_of
+from memories.models import Fragment
+from memories.models.words import Status
 
 KEY = '-H "Authorization: Bearer $NOVAMEM_KEY"'
 JSON = '-H "Content-Type: application/json"'
@@ -22,20 +24,46 @@ def list_curl(base: str, asked: Asked, *, project: str, names: list[str]) -> str
     if not asked.q:
         state = {**asked.params, **told, "status": asked.status, "limit": PAGE}
         asked_of = {name: value for name, value in state.items() if name not in ("project", "q", "cursor", "day")}
-        return f"curl {shlex.quote(f'{base}/api/v1/fragments?{urlencode(asked_of)}')} {KEY}"
+        return get_curl(base, "/api/v1/fragments", **asked_of)
     return _post(f"{base}/api/v1/search", _search_body(asked, told, project=project, names=names))
 
 
 def _search_body(asked: Asked, times: dict[str, str], *, project: str, names: list[str]) -> dict[str, Any]:
     question = question_of(asked, project=project, names=names)
-    few = len(question.namespaces) <= NAMESPACES_LIMIT
-    where = {"namespaces": question.namespaces} if few else {"namespace": f"{project}:shared"}
+    where = _where(question.namespaces, project=project)
     chosen = {name: [getattr(asked, name)] for name in ("type", "tier") if getattr(asked, name)}
     chosen |= {"tags": [asked.tag]} if asked.tag else {}
     standing: dict[str, Any] = {"include_all": True} if asked.status == "all" else {"status_filter": [asked.status]}
     filters = {**chosen, **times, **standing}
     weighed = {"rerank": asked.weighing} if asked.weights else {}
-    return {"query": asked.q, **where, "project_wide": not few, "filters": filters, "top_k": HITS, **weighed}
+    return {"query": asked.q, **where, "filters": filters, "top_k": HITS, **weighed}
+
+
+def _where(namespaces: list[str], *, project: str) -> dict[str, Any]:
+    """Exactly these, or the whole project where they are too many to name."""
+    if len(namespaces) > NAMESPACES_LIMIT:
+        return {"namespace": f"{project}:shared", "project_wide": True}
+    return {"namespaces": namespaces, "project_wide": False}
+
+
+def context_curl(base: str, query: str, *, project: str, names: list[str], budget: int) -> str:
+    """The API call that answers the block for a question."""
+    return _post(f"{base}/api/v1/context", {"query": query, **_where(names, project=project), "max_tokens": budget})
+
+
+def fragment_curls(base: str, row: Fragment) -> list[tuple[str, str]]:
+    """What the buttons below an opened memory do, each as an API call."""
+    there = f"{base}/api/v1/fragments/{row.id}"
+    put_away = "unarchive" if row.status == Status.ARCHIVED else "archive"
+    return [
+        ("Unpin" if row.is_pinned else "Pin", _send("PATCH", there, {"is_pinned": not row.is_pinned})),
+        ("No anchor" if row.is_anchor else "Anchor", _send("PATCH", there, {"is_anchor": not row.is_anchor})),
+        ("Corroborate", _post(f"{there}/corroborate", {})),
+        (put_away.capitalize(), _post(f"{there}/{put_away}", {})),
+        ("Dispute", _post(f"{there}/dispute", {"reason": "…"})),
+        ("Edit", _send("PATCH", there, {"content": "…", "revision": row.revision})),
+        ("Forget", f"curl -X DELETE {shlex.quote(there)} {KEY}"),
+    ]
 
 
 def key_command(*, project: str) -> str:
@@ -49,5 +77,15 @@ def action_curl(base: str, path: str, body: dict[str, Any] | None = None) -> str
     return _post(f"{base}{path}", body or {})
 
 
+def get_curl(base: str, path: str, **params: Any) -> str:
+    """The API call that answers a list; what is empty is not asked for."""
+    asked = urlencode({name: value for name, value in params.items() if value})
+    return f"curl {shlex.quote(f'{base}{path}?{asked}' if asked else base + path)} {KEY}"
+
+
 def _post(url: str, body: dict[str, Any]) -> str:
-    return f"curl -X POST {shlex.quote(url)} {KEY} {JSON} -d {shlex.quote(json.dumps(body))}"
+    return _send("POST", url, body)
+
+
+def _send(method: str, url: str, body: dict[str, Any]) -> str:
+    return f"curl -X {method} {shlex.quote(url)} {KEY} {JSON} -d {shlex.quote(json.dumps(body))}"

@@ -16,6 +16,7 @@ from memories.access import NotFound, Principal
 from memories.console.paging import page_of
 from memories.console.people import member
 from memories.console.refusals import Refusal, attempted
+from memories.console.snippets import action_curl, get_curl
 from memories.console.undoing import offer
 from memories.models import Archive, Fragment, Tombstone
 from memories.models.history import events_of
@@ -51,6 +52,11 @@ def _page(request: Any, refusal: Refusal | None = None, back: Fragment | None = 
         "back": back,
         "now": timezone.now(),
     }
+    base = request.build_absolute_uri("/").rstrip("/")
+    context["curls"] = [("This list", get_curl(base, "/api/v1/tombstones", topic=topic))]
+    if page.rows and Verb.WRITE in principal.verbs:
+        first = f"/api/v1/tombstones/{page.rows[0].id}/restore"
+        context["curls"] += [("Restore the first", action_curl(base, first))]
     context |= {"may_act": Verb.WRITE in principal.verbs}
     return render(request, "console/tombstones.html", context, status=409 if refusal or back else 200)
 

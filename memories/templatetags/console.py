@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from django import template
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from memories.console.asking import ALL, Asked
 from memories.console.people import FORM
+from memories.console.refusals import request_id
+from memories.console.snippets import get_curl
 
 register = template.Library()
+register.simple_tag(request_id)
 
 # Icons by word; a word without one gets a plain tag.
 ICONS = {
@@ -185,6 +188,22 @@ def nav_link(context: Any, name: str, title: str, icon: str, key: str = "") -> d
     url, path = reverse(f"console:{name}"), context["request"].path
     here = path == url or (url != "/" and path.startswith(url))
     return {"url": url, "title": title, "icon": icon, "key": key, "here": here}
+
+
+@register.simple_tag(takes_context=True)
+def api_list(context: Any, label: str, path: str) -> list[tuple[str, str]]:
+    """A list of the API as `_curls.html` shows it."""
+    return [(label, get_curl(context["request"].build_absolute_uri("/").rstrip("/"), path))]
+
+
+@register.simple_tag(takes_context=True)
+def list_path(context: Any) -> str:
+    """The list that the open page belongs to: its path without ids, the first page where there is none."""
+    path = "/" + context["request"].path_info[1:].partition("/")[0] + "/"
+    try:
+        return reverse(resolve(path).view_name)
+    except Resolver404:
+        return reverse("console:dashboard")
 
 
 @register.filter

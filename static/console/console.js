@@ -33,6 +33,12 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-autosubmit]")) event.target.form.requestSubmit();
 });
 
+// A slider over the days before the last that a date may have.
+document.addEventListener("input", (event) => {
+  const date = document.getElementById(event.target.dataset.daysOf);
+  if (date) date.valueAsNumber = Date.parse(date.min) + event.target.valueAsNumber * 86_400_000;
+});
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
@@ -45,6 +51,18 @@ document.addEventListener("click", async (event) => {
   }
   button.textContent = "Copied";
   setTimeout(() => (button.textContent = "Copy"), 2000);
+});
+
+// The menu closes on Escape, with the focus on its button, and by a click elsewhere.
+const openMenu = () => document.querySelector(".more-nav[open]");
+document.addEventListener("click", (event) => {
+  if (!event.target.closest(".more-nav")) openMenu()?.removeAttribute("open");
+});
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && openMenu();
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
 });
 
 // The list stays when a memory is opened beside it: mark the row that the address names.

@@ -35,6 +35,7 @@ def test_works(at_memories, marsh):
     expect(page.get_by_role("searchbox")).to_be_focused()
     rows(page).first.click()
     expect(page.locator("#detail")).to_contain_text("Provenance")
+    expect(page).to_have_title(f"{HERON} · Memories · NovaMem")
     expect(rows(page).first).to_have_attribute("aria-current", "true")
     expect(page).to_have_url(re.compile(r"/memories/[0-9a-f-]{36}/\?q=heron\+nests$"))
 
@@ -99,6 +100,35 @@ def test_theme_is_remembered(at_memories, marsh):
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(17, 18, 22)"
+
+
+def test_the_focus_stays_on_what_was_used(at_memories, marsh):
+    page = at_memories("/memories/?q=heron")
+    why = page.get_by_role("link", name="Why these")
+    why.press("Enter")
+    expect(page).to_have_url(re.compile("why=1"))
+    expect(why).to_have_attribute("aria-current", "true")
+    expect(why).to_be_focused()
+    rows(page).first.click()
+    tab = page.get_by_role("link", name="History", exact=True)
+    tab.press("Enter")
+    expect(page.locator("#detail")).to_contain_text("Stored by")
+    expect(tab).to_be_focused()
+
+
+def test_a_weight_is_moved_by_keys(at_memories, marsh):
+    """There and back to the usual weight: the focus stays on the slider, and the sliders stay in sight."""
+    page = at_memories("/memories/?q=heron")
+    page.get_by_text("Weights", exact=True).click()
+    slider = page.get_by_label("recency")
+    usual = slider.input_value()
+    for key, value in (("ArrowRight", str(int(usual) + 5)), ("ArrowLeft", usual)):
+        with page.expect_response(re.compile("w_recency=")):
+            slider.press(key)
+        expect(page).to_have_url(re.compile(rf"weights=\d+%2C\d+%2C{value}%2C\d+"))
+        expect(slider).to_have_value(value)
+        expect(slider).to_be_visible()
+        expect(slider).to_be_focused()
 
 
 def test_hostile_text_does_nothing(at_memories, told):

@@ -127,7 +127,7 @@ def test_every_other_page(at_memories, page, stage, quarrel, work):
         f"/memories/{quarrel}/",
         "/beliefs/",
         "/beliefs/?subject=lisbon&predicate=budget",
-        "/beliefs/?subject=lisbon&predicate=budget&axis=record&day=0",
+        "/beliefs/?subject=lisbon&predicate=budget&axis=record&day=2026-01-01",
         "/context/?q=budget&budget=60",
         "/backups/",
         f"/backups/{backup.id}/",

@@ -80,7 +80,7 @@ def words(page: Any) -> str:
 def post(client: Client, path: str, *, headers: Any = None, **form: Any) -> Any:
     """Sends a form as a page that shows it would."""
     if "csrftoken" not in client.cookies:
-        client.get("/memories/")
+        client.get("/memories/", follow=True)
     return client.post(path, {"csrfmiddlewaretoken": client.cookies["csrftoken"].value, **form}, headers=headers or {})
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memories import access, ingest
 from memories.models import ApiKey, Fragment, Membership, Namespace, Operation
-from tests.console.conftest import a_person, logged_in, post, words
+from tests.console.conftest import a_person, decide, logged_in, post, words
 
 
 def led(client, answer):
@@ -113,6 +113,23 @@ def test_pages_of_all_kinds_miss_nothing(adam, principal):
 def test_what_its_writes_came_to(adam, bob, store):
     store("acme:main", "The heron nests behind the mill.", by=bob.principal)
     assert "active 1" in words(adam.get("/agents/"))
+
+
+def test_what_its_writes_came_to_leads_to_them(adam, alice, bob, store):
+    """By the grant: what was written by a key and by the one in its place is counted with both."""
+    for n in range(3):
+        store("acme:main", f"The heron nests {n} times.", by=bob.principal)
+    store("acme:main", "An otter was seen.", by=alice.principal)
+    here = adam.get("/agents/")
+    links = re.findall(r'href="(/memories/[^"]+)">.*?</span>\s*(\d+)</a>', here.text, re.DOTALL)
+    assert sorted(int(number) for _, number in links) == [1, 3]
+    for url, number in links:
+        page = adam.get(html.unescape(url))
+        assert page.text.count("data-row") == int(number), url
+        without = re.search(r'href="([^"]+)" aria-label="Without key"', page.text)[1]
+        assert adam.get(html.unescape(without)).text.count("data-row") == 4
+    assert "data-row" not in adam.get("/memories/?key=nobodys").text
+    assert "data-row" not in adam.get("/memories/?q=heron&key=nobodys").text
 
 
 def test_foreign_keys_are_not_found(adam, charlie):
@@ -290,6 +307,19 @@ def test_the_audit_is_filtered_and_leads_to_an_undo(project, store, principal):
         saved = uuid.uuid4()
         Operation.objects.create(kind="restore", report={"safety_backup_id": str(saved)}, **ended)
     assert f'href="/backups/{saved}/restore/"' in adam.get("/audit/?kind=operation").text
+
+
+def test_the_audit_leads_to_a_decision_that_stands(adam, rita, challenge):
+    """With the reviewer's note; not to one that was taken back."""
+    first, second = challenge("$0"), challenge("$1")
+    for conflict, note in ((first, "A typo \u202eof the page"), (second, "Invented")):
+        assert decide(rita, conflict, "reject", note=note).status_code == 303
+    assert post(rita, f"/review/{second.id}/undo/").status_code == 303
+    page = adam.get("/audit/?kind=conflict")
+    assert re.findall(r'<a href="([^"]+)">Take back…', page.text) == [f"/review/{first.id}/"]
+    assert "resolve A typo ⟨U+202E⟩ of the page conflict changed reject" in words(page)
+    assert "Invented" not in page.text
+    assert "Undo this decision" in adam.get(f"/review/{first.id}/").text
 
 
 def test_the_audit_names_who_let_whom_in(adam, project, principal, count):

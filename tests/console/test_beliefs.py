@@ -1,5 +1,6 @@
 """/beliefs/: an axis with dates, and marks that differ by shape and word."""
 
+import datetime
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from django.utils import timezone
 from conflicts.front import ClaimDraft, vote
 from memories.console.believing import SHAPES
 from tests.conftest import stored
+from tests.console.conftest import words
 
 
 @pytest.fixture
@@ -37,6 +39,33 @@ def test_the_axis_is_labelled(vera, moved, axis):
     labels = re.findall(r'class="tick"[^>]*>([^<]+)<', page.text)
     assert len(labels) == 5
     assert labels == sorted(labels)
+
+
+def believed(page):
+    return re.search(r"<p><bdi>user</bdi> · <bdi>lives_in</bdi> = <strong><bdi>(\w+)", page.text)
+
+
+def test_an_address_keeps_its_day(vera, alice):
+    """Also once something older is known, which moves the beginning of the drawing."""
+    day = timezone.now().date()
+    for value, begins in (("Austin", 10), ("Seattle", 40), ("Paris", 400)):
+        claim = ClaimDraft("user", "lives_in", value)
+        since = timezone.now() - datetime.timedelta(days=begins)
+        stored(alice.principal, "acme:main", f"I lived in {value}.", source="tool_output", claim=claim, event_at=since)
+        there = f"/beliefs/?subject=user&predicate=lives_in&day={day - datetime.timedelta(days=5)}"
+        page = vera.get(there)
+        assert f"True on {day - datetime.timedelta(days=5)}:" in words(page)
+        assert f'value="{day - datetime.timedelta(days=5)}"' in page.text
+    for bad in ("3", "2026-13-01", "0", "x"):
+        assert vera.get(f"/beliefs/?subject=user&predicate=lives_in&day={bad}").status_code == 404
+
+
+def test_nothing_was_believed_before_the_first_day(vera, moved):
+    for day in ("0001-01-01", "2001-01-01"):
+        page = vera.get(f"/beliefs/?subject=user&predicate=lives_in&axis=record&day={day}")
+        assert "Nothing." in words(page)
+    for day in (timezone.now().date(), "9999-12-31"):
+        assert believed(vera.get(f"/beliefs/?subject=user&predicate=lives_in&axis=record&day={day}"))[1] == "Austin"
 
 
 def test_many_values_and_votes_ask_no_more(vera, bob, alice, store):

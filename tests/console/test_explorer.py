@@ -177,7 +177,7 @@ def test_two_projects_and_a_switch(wanda, marsh, foreign):
     here, there = wanda.get(WHERE, {"project": "acme"}), wanda.get(WHERE, {"project": "elsewhere"})
     assert len(ids(here)) == 3
     assert ids(there) == [str(foreign.id)]
-    assert ids(wanda.get(WHERE)) == [str(foreign.id)]  # the choice is remembered
+    assert ids(wanda.get(WHERE, follow=True)) == [str(foreign.id)]  # the choice is remembered
     assert f"/memories/{foreign.id}/?project=elsewhere" in there.text  # and the address names it
     assert '<select id="project"' in here.text
 
@@ -222,6 +222,15 @@ def test_the_best_of_a_source_are_found_however_many_others_fit_better(vera, sto
         store("acme:main", f"Somewhere in the far reeds of the lake, number {n}, a few herons.", source="document")
     page = vera.get(WHERE, {"q": "herons nest", "source": "document"})
     assert page.text.count("far reeds") >= 3
+
+
+def test_what_is_found_is_counted(vera, store):
+    """Not what might have been found."""
+    for n in range(4):
+        store("acme:main", f"The otter swims at {n}.")
+    store("acme:main", "A heron nests.", source="document")
+    assert "1 memory found" in words(vera.get(WHERE, {"q": "heron nests", "source": "document"}))
+    assert "0 memories found" in words(vera.get(WHERE, {"q": "heron nests", "type": "procedural"}))
 
 
 def test_weights_of_nothing_are_as_usual(vera, store):

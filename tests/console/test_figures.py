@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, ingest, retrieval, tallies
+from memories.console import overview
 from memories.models import Access, Fragment, Operation, SearchDay
 from tests.console.conftest import words
 
@@ -139,5 +140,27 @@ def test_searches_are_counted_by_day(adam, principal, store):
         (day,) = SearchDay.objects.all()
     assert (day.day, day.searches, day.empty, sum(day.took)) == (now.astimezone(datetime.UTC).date(), 5, 1, 5)
     text = words(adam.get("/"))
-    assert "5 searches in 30 days: half ≤" in text
-    assert "1 found nothing, a share of 0.20." in text
+    assert "5 searches in 30 days: half within" in text
+    assert "1 found nothing, 20 of 100." in text
+
+
+def test_the_memories_of_a_namespace_are_listed(adam, many):
+    """Of every status, as they are counted."""
+    found = re.findall(r'href="([^"]+)">(\d+) memor', adam.get("/namespaces/").text)
+    assert len(found) == 2
+    for url, number in found:
+        assert len(re.findall(r'id="row-', adam.get(html.unescape(url)).text)) == int(number) > 0
+
+
+def test_figures_of_nothing_are_words(adam, project):
+    text = words(adam.get("/"))
+    assert "0 searches in 30 days. " in text
+    assert "Nobody searched yet." in text
+    assert "–" not in text
+
+
+@pytest.mark.parametrize(("days", "said"), [(0, "today"), (1, "yesterday"), (3, "3 days ago")])
+def test_a_proof_of_today_is_told_as_that(days, said):
+    now = timezone.now()
+    proofs = {"last_drill_at": now - datetime.timedelta(days=days), "last_backup_at": now, "count": 1}
+    assert overview._backup(proofs, now).detail == f"last proven by a restore {said}"

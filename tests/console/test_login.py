@@ -106,7 +106,7 @@ def test_a_form_acts_in_the_project_that_it_was_made_for(project, charlie):
     assert client.post(f"/agents/members/{victim.pk}/", {**form, "in_project": "acme"}).status_code == 303
     roles = dict(Membership.objects.filter(user=victim).values_list("project__name", "role"))
     assert roles == {"acme": "reviewer", "elsewhere": "viewer"}
-    assert client.get("/agents/").context["request"].principal.project == "acme"
+    assert client.get("/agents/", follow=True).context["request"].principal.project == "acme"
     assert client.post(f"/agents/members/{victim.pk}/", {**form, "in_project": "nobodys"}).status_code == 404
 
 
@@ -117,7 +117,7 @@ def test_what_a_page_asks_in_the_background_is_of_its_project(project, charlie):
     client.get("/memories/?project=elsewhere")
     asked = client.get("/memories/", headers={"X-NovaMem-Project": "acme"})
     assert asked.context["request"].principal.project == "acme"
-    assert client.get("/memories/").context["request"].principal.project == "elsewhere"
+    assert client.get("/memories/", follow=True).context["request"].principal.project == "elsewhere"
 
 
 @pytest.mark.parametrize(("method", "path"), [("get", "/review/"), ("get", "/memories/"), ("post", "/review/decide/")])

@@ -16,7 +16,7 @@ PAGES = {
     "/memories/": 22,
     "/memories/?q=budget&why=1": 36,
     "/beliefs/": 15,
-    "/beliefs/?subject=lisbon&predicate=budget&day=3": 38,
+    "/beliefs/?subject=lisbon&predicate=budget&day=2026-01-01": 38,
     "/beliefs/?subject=lisbon&predicate=budget&axis=record": 35,
     "/context/": 14,
     "/context/?q=budget": 39,
@@ -26,7 +26,7 @@ PAGES = {
     "/namespaces/acme:main/merge/": 20,
     "/tombstones/": 15,
     "/operations/": 14,
-    "/audit/": 24,
+    "/audit/": 25,
     "/agents/": 16,
     "/connect/": 15,
 }

@@ -30,7 +30,7 @@ each_value = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 ASKED = {
     "dashboard": "",
     "login": "next",
-    "memories": "q namespace type status tier tag source day trust relevance why weights w_relevance tab cursor",
+    "memories": "q namespace type status tier tag source key day trust relevance why weights w_relevance tab cursor",
     "memory": "q namespace tab cursor",
     "review": "settled cursor",
     "conflict": "settled",
