@@ -47,7 +47,7 @@ def test_the_checklist_by_mouse(at_memories, page, stage, admin, tour, work, tol
 
     step("Settle a conflict")
     page.get_by_role("button", name="Reject", exact=True).click()
-    expect(page.get_by_role("button", name="Undo the last decision")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo: Rejected")).to_be_visible()
     step("where does the user live")
     page.get_by_role("link", name="Why these").click()
     expect(page.get_by_text("decided it").first).to_be_visible()

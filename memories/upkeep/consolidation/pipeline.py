@@ -52,6 +52,7 @@ def _foretold(outlook: Outlook, plan: Operation, told: dict[str, Any]) -> dict[s
     return {
         **numbers,
         "stale": reports.named([]),
+        "left": [],
         "before": told["before"],
         "after": reports.foretold(told["before"], planned),
     }
