@@ -112,12 +112,15 @@ def _under(name: str, model: str, order: str, condition: str) -> str:
     ) AS {name} ON {name}.fragment_id = f.id"""
 
 
+# Each fragment is looked up by itself: the planner would rather scan the whole table for every batch.
 FRAGMENTS = f"""SELECT f.id, jsonb_build_object('kind', 'fragment', 'namespace', n.name,
         'row', {_row("f", "memories.Fragment")}, 'claim', {_row("c", "memories.Claim")},
         'access', {_row("a", "memories.Access")},
         {", ".join(f"'{name}', {name}.held" for name in UNDER)})::text
     FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
-    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = wanted.id
+    CROSS JOIN LATERAL (
+        SELECT * FROM memories_fragment t WHERE t.project_id = %(project)s AND t.id = wanted.id OFFSET 0
+    ) AS f
     JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
     LEFT JOIN memories_claim c ON c.project_id = %(project)s AND c.fragment_id = f.id
     LEFT JOIN memories_access a ON a.project_id = %(project)s AND a.fragment_id = f.id
