@@ -162,5 +162,10 @@ def test_figures_of_nothing_are_words(adam, project):
 @pytest.mark.parametrize(("days", "said"), [(0, "today"), (1, "yesterday"), (3, "3 days ago")])
 def test_a_proof_of_today_is_told_as_that(days, said):
     now = timezone.now()
-    proofs = {"last_drill_at": now - datetime.timedelta(days=days), "last_backup_at": now, "count": 1, "are_proven": True}
+    proofs = {
+        "last_drill_at": now - datetime.timedelta(days=days),
+        "last_backup_at": now,
+        "count": 1,
+        "are_proven": True,
+    }
     assert overview._backup(proofs, now).detail == f"last proven by a restore {said}"
