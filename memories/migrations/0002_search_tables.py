@@ -3,6 +3,9 @@
 Vectors and words are read from here alone, never through a join with the wide fragment rows (docs/decisions/0004).
 """
 
+import itertools
+import math
+
 from django.db import migrations
 
 PARTITIONS = 16
@@ -39,12 +42,21 @@ def plain(table: str, key: str) -> str:
 EMBEDDING_KEY = "project_id, namespace_id, fragment_id, model_id"
 KEYWORDS_KEY = "project_id, namespace_id, fragment_id"
 
-FUNCTIONS = """
+# Between the ranks that ts_rank gives a word for n and for n + 1 places; it keeps 255 places at the most.
+_SQUARES = list(itertools.accumulate(6 / (math.pi * n) ** 2 for n in range(1, 257)))
+STEPS = ",".join(f"{(less + more) / 2:.8f}" for less, more in itertools.pairwise(_SQUARES))
+
+FUNCTIONS = f"""
     CREATE FUNCTION nova_project() RETURNS uuid LANGUAGE sql STABLE
         RETURN NULLIF(current_setting('nova.project', true), '')::uuid;
 
     CREATE FUNCTION nova_word_count(words tsvector) RETURNS integer LANGUAGE sql IMMUTABLE
         RETURN (SELECT coalesce(sum(cardinality(w.positions)), 0) FROM unnest(words) AS w);
+
+    -- How often a word stands in a text, from what ts_rank makes of that: 6/π² · Σ 1/n², n counting its places. Taking the
+    -- text apart (unnest) takes five times as long.
+    CREATE FUNCTION nova_frequency(words tsvector, word tsquery) RETURNS integer LANGUAGE sql IMMUTABLE
+        RETURN 1 + width_bucket(ts_rank('{{1,1,1,1}}', words, word)::float8, '{{{STEPS}}}'::float8[]);
 
     -- What filters may ask of a fragment, as words that no text holds: so GIN answers words and filters together.
     CREATE FUNCTION nova_marks(f memories_fragment) RETURNS text[] LANGUAGE sql IMMUTABLE
@@ -128,11 +140,12 @@ FUNCTIONS = """
             WHERE s.project_id = nova_project() AND s.namespace_id = namespace;
         IF total > 0 THEN
             SELECT total * exp(sum(ln(least(1, held / total)))) INTO expected FROM (
-                SELECT sum(coalesce(d.documents, 1)) AS held
+                SELECT sum(coalesce(
+                    -- Looked up one by one: nothing tells the planner how few they are.
+                    (SELECT d.documents FROM memories_documentfrequency d
+                        WHERE d.project_id = nova_project() AND d.namespace_id = namespace AND d.lexeme = mark), 1)) AS held
                 FROM jsonb_array_elements(marks) WITH ORDINALITY AS one (alike, place)
                 CROSS JOIN LATERAL jsonb_array_elements_text(one.alike) AS mark
-                LEFT JOIN memories_documentfrequency d
-                    ON d.project_id = nova_project() AND d.namespace_id = namespace AND d.lexeme = mark
                 GROUP BY one.place
             ) AS sets;
             IF expected > most THEN
@@ -146,79 +159,77 @@ FUNCTIONS = """
                 WHERE k.project_id = %L AND k.namespace_id = %L AND k.status = ANY ($1) AND k.words @@ %L::tsquery
                 LIMIT $2 + 1
             ) AS k $q$, nova_project(), namespace, nova_all_of(marks)) INTO found USING statuses, most;
-        RETURN CASE WHEN found IS NULL THEN '{}' WHEN cardinality(found) <= most THEN found END;
+        RETURN CASE WHEN found IS NULL THEN '{{}}' WHEN cardinality(found) <= most THEN found END;
     END $$;
 
     -- BM25 (k1 = .9, b = .4) of a question inside one namespace. Runs as the owner, because row-level security would
     -- keep the GIN index unused; it filters by the project itself. Claims of other sessions are never seen; those not in
     -- force at `at` neither, unless it is null. `among` narrows it down to these fragments, `marks` ([[mark, …], …]) to
-    -- those that carry one of each set. Where statistics are kept, about `budget` candidates come from the rarest words;
+    -- those that carry one of each set; `few` tells how many these are, null for many. Where statistics are kept, about `budget` candidates come from the rarest words;
     -- elsewhere every text that holds one counts.
     CREATE FUNCTION nova_keyword_hits(namespace uuid, statuses text[], session text, at timestamptz, question text,
-        among uuid[], marks jsonb, budget integer, most integer)
+        among uuid[], marks jsonb, few integer, budget integer, most integer)
     RETURNS TABLE (fragment_id uuid, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     DECLARE
         lexemes text[];
+        words tsquery[];
         frequencies integer[];
         total float8;
         mean float8;
         wanted tsquery;
-        few text;
+        bounded text := '';
         -- Literals, so that one partition is planned for.
         seen text := format($f$k.project_id = %L AND k.namespace_id = %L AND k.status = ANY ($1)
             AND (k.session_id = '' OR k.session_id = $2)
             AND ($3 IS NULL OR (k.valid_from IS NULL OR k.valid_from <= $3) AND (k.valid_until IS NULL OR k.valid_until > $3))
             $f$, nova_project(), namespace);
     BEGIN
-        SELECT array_agg(a.lexeme), array_agg(a.documents) INTO lexemes, frequencies FROM nova_asked(namespace, question) a;
+        SELECT array_agg(a.lexeme), array_agg(nova_any_of(ARRAY[a.lexeme])), array_agg(coalesce(a.documents, 1))
+            INTO lexemes, words, frequencies FROM nova_asked(namespace, question) a;
         IF lexemes IS NULL THEN
             RETURN;
         END IF;
         SELECT s.documents, s.mean_length INTO total, mean FROM memories_keywordstatistics s
             WHERE s.project_id = nova_project() AND s.namespace_id = namespace;
         IF total IS NULL THEN
-            EXECUTE 'SELECT count(*), greatest(avg(k.length), 1) FROM memories_keywords k WHERE ' || seen
-                INTO total, mean USING statuses, session, at;
+            EXECUTE format(
+                'SELECT count(*), greatest(avg(k.length), 1), ARRAY[%s]::integer[] FROM memories_keywords k WHERE %s',
+                (SELECT string_agg(format('count(*) FILTER (WHERE k.words @@ %L::tsquery)', w.word), ', ' ORDER BY w.place)
+                    FROM unnest(words) WITH ORDINALITY AS w (word, place)), seen
+            ) INTO total, mean, frequencies USING statuses, session, at;
             wanted := nova_any_of(lexemes);
-            few := '';
         ELSE
-            frequencies := (SELECT array_agg(coalesce(f, 1) ORDER BY place) FROM unnest(frequencies) WITH ORDINALITY AS t (f, place));
             -- Among few, a word stands in as much fewer texts.
             wanted := nova_candidate_query(lexemes, (
-                SELECT array_agg(ceil(f * least(1, coalesce(cardinality(among) / greatest(total, 1), 1)))::integer ORDER BY place)
+                SELECT array_agg(ceil(f * least(1, coalesce(few / greatest(total, 1), 1)))::integer ORDER BY place)
                 FROM unnest(frequencies) WITH ORDINALITY AS t (f, place)
             ), budget);
-            few := format('LIMIT %s', 2 * budget);
+            bounded := format('LIMIT %s', 2 * budget);
         END IF;
         wanted := CASE WHEN marks IS NULL THEN wanted ELSE wanted && nova_all_of(marks) END;
         RETURN QUERY EXECUTE format($q$
             WITH candidate AS MATERIALIZED (
                 SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
                 WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4)) %s
-            ), hit AS MATERIALIZED (
-                SELECT c.fragment_id, c.length, w.lexeme, cardinality(w.positions) AS frequency
-                FROM candidate c CROSS JOIN LATERAL unnest(c.words) AS w WHERE w.lexeme = ANY ($5)
-            ), counted AS (
-                SELECT a.lexeme, coalesce(a.documents, (SELECT count(*) FROM hit h WHERE h.lexeme = a.lexeme)) AS documents
-                FROM unnest($5, $6) AS a (lexeme, documents)
-            ), rarity AS MATERIALIZED (
-                SELECT c.lexeme, ln(1 + (greatest($7, c.documents) - c.documents + .5) / (c.documents + .5)) AS idf
-                FROM counted c
+            ), asked AS MATERIALIZED (
+                SELECT a.word, ln(1 + (greatest($7, a.held) - a.held + .5) / (a.held + .5)) AS idf
+                FROM unnest($5, $6::float8[]) AS a (word, held)
             )
-            SELECT h.fragment_id, sum(r.idf * h.frequency * 1.9 / (h.frequency + .9 * (.6 + .4 * h.length / $8)))
-            FROM hit h JOIN rarity r USING (lexeme)
-            GROUP BY h.fragment_id
-            ORDER BY 2 DESC, h.fragment_id
+            SELECT c.fragment_id, (
+                SELECT sum(a.idf * 1.9 / (1 + .9 * (.6 + c.length / $8 * .4) / nova_frequency(c.words, a.word)))
+                FROM asked a WHERE c.words @@ a.word)
+            FROM candidate c
+            ORDER BY 2 DESC, c.fragment_id
             LIMIT $9
-            $q$, seen, wanted, few)
-        USING statuses, session, at, among, lexemes, frequencies, total, mean, most;
+            $q$, seen, wanted, bounded)
+        USING statuses, session, at, among, words, frequencies, total, mean, most;
     END $$;
 """
 
 DROP_FUNCTIONS = """
-    DROP FUNCTION nova_keyword_hits, nova_passing, nova_candidate_query, nova_asked, nova_all_of, nova_any_of,
-        nova_index_keywords, nova_marks, nova_word_count, nova_project;
+    DROP FUNCTION nova_keyword_hits, nova_frequency, nova_passing, nova_candidate_query, nova_asked, nova_all_of,
+        nova_any_of, nova_index_keywords, nova_marks, nova_word_count, nova_project;
 """
 
 

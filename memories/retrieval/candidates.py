@@ -106,11 +106,15 @@ def index_name(namespace_id: uuid.UUID, model: EmbeddingModel) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """Fragments that are few: their ids as Postgres words an array, how many they are, what is still to be checked."""
+    """Fragments that are few: their ids as Postgres words an array, how many they are, what is still to be checked.
+
+    `marked`: they are just those that carry the marks.
+    """
 
     ids: str
     count: int
     left: Q
+    marked: bool
 
 
 def passing(namespaces: Sequence[Namespace], search: Search) -> Few | None:
@@ -122,7 +126,8 @@ def passing(namespaces: Sequence[Namespace], search: Search) -> Few | None:
     found = _in_times(namespaces, search) if filters.times else None
     if found is None and filters.marks:
         marked = "nova_passing(n.id, %s::text[], %s::jsonb, %s)"
-        found = _few(namespaces, marked, [filters.statuses, json.dumps(filters.marks), FEW], left=filters.ranges)
+        asked = [filters.statuses, json.dumps(filters.marks), FEW]
+        found = _few(namespaces, marked, asked, left=filters.ranges, marked=True)
     return found
 
 
@@ -134,7 +139,9 @@ def _in_times(namespaces: Sequence[Namespace], search: Search) -> Few | None:
     return _few(namespaces, inside, asked, left=search.filters.conditions())
 
 
-def _few(namespaces: Sequence[Namespace], source: str, asked: list[Any], *, left: Q) -> Few | None:
+def _few(
+    namespaces: Sequence[Namespace], source: str, asked: list[Any], *, left: Q, marked: bool = False
+) -> Few | None:
     """What an expression finds in each namespace; None when it is null or more than few."""
     statement = f"""
         SELECT trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
@@ -142,7 +149,7 @@ def _few(namespaces: Sequence[Namespace], source: str, asked: list[Any], *, left
     rows = fetch(statement, [[namespace.id for namespace in namespaces], *asked])
     if any(count is None for _, count in rows) or sum(count for _, count in rows) > FEW:
         return None
-    return Few(f"{{{','.join(ids for ids, _ in rows if ids)}}}", sum(count for _, count in rows), left)
+    return Few(f"{{{','.join(ids for ids, _ in rows if ids)}}}", sum(count for _, count in rows), left, marked)
 
 
 def keyword_hits(
@@ -157,11 +164,13 @@ def keyword_hits(
     statement = f"""
         SELECT h.fragment_id, h.score
         FROM unnest(%s::uuid[]) AS n (id)
-        CROSS JOIN LATERAL nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb, %s, %s) AS h
+        CROSS JOIN LATERAL nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb, %s, %s, %s) AS h
         {checked if condition else ""}
         ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
     asked = [[namespace.id for namespace in namespaces], filters.statuses, reach.session_id, reach.at, search.query]
-    narrowed = [among.ids if among else None, json.dumps(filters.marks) if filters.marks else None]
+    # The marks find whom they found before; naming these costs more.
+    ids = among.ids if among and not among.marked else None
+    narrowed = [ids, json.dumps(filters.marks) if filters.marks else None, among.count if among else None]
     pools = [FILTERED_BUDGET if condition else BUDGET, FILTERED_POOL if condition else search.most]
     rechecked = [namespaces[0].project_id, *values] if condition else []
     return dict(fetch(statement, [*asked, *narrowed, *pools, *rechecked, search.most]))
