@@ -11,10 +11,13 @@ from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
-pages = get_asgi_application()
+streams = get_asgi_application()
 
-from memories import mcp, providers, proxy, tallies  # noqa: E402  # the applications have to be ready
+from django.conf import settings  # noqa: E402  # the applications have to be ready
+
+from memories import mcp, providers, proxy, tallies  # noqa: E402  # likewise
 from novamem.lifespan import tended  # noqa: E402  # likewise
+from novamem.pages import Pages  # noqa: E402  # likewise
 from novamem.processes import tie_to  # noqa: E402  # likewise
 
 if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
@@ -24,6 +27,9 @@ tallies.keep_writing()
 providers.warm()
 
 agents = mcp.Door()
+# As many threads as a process may have connections: none waits for one.
+pages = Pages(threads=settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"])
+STREAMS = ("/v1/", "/api/v1/events")
 
 
 @asynccontextmanager
@@ -36,9 +42,10 @@ async def serving() -> AsyncIterator[None]:
 
 
 async def led(scope: Any, receive: Any, send: Any) -> None:
-    """Leads to the pages and the API, or to the agents' protocol."""
-    inside = scope["type"] == "http" and scope["path"] in mcp.PATHS
-    await (agents if inside else pages)(scope, receive, send)
+    """Leads to the pages and the API, to what streams, or to the agents' protocol."""
+    path = scope["path"] if scope["type"] == "http" else ""
+    inside = agents if path in mcp.PATHS else streams if path.startswith(STREAMS) else pages
+    await inside(scope, receive, send)
 
 
 application = tended(led, during=serving)
