@@ -2,7 +2,8 @@
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -64,6 +65,12 @@ async def exchanged(
     return events
 
 
+def run(what: Coroutine[Any, Any, Any]) -> Any:
+    """Its result; in a thread, as the tests of the browser leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as aside:
+        return aside.submit(asyncio.run, what).result()
+
+
 async def at_once() -> Event:
     """A body that is there."""
     return {"type": "http.request", "body": b"hello", "more_body": False}
@@ -90,7 +97,7 @@ def test_who_sends_slowly_holds_no_thread(pages: Pages) -> None:
             ended.set()
         return answered
 
-    start, body = asyncio.run(both())
+    start, body = run(both())
     assert (start["status"], body["body"]) == (200, b"hello")
 
 
@@ -103,7 +110,7 @@ def test_a_file_is_read_as_it_goes_out(pages: Pages) -> None:
             seen.append(Large.reads)
             super().append(event)
 
-    sent = asyncio.run(exchanged(pages, "/large", at_once, sent=Watched()))
+    sent = run(exchanged(pages, "/large", at_once, sent=Watched()))
     assert b"".join(event.get("body", b"") for event in sent) == b"x" * 2**20
     assert seen[1] == 1, "the first piece went out after the whole file was read"
 
@@ -112,7 +119,7 @@ def test_a_caller_who_leaves_is_not_answered(pages: Pages) -> None:
     async def gone() -> Event:
         return {"type": "http.disconnect"}
 
-    assert asyncio.run(exchanged(pages, "/echo", gone)) == []
+    assert run(exchanged(pages, "/echo", gone)) == []
 
 
 def test_a_thread_gives_its_connection_back(pages: Pages) -> None:
@@ -123,9 +130,9 @@ def test_a_thread_gives_its_connection_back(pages: Pages) -> None:
             free.append(await pages._in_thread(lambda: connection.connection is None))
         return free
 
-    assert asyncio.run(one_after_another()) == [True, True, True]
+    assert run(one_after_another()) == [True, True, True]
 
 
 def test_what_fails_is_answered(pages: Pages) -> None:
-    start, *_ = asyncio.run(exchanged(pages, "/broken", at_once))
+    start, *_ = run(exchanged(pages, "/broken", at_once))
     assert start["status"] == 500
