@@ -1,7 +1,7 @@
 """Trust: a float for ranking and display, by the formula of [3]; it never takes part in the gate."""
 
 import datetime
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from conflicts.authority import SOURCE_WEIGHT
 from memories.models import Fragment, days_between
@@ -12,8 +12,7 @@ WEIGHT: dict[str, float] = {str(source): weight for source, weight in SOURCE_WEI
 AGREEMENT, MOST_AGREEMENT, FEEDBACK, MOST_STALENESS = 0.05, 0.2, 0.15, 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(NamedTuple):
     """What trust is made of: source + corroboration + feedback − age."""
 
     source: float

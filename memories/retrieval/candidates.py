@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model, Q
 
-from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, decayed, vector_text
+from memories.models import Claim, Embedding, EmbeddingModel, Fragment, Namespace, decayed
 from memories.models.raw import fetch
 from memories.retrieval.planning import FEW, Ground, Way, way
 from memories.retrieval.questions import Filters, Reach
@@ -31,10 +31,10 @@ Place = tuple[uuid.UUID, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: the words, their vector, the conditions, and how many of each kind at the most."""
+    """What is looked for: the words, their vector as Postgres reads it, the conditions, and how many at the most."""
 
     query: str
-    vector: Any
+    vector: str | None
     model: EmbeddingModel
     filters: Filters
     reach: Reach
@@ -220,11 +220,11 @@ def _nearest(
             {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
-    vector = vector_text(search.vector)
     if not exact:
         _let_the_index_go_on()
     few = [among.ids] if among else []
-    return fetch(statement, [vector, search.filters.statuses, *told, *values, *few, vector, search.most])
+    asked = [search.vector, search.filters.statuses, *told, *values, *few, search.vector, search.most]
+    return fetch(statement, asked)
 
 
 def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.UUID]:
@@ -275,7 +275,6 @@ SPEAKER = 40  # characters that a speaker's name has at the most
 
 def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """What a score is made of, for these fragments; the cosine too, where there is a vector."""
-    vector = None if search.vector is None else vector_text(search.vector)
     phrases = search.cues.phrases
     statement = LOADED.format(
         spaces=_literals(namespaces),
@@ -286,7 +285,9 @@ def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Sear
     )
     mine = namespaces[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    asked = [list(ids), *[search.now] * len(AGES), *cues, mine, mine, vector, mine, mine]
+    # As text: adapting each id takes longer than reading it.
+    wanted = f"{{{','.join(map(str, ids))}}}"
+    asked = [wanted, *[search.now] * len(AGES), *cues, mine, mine, search.vector, mine, mine]
     found = [Candidate(*row) for row in fetch(statement, asked)]
     for candidate in found:
         candidate.speaker = _speaker(candidate.speaker)

@@ -14,7 +14,7 @@ from prometheus_client import Histogram
 
 from memories import access, tallies
 from memories.access import Principal
-from memories.models import EmbeddingModel, Fragment
+from memories.models import EmbeddingModel, Fragment, vector_text
 from memories.providers import active_model, embed_query, model_named
 from memories.retrieval import ranking
 from memories.retrieval.candidates import (
@@ -103,7 +103,8 @@ def _candidates(
     """Whatever may answer. Each pool is drawn apart: others' memories can't crowd out one's own."""
     vector, model, cues = asked
     most = max(POOL, 3 * question.top_k)
-    wanted = Search(question.query, vector, model, question.filters, question.reach(now), cues, now, most)
+    told = None if vector is None else vector_text(vector)
+    wanted = Search(question.query, told, model, question.filters, question.reach(now), cues, now, most)
     namespaces = places.own + places.others
     ready = indexed(namespaces, model)
     for pool in filter(None, [places.own, places.others]):

@@ -1,8 +1,11 @@
 """Which namespaces a question draws on, and which of them goes before which."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from django.db.models import Q
 
 from memories import access
 from memories.access import Principal
@@ -34,19 +37,25 @@ def places_of(principal: Principal, question: Question) -> Places:
     """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered."""
     order = {name: n for n, name in enumerate([*question.namespaces, f"{principal.project}:{SHARED}"])}
     access.require_readable(principal, list(order))
+    known = Namespace.objects.within(principal.project_id).order_by("name")
     wide = question.project_wide
-    rows = access.all_readable(principal) if wide else access.readable(principal, list(order))
+    if not wide:
+        known = known.filter(Q(name__in=order) | Q(forked_from__isnull=False))
+    rows = [row for row in known if row.name in order or wide and principal.covers_reading(row.name)]
     asked = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
-    family = relatives(principal.project_id, [row for row in asked if row.name in question.namespaces])
+    family = relatives([row for row in asked if row.name in question.namespaces], known)
     own = [row for row in asked if row.name in question.namespaces or row.id not in family]
     # A branch is an attempt apart: whoever wants it asks for it by name.
     others = [row for row in rows if row.name not in order and row.id not in family and row.forked_from_id is None]
     return Places(own, others)
 
 
-def relatives(project_id: uuid.UUID, namespaces: list[Namespace]) -> set[uuid.UUID]:
-    """What these namespaces were forked from, and what was forked from that: none of it sees the other's writes."""
-    forks = dict(Namespace.objects.within(project_id).exclude(forked_from=None).values_list("id", "forked_from_id"))
+def relatives(namespaces: Iterable[Namespace], known: Iterable[Namespace]) -> set[uuid.UUID]:
+    """What these namespaces were forked from, and what was forked from that: none of it sees the other's writes.
+
+    Among the `known` are all of the project's forks.
+    """
+    forks = {row.id: row.forked_from_id for row in known if row.forked_from_id}
     found = {namespace.id for namespace in namespaces}
     grown = True
     while grown and forks:

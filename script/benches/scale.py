@@ -36,7 +36,7 @@ from rich.progress import track
 from conflicts.front import embedding, index_keywords
 from memories import access, keys, retrieval
 from memories.access import Principal
-from memories.models import Fragment, Namespace
+from memories.models import Fragment, Namespace, vector_text
 from memories.models.bulk import insert
 from memories.providers import active_model, embed, embed_query
 from memories.retrieval.candidates import Search, indexed, nearest, passing
@@ -278,7 +278,7 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
 def wanted(query: str, vector: Any, filters: Filters, *, most: int) -> Search:
     """A search of the vectors alone."""
     now = timezone.now()
-    return Search(query, vector, active_model(), filters, Reach("", now), Cues(), now, most)
+    return Search(query, vector_text(vector), active_model(), filters, Reach("", now), Cues(), now, most)
 
 
 def recall(grounds: list[Ground], rounds: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access
-from memories.models import Fragment, Namespace
+from memories.models import Fragment, Namespace, vector_text
 from memories.providers import active_model
 from memories.retrieval import Filters
 from memories.retrieval.candidates import Search, keyword_hits, nearest, passing
@@ -48,7 +48,7 @@ def search(query="heron", **filters):
     now = timezone.now()
     return Search(
         query,
-        np.ones(384, np.float32) / np.sqrt(384),
+        vector_text(np.ones(384, np.float32) / np.sqrt(384)),
         active_model(),
         Filters(**filters),
         Reach("", now),

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from conflicts.front import embedding, index_keywords
 from memories import access, keys, tasks
-from memories.models import DocumentFrequency, Embedding, Fragment, KeywordStatistics, Namespace
+from memories.models import DocumentFrequency, Embedding, Fragment, KeywordStatistics, Namespace, vector_text
 from memories.models.bulk import insert
 from memories.providers import active_model
 from memories.retrieval import (
@@ -93,8 +93,8 @@ def axis(number):
 
 
 def wanted(vector, *, query="heron", filters=None, most=10):
-    now = timezone.now()
-    return Search(query, vector, active_model(), filters or Filters(), Reach("", now), Cues(), now, most)
+    now, told = timezone.now(), None if vector is None else vector_text(vector)
+    return Search(query, told, active_model(), filters or Filters(), Reach("", now), Cues(), now, most)
 
 
 def spaces(principal, *names):
