@@ -19,7 +19,9 @@ from memories.retrieval.planning import CROSSOVER, DROP_BELOW
 log = structlog.get_logger(__name__)
 OWNER = "owner"
 M, EF_CONSTRUCTION = 16, 64
-BUILD_MEMORY = "256MB"
+# A graph that does not fit into memory is built several times slower: bytes of an element beside its vector's, and what
+# a build takes at the least and at the most (MB).
+ELEMENT, LEAST, MOST = 800, 64, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _build(size: Size, model: EmbeddingModel, name: str) -> bool:
             if not cursor.fetchone()[0]:
                 return False
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-            cursor.execute(f"SET maintenance_work_mem = '{BUILD_MEMORY}'")
+            cursor.execute(f"SET maintenance_work_mem = '{memory_for(size.vectors, dim=model.dim)}MB'")
             cursor.execute(
                 f"""CREATE INDEX CONCURRENTLY {name} ON {size.partition}
                     USING hnsw ((vector::halfvec({int(model.dim)})) halfvec_ip_ops)
@@ -112,6 +114,11 @@ def _build(size: Size, model: EmbeddingModel, name: str) -> bool:
         connections[OWNER].close()
     log.info("index_built", index=name, vectors=size.vectors)
     return True
+
+
+def memory_for(vectors: int, *, dim: int) -> int:
+    """Megabytes to build an index of so many half-precision vectors in."""
+    return min(MOST, LEAST + vectors * (2 * dim + ELEMENT) // 2**20)
 
 
 def _drop(name: str) -> bool:

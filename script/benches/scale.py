@@ -97,6 +97,13 @@ def sentence(dice: random.Random) -> str:
     return f"{words[0]} {words[1]} a {words[2]} {words[3]} {words[4]}: {rare}."
 
 
+def question(dice: random.Random) -> str:
+    """As long as people's questions are, with one of the rarer words."""
+    who, did, kind, what, where = (dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE))
+    (rare,) = dice.choices(VOCABULARY, cum_weights=OFTEN)
+    return f"When was it that {who} {did} a {kind} {what} {where}, {rare}?"
+
+
 class Texts:
     """Sentences with vectors around real embeddings of sentences."""
 
@@ -187,7 +194,7 @@ def asked(grounds: list[Ground], seed: int) -> Iterator[tuple[Ground, str, str]]
     weights = [ground.fragments for ground in grounds]
     kinds = ["none", *FILTERS]  # a third without
     while True:
-        yield dice.choices(grounds, weights)[0], f"Who {sentence(dice)[:-1]}?", dice.choice(kinds)
+        yield dice.choices(grounds, weights)[0], question(dice), dice.choice(kinds)
 
 
 def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list[float]) -> None:

@@ -22,6 +22,7 @@ from memories.retrieval import (
     statistics,
 )
 from memories.retrieval.candidates import Search, index_name, indexed, keyword_hits, nearest, passing
+from memories.retrieval.indexes import memory_for
 from memories.retrieval.planning import Way
 from memories.retrieval.questions import Reach
 from memories.retrieval.understanding import Cues
@@ -329,3 +330,9 @@ def test_the_task_keeps_both(ground, small):
         (main,) = spaces(ground, "main")
         assert indexed([main], active_model()) == {main.id}
         assert KeywordStatistics.objects.within(ground.project_id).filter(namespace=main).exists()
+
+
+def test_an_index_is_built_in_as_much_memory_as_its_graph_needs():
+    assert memory_for(20_000, dim=384) < 100
+    assert 700 < memory_for(500_000, dim=384) < 1_000
+    assert memory_for(5_000_000, dim=384) == 1_024
