@@ -109,22 +109,32 @@ FUNCTIONS = f"""
         WHERE n.project_id = nova_project() AND n.id = namespace;
     $$;
 
-    -- The words by which to look for candidates: the rarest first, as many as `budget` texts hold together; where even
-    -- the rarest is common, it has to meet another one.
-    CREATE FUNCTION nova_candidate_query(lexemes text[], documents integer[], budget integer) RETURNS tsquery
-    LANGUAGE sql IMMUTABLE AS $$
+    -- How many of a question's words, the rarest first, have to meet in a text so that at most `budget` of `total` texts
+    -- hold them (words taken as independent).
+    CREATE FUNCTION nova_meeting(documents integer[], total float8, budget integer) RETURNS integer LANGUAGE sql IMMUTABLE
+        RETURN (
+            SELECT coalesce(min(w.place) FILTER (WHERE total * exp(w.share) <= budget), count(*))
+            FROM (
+                SELECT row_number() OVER rarest AS place, sum(ln(least(1, held / total))) OVER rarest AS share
+                FROM unnest(documents) AS held WINDOW rarest AS (ORDER BY held ROWS UNBOUNDED PRECEDING)
+            ) AS w
+        );
+
+    -- The texts to look at: where so many words have to meet, all but the last of these are the rarest, and the last is any
+    -- of the next, as many as `budget` texts hold together.
+    CREATE FUNCTION nova_candidate_query(lexemes text[], documents integer[], total float8, budget integer, meeting integer)
+    RETURNS tsquery LANGUAGE sql IMMUTABLE AS $$
         WITH word AS (
-            SELECT w.lexeme, coalesce(w.documents, 1) AS documents, row_number() OVER rarest AS place,
-                sum(coalesce(w.documents, 1)) OVER rarest AS together
-            FROM unnest(lexemes, documents) AS w (lexeme, documents)
-            WINDOW rarest AS (ORDER BY coalesce(w.documents, 1), w.lexeme)
+            SELECT nova_any_of(ARRAY[w.lexeme])::text AS word, w.held, row_number() OVER (ORDER BY w.held, w.lexeme) AS place
+            FROM unnest(lexemes, documents) AS w (lexeme, held)
+        ), base AS (
+            SELECT string_agg(w.word, ' & ') AS words, coalesce(exp(sum(ln(least(1, w.held / total)))), 1) AS share
+            FROM word w WHERE w.place < meeting
+        ), last AS (
+            SELECT w.word, w.place, sum(w.held) OVER (ORDER BY w.place) AS together FROM word w WHERE w.place >= meeting
         )
-        SELECT CASE WHEN min(w.documents) > budget AND count(*) > 1
-            THEN nova_any_of(array_agg(w.lexeme) FILTER (WHERE w.place = 1))
-                && nova_any_of(array_agg(w.lexeme) FILTER (WHERE w.place > 1))
-            ELSE nova_any_of(array_agg(w.lexeme) FILTER (WHERE w.place = 1 OR w.together <= budget))
-        END
-        FROM word w;
+        SELECT concat_ws(' & ', max(b.words), '(' || string_agg(l.word, ' | ') || ')')::tsquery
+        FROM base b CROSS JOIN last l WHERE l.place = meeting OR l.together * b.share <= budget;
     $$;
 
     -- Those of a namespace that carry a mark of each set of `marks` ([[mark, …], …]); null when they are more than `most`.
@@ -175,10 +185,16 @@ FUNCTIONS = f"""
         lexemes text[];
         words tsquery[];
         frequencies integer[];
+        shares integer[];
         total float8;
+        ground float8;
         mean float8;
         wanted tsquery;
+        met tsquery;
+        meeting integer := 0;
         bounded text := '';
+        came integer;
+        together integer := 0;
         -- Literals, so that one partition is planned for.
         seen text := format($f$k.project_id = %L AND k.namespace_id = %L AND k.status = ANY ($1)
             AND (k.session_id = '' OR k.session_id = $2)
@@ -198,37 +214,48 @@ FUNCTIONS = f"""
                 (SELECT string_agg(format('count(*) FILTER (WHERE k.words @@ %L::tsquery)', w.word), ', ' ORDER BY w.place)
                     FROM unnest(words) WITH ORDINALITY AS w (word, place)), seen
             ) INTO total, mean, frequencies USING statuses, session, at;
-            wanted := nova_any_of(lexemes);
         ELSE
-            -- Among few, a word stands in as much fewer texts.
-            wanted := nova_candidate_query(lexemes, (
-                SELECT array_agg(ceil(f * least(1, coalesce(few / greatest(total, 1), 1)))::integer ORDER BY place)
-                FROM unnest(frequencies) WITH ORDINALITY AS t (f, place)
-            ), budget);
             bounded := format('LIMIT %s', 2 * budget);
+            shares := frequencies;
+            ground := total;
+            IF few < total THEN  -- among few, a word stands in as much fewer texts
+                ground := greatest(few, 1);
+                shares := ARRAY(SELECT ceil(f * ground / total) FROM unnest(frequencies) AS f);
+            END IF;
+            meeting := nova_meeting(shares, ground, budget);
         END IF;
-        wanted := CASE WHEN marks IS NULL THEN wanted ELSE wanted && nova_all_of(marks) END;
-        RETURN QUERY EXECUTE format($q$
-            WITH candidate AS MATERIALIZED (
-                SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
-                WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4)) %s
-            ), asked AS MATERIALIZED (
-                SELECT a.word, ln(1 + (greatest($7, a.held) - a.held + .5) / (a.held + .5)) AS idf
-                FROM unnest($5, $6::float8[]) AS a (word, held)
-            )
-            SELECT c.fragment_id, (
-                SELECT sum(a.idf * 1.9 / (1 + .9 * (.6 + c.length / $8 * .4) / nova_frequency(c.words, a.word)))
-                FROM asked a WHERE c.words @@ a.word)
-            FROM candidate c
-            ORDER BY 2 DESC, c.fragment_id
-            LIMIT $9
-            $q$, seen, wanted, bounded)
-        USING statuses, session, at, among, words, frequencies, total, mean, most;
+        LOOP
+            wanted := CASE WHEN meeting = 0 THEN nova_any_of(lexemes)
+                ELSE nova_candidate_query(lexemes, shares, ground, budget, meeting) END;
+            wanted := CASE WHEN marks IS NULL THEN wanted ELSE wanted && nova_all_of(marks) END;
+            RETURN QUERY EXECUTE format($q$
+                WITH candidate AS MATERIALIZED (
+                    SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
+                    WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4)) %s
+                ), asked AS MATERIALIZED (
+                    SELECT a.word, ln(1 + (greatest($7, a.held) - a.held + .5) / (a.held + .5)) AS idf
+                    FROM unnest($5, $6::float8[]) AS a (word, held)
+                )
+                SELECT c.fragment_id, (
+                    SELECT sum(a.idf * 1.9 / (1 + .9 * (.6 + c.length / $8 * .4) / nova_frequency(c.words, a.word)))
+                    FROM asked a WHERE c.words @@ a.word)
+                FROM candidate c
+                ORDER BY 2 DESC, c.fragment_id
+                LIMIT $9
+                $q$, seen, coalesce(wanted && !! met, wanted), bounded)
+            USING statuses, session, at, among, words, frequencies, total, mean, most;
+            GET DIAGNOSTICS came = ROW_COUNT;
+            together := together + came;
+            -- Words that seldom meet: fewer have to, until there are enough.
+            EXIT WHEN meeting <= 1 OR together >= least(most, budget / 10);
+            met := coalesce(met || wanted, wanted);
+            meeting := meeting - 1;
+        END LOOP;
     END $$;
 """
 
 DROP_FUNCTIONS = """
-    DROP FUNCTION nova_keyword_hits, nova_frequency, nova_passing, nova_candidate_query, nova_asked, nova_all_of,
+    DROP FUNCTION nova_keyword_hits, nova_frequency, nova_passing, nova_candidate_query, nova_meeting, nova_asked, nova_all_of,
         nova_any_of, nova_index_keywords, nova_marks, nova_word_count, nova_project;
 """
 

@@ -228,6 +228,18 @@ def test_the_rarest_words_lead_to_the_same_answers(ground, small, query):
     assert list(after.values()) == pytest.approx(list(before.values()), rel=0.25)
 
 
+def test_words_that_are_all_common_lead_to_where_most_of_them_meet(ground, small, monkeypatch):
+    monkeypatch.setattr(candidates, "BUDGET", 100)
+    fill(ground, "main", near(axis(0), MANY), words="the heron at the mill")
+    fill(ground, "main", near(axis(0), MANY), words="the otter at the mill")
+    best = fill(ground, "main", near(axis(0), 5), words="the heron and the otter at the mill")
+    keep_statistics(ground, now=timezone.now())
+    with access.enter(ground, why="test"):
+        found = keyword_hits(spaces(ground, "main"), wanted(None, query="heron otter mill"))
+    assert set(list(found)[:5]) == {row.id for row in best}
+    assert len(found) == 10, "where few meet, texts with fewer of the words follow"
+
+
 def test_few_that_pass_the_filters_are_found_by_words_that_stand_everywhere(ground, small, monkeypatch):
     monkeypatch.setattr(candidates, "FILTERED_BUDGET", 20)
     fill(ground, "main", near(axis(0), MANY))
