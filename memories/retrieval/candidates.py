@@ -158,21 +158,22 @@ def keyword_hits(
     """BM25 score by fragment id, best first, of the `most` best; `among` are the few that may pass the filters."""
     filters, reach = search.filters, search.reach
     condition, values = _where(Fragment, filters.ranges)
-    # Row by row: what the function finds is few, whatever the planner thinks.
+    # Row by row, best first as the function gives them, until enough passed: most of them are never looked at.
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
-            AND memories_fragment.id = h.fragment_id AND {condition} OFFSET 0) AS f"""
+            AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     statement = f"""
         SELECT h.fragment_id, h.score
         FROM unnest(%s::uuid[]) AS n (id)
-        CROSS JOIN LATERAL nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb, %s, %s, %s) AS h
-        {checked if condition else ""}
+        CROSS JOIN LATERAL (
+            SELECT one.fragment_id, one.score FROM nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb,
+                %s, %s, %s) AS one {checked if condition else ""}) AS h
         ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
     asked = [[namespace.id for namespace in namespaces], filters.statuses, reach.session_id, reach.at, search.query]
     # The marks find whom they found before; naming these costs more.
     ids = among.ids if among and not among.marked else None
     narrowed = [ids, json.dumps(filters.marks) if filters.marks else None, among.count if among else None]
     pools = [FILTERED_BUDGET if condition else BUDGET, FILTERED_POOL if condition else search.most]
-    rechecked = [namespaces[0].project_id, *values] if condition else []
+    rechecked = [namespaces[0].project_id, *values, search.most] if condition else []
     return dict(fetch(statement, [*asked, *narrowed, *pools, *rechecked, search.most]))
 
 
