@@ -6,7 +6,7 @@ Raw SQL over the narrow search tables; literals where the planner has to see a p
 import datetime
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,7 +23,10 @@ from memories.retrieval.understanding import Cues
 # How many texts the candidates' words may stand in together, where a namespace keeps statistics. Times and weights are
 # checked after the hits were found: more of these have to be fetched.
 BUDGET, FILTERED_BUDGET, FILTERED_POOL = 500, 1_500, 10_000
-EF_SEARCH, MOST_SCANNED = 120, 20_000
+# How many an index holds in view while it is searched: the more the larger it is, or it misses whole neighbourhoods
+# where all are about as near; pgvector takes no more.
+EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 500
+MOST_SCANNED = 20_000
 
 
 Place = tuple[uuid.UUID, str, int]
@@ -165,8 +168,10 @@ def keyword_hits(
         SELECT h.fragment_id, h.score
         FROM unnest(%s::uuid[]) AS n (id)
         CROSS JOIN LATERAL (
-            SELECT one.fragment_id, one.score FROM nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb,
-                %s, %s, %s) AS one {checked if condition else ""}) AS h
+            SELECT one.fragment_id, one.score
+            FROM nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb, %s, %s, %s) AS one
+            {checked if condition else ""}
+        ) AS h
         ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
     asked = [[namespace.id for namespace in namespaces], filters.statuses, reach.session_id, reach.at, search.query]
     # The marks find whom they found before; naming these costs more.
@@ -181,11 +186,14 @@ def nearest(
     namespaces: Sequence[Namespace],
     search: Search,
     *,
-    indexed: set[uuid.UUID],
+    indexed: Mapping[uuid.UUID, int],
     among: Few | None = None,
 ) -> tuple[dict[uuid.UUID, float], dict[uuid.UUID, Way]]:
-    """Cosine by fragment id of the `most` nearest of all, and by namespace the way they were found."""
-    indexed = set() if search.filters.wants_cold else indexed
+    """Cosine by fragment id of the `most` nearest of all, and by namespace the way they were found.
+
+    `indexed` are the namespaces whose vectors have an index, each with how many these are.
+    """
+    indexed = {} if search.filters.wants_cold else indexed
     few = among.count if among else None
     ways = {namespace.id: way(Ground(namespace.id in indexed, few)) for namespace in namespaces}
     found = []
@@ -195,6 +203,7 @@ def nearest(
         found += _nearest(picked, search, among=among, exact=True)
     for namespace in namespaces:
         if ways[namespace.id] == Way.INDEX:
+            _hold_in_view(indexed[namespace.id])
             near = _nearest([namespace], search, exact=False)
             # An index gives up after so many tuples: where fewer pass than was expected, all are looked at.
             found += near if len(near) == search.most else _nearest([namespace], search, exact=True)
@@ -221,19 +230,17 @@ def _nearest(
             {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
-    if not exact:
-        _let_the_index_go_on()
     few = [among.ids] if among else []
     asked = [search.vector, search.filters.statuses, *told, *values, *few, search.vector, search.most]
     return fetch(statement, asked)
 
 
-def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> set[uuid.UUID]:
-    """Those of the namespaces whose vectors have an index that is ready."""
+def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> dict[uuid.UUID, int]:
+    """Those of the namespaces whose vectors have an index that is ready, each with about how many it holds."""
     names = {index_name(namespace.id, model): namespace.id for namespace in namespaces}
-    statement = """SELECT c.relname FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+    statement = """SELECT c.relname, c.reltuples::bigint FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
         WHERE c.relname = ANY (%s) AND i.indisvalid"""
-    return {names[name] for (name,) in fetch(statement, [list(names)])}
+    return {names[name]: vectors for name, vectors in fetch(statement, [list(names)])}
 
 
 AGES = {
@@ -353,10 +360,11 @@ def _reaching(model: type[Model], *, timeless: bool) -> str:
     )[0]
 
 
-def _let_the_index_go_on() -> None:
-    """A search of an index goes on until enough hits pass the conditions."""
+def _hold_in_view(vectors: int) -> None:
+    """For the search of an index of so many; it goes on until enough hits pass the conditions."""
+    ef_search = min(MOST_EF_SEARCH, max(EF_SEARCH, vectors // VECTORS_PER_EF))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SET LOCAL hnsw.ef_search = {EF_SEARCH}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
+            f"SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
             f" SET LOCAL hnsw.max_scan_tuples = {MOST_SCANNED}"
         )

@@ -44,7 +44,7 @@ from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
 
 SIZES, PROJECTS, BATCH = (5_000, 50_000, 500_000), 50, 5_000
-CENTRES, SPREAD = 2_000, 0.5
+CENTRES = 2_000
 CLIENTS, WRITES = 4, 20
 WHO = ["Ann", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kit", "Lou", "Max", "Nia", "Oda", "Pim"]
 DID = ["bought", "painted", "lost", "repaired", "sold", "photographed", "planted", "borrowed", "described", "cooked"]
@@ -105,7 +105,7 @@ def question(dice: random.Random) -> str:
 
 
 class Texts:
-    """Sentences with vectors around real embeddings of sentences."""
+    """Sentences, with vectors of texts that say something of two: mixes of real embeddings."""
 
     def __init__(self) -> None:
         self.dice, self.noise = random.Random(1), np.random.default_rng(1)
@@ -114,8 +114,8 @@ class Texts:
 
     def batch(self, count: int) -> tuple[list[str], Any]:
         """`count` texts, and their unit vectors (count × dim)."""
-        around = self.centres[self.noise.integers(0, CENTRES, count)]
-        vectors = around + SPREAD * self.noise.normal(size=around.shape) / np.sqrt(around.shape[1])
+        one, other = self.centres[self.noise.integers(0, CENTRES, (2, count))]
+        vectors = one + self.noise.uniform(0, 1, (count, 1)) * (other - one)
         return [sentence(self.dice) for _ in range(count)], vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -301,7 +301,7 @@ def recall(grounds: list[Ground], rounds: int) -> None:
             for kind, filters in FILTERS.items():
                 wish = wanted(query, vector, Filters(**filters), most=100)
                 near = list(nearest([space], wish, indexed=ready, among=passing([space], wish))[0])[:10]
-                exact = list(nearest([space], wish, indexed=set())[0])[:10]
+                exact = list(nearest([space], wish, indexed={})[0])[:10]
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()
     told = ", ".join(f"{kind} {statistics.fmean(values):.3f}" for kind, values in found.items())

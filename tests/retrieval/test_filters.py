@@ -124,7 +124,7 @@ def test_marks_and_rows_agree(principal, store, filters):
         few = passing(here(principal), wanted)
         for among in {few, None}:
             assert set(keyword_hits(here(principal), wanted, among=among)) == expected
-            assert set(nearest(here(principal), wanted, indexed=set(), among=among)[0]) == expected
+            assert set(nearest(here(principal), wanted, indexed={}, among=among)[0]) == expected
 
 
 def test_marks_follow_the_row(principal, store):
