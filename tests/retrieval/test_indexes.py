@@ -305,7 +305,7 @@ def test_cold_memories_are_found_by_words_and_by_meaning_on_request(ground, smal
     cold = {row.id for row in rows[:5]}
     on_request = wanted(axis(0), filters=Filters(tier=["cold"]))
     with access.enter(ground, why="test"):
-        for ready in (set(), {main.id}):
+        for ready in ({}, {main.id: MANY}):
             assert not cold & set(nearest([main], wanted(axis(0), most=MANY), indexed=ready)[0])
             among = passing([main], on_request)
             assert set(nearest([main], on_request, indexed=ready, among=among)[0]) == cold
