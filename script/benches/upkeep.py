@@ -37,6 +37,7 @@ from memories.upkeep.consolidation.twins import twins
 
 SIZES, BATCH, TWINS, FADED = (50_000, 500_000), 5_000, 0.1, 0.05
 APART = 0.25  # how far a twin lies from its like: a cosine of about .97
+SPREAD = 0.5  # how far a vector lies from a real embedding: two around one have a cosine of about .8
 
 
 def fill(count: int) -> tuple[Any, Any]:
@@ -47,8 +48,8 @@ def fill(count: int) -> tuple[Any, Any]:
     owners = [uuid.uuid4(), uuid.uuid4()]
     for start in track(range(0, count, BATCH), description=f"{count:,} fragments"):
         size = min(BATCH, count - start)
-        contents, vectors = texts.batch(size)
-        vectors = vectors.astype(np.float32)
+        contents, _ = texts.batch(size)
+        vectors = _around(texts.centres, noise, size)
         doubled = int(size * TWINS)
         contents[-doubled:] = contents[:doubled]
         near = vectors[:doubled] + APART * _directions(noise, vectors[:doubled].shape)
@@ -62,6 +63,13 @@ def fill(count: int) -> tuple[Any, Any]:
     with connections["owner"].cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as autovacuum would before long
     return principal, space
+
+
+def _around(centres: Any, noise: Any, count: int) -> Any:
+    """Unit vectors around real embeddings, apart from one another: who is a twin was made one."""
+    vectors = centres[noise.integers(0, len(centres), count)]
+    vectors = vectors + SPREAD * noise.normal(size=vectors.shape) / np.sqrt(vectors.shape[1])
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
 def _directions(noise: Any, shape: tuple[int, int]) -> Any:
