@@ -43,9 +43,8 @@ async def serving() -> AsyncIterator[None]:
 
 async def led(scope: Any, receive: Any, send: Any) -> None:
     """Leads to the pages and the API, to what streams, or to the agents' protocol."""
-    path = scope["path"] if scope["type"] == "http" else ""
-    inside = agents if path in mcp.PATHS else streams if path.startswith(STREAMS) else pages
-    await inside(scope, receive, send)
+    page = scope["type"] == "http" and not scope["path"].startswith(STREAMS)
+    await (agents if page and scope["path"] in mcp.PATHS else pages if page else streams)(scope, receive, send)
 
 
 application = tended(led, during=serving)

@@ -48,6 +48,8 @@ class Pages(ASGIHandler):
         request, refusal = self.create_request(scope, body)
         response = self.get_response(request) if request else refusal
         assert response is not None
+        if request is None:
+            body.close()
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
         if response.streaming:
