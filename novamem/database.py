@@ -50,6 +50,8 @@ def _as(url: str, role: str | None) -> dict[str, str]:
     told = str(conninfo_to_dict(url).get("options") or "")
     # Statements are short: starting helpers for one takes longer than it does. Seals and events wait for what is open.
     limits = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min"
+    # What a restore or drill stages is read again and again; a session takes only as much of it as it needs.
+    limits += " -c temp_buffers=256MB"
     options = [limits, told, f"-c role={role}"]
     return {"options": " ".join(filter(None, options))} if role else {}
 

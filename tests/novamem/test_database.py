@@ -29,7 +29,7 @@ def admin(url: str, data_dir: Path) -> Iterator[psycopg.Connection[tuple[Any, ..
         yield connection
 
 
-SHORT = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min"
+SHORT = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min -c temp_buffers=256MB"
 
 
 def value(url: str, query: str, *, role: str | None = None) -> Any:
