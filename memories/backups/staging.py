@@ -182,7 +182,7 @@ class Stage:
             self._take_kind(kind)
         if vectors_of := [(line.told["row"]["id"], each) for line in lines for each in line.told.get("vectors", ())]:
             self._take_vectors(vectors_of)
-        execute("DELETE FROM staged_line", [])
+        execute("TRUNCATE staged_line", [])  # deleted rows would be read again with every batch
 
     def _take_kind(self, kind: str) -> None:
         if kind == "gone":
