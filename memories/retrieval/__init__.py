@@ -1,7 +1,7 @@
 """From a question to the memories that answer it, and to the block of text that an agent reads."""
 
-from memories.retrieval.candidates import indexed
 from memories.retrieval.context import Context, Request, context, expire_receipts, query_from, without_blocks
+from memories.retrieval.hits import indexed
 from memories.retrieval.indexes import analyze, drop_strays, keep_indexes
 from memories.retrieval.pipeline import find, search
 from memories.retrieval.questions import Filters, Hit, Question, Results

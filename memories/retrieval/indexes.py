@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection, connections
 from memories import access
 from memories.access import Principal
 from memories.models import EmbeddingModel
-from memories.retrieval.candidates import index_name
+from memories.retrieval.hits import index_name
 from memories.retrieval.planning import CROSSOVER, DROP_BELOW
 
 log = structlog.get_logger(__name__)

@@ -17,18 +17,10 @@ from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, vector_text
 from memories.providers import active_model, embed_query, model_named
 from memories.retrieval import ranking
-from memories.retrieval.candidates import (
-    Candidate,
-    Search,
-    indexed,
-    keyword_hits,
-    load,
-    load_neighbours,
-    nearest,
-    passing,
-)
+from memories.retrieval.candidates import Candidate, load, load_neighbours
 from memories.retrieval.expecting import whereabouts
 from memories.retrieval.fusion import fuse
+from memories.retrieval.hits import Search, indexed, keyword_hits, nearest, passing
 from memories.retrieval.places import Places, places_of
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.rivals import outdone

@@ -39,7 +39,7 @@ from memories.access import Principal
 from memories.models import Fragment, Namespace, vector_text
 from memories.models.bulk import insert
 from memories.providers import active_model, embed, embed_query
-from memories.retrieval.candidates import Search, indexed, nearest, passing
+from memories.retrieval.hits import Search, indexed, nearest, passing
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
 

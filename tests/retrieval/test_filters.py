@@ -11,7 +11,7 @@ from memories import access
 from memories.models import Fragment, Namespace, vector_text
 from memories.providers import active_model
 from memories.retrieval import Filters
-from memories.retrieval.candidates import Search, keyword_hits, nearest, passing
+from memories.retrieval.hits import Search, keyword_hits, nearest, passing
 from memories.retrieval.questions import Reach
 from memories.retrieval.understanding import Cues
 
