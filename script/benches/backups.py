@@ -68,21 +68,31 @@ def main() -> None:
         cursor.execute("SHOW server_version")
         print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
     for size in options.fragments or SIZES:
-        principal, space = fill(size)
-        filled = peak()
-        made, out = timed(principal, "backup")
-        _, verified = timed(principal, "verify", backup_id=made["backup_id"])
-        _, drilled = timed(principal, "drill", backup_id=made["backup_id"])
-        with access.enter(principal, why="bench"):
-            Namespace.objects.within(principal.project_id).filter(id=space.id).delete()
-        report, back = timed(principal, "restore", backup_id=made["backup_id"])
-        again, _ = timed(principal, "backup")
-        same = "same bytes" if digest(principal, made) == digest(principal, again) else "OTHER BYTES"
-        print(f"\n{size:,} fragments, {made['size'] / 2**20:.1f} MB")
-        print(f"  backup  {out:7.1f} s  {size / out:10,.0f} fragments/s")
-        print(f"  verify  {verified:7.1f} s\n  drill   {drilled:7.1f} s")
-        print(f"  restore {back:7.1f} s  {size / back:10,.0f} fragments/s, {report['insert']:,} inserted, {same}")
-        print(f"  memory peak {peak():.0f} MB, {peak() - filled:.0f} MB over filling")
+        measure(size)
+
+
+def measure(size: int) -> None:
+    """Out and back, with the most memory after each step."""
+    principal, space = fill(size)
+    filled, steps = peak(), list[tuple[str, float, float]]()
+
+    def step(kind: str, **wish: Any) -> dict[str, Any]:
+        report, took = timed(principal, kind, **wish)
+        steps.append((kind, took, peak() - filled))
+        return report
+
+    made = step("backup")
+    bundle = made["backup_id"]
+    step("verify", backup_id=bundle)
+    step("drill", backup_id=bundle)
+    with access.enter(principal, why="bench"):
+        Namespace.objects.within(principal.project_id).filter(id=space.id).delete()
+    report = step("restore", backup_id=bundle)
+    again = step("backup")
+    same = "same bytes" if digest(principal, made) == digest(principal, again) else "OTHER BYTES"
+    print(f"\n{size:,} fragments, {made['size'] / 2**20:.1f} MB, {report['insert']:,} restored, {same}")
+    for kind, took, over in steps:
+        print(f"  {kind:8}{took:7.1f} s {size / took:10,.0f} fragments/s, memory peak {over:5.0f} MB over filling")
 
 
 if __name__ == "__main__":
