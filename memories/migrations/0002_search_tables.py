@@ -40,6 +40,7 @@ def plain(table: str, key: str) -> str:
 
 
 EMBEDDING_KEY = "project_id, namespace_id, fragment_id, model_id"
+BOUND = 5_000  # texts
 KEYWORDS_KEY = "project_id, namespace_id, fragment_id"
 
 # Between the ranks that ts_rank gives a word for n and for n + 1 places; it keeps 255 places at the most.
@@ -61,7 +62,7 @@ FUNCTIONS = f"""
     -- What filters may ask of a fragment, as words that no text holds: so GIN answers words and filters together.
     CREATE FUNCTION nova_marks(f memories_fragment) RETURNS text[] LANGUAGE sql IMMUTABLE
         RETURN ARRAY[E'\\x01type ' || f.type, E'\\x01source_type ' || f.source_type, E'\\x01agent ' || f.agent_id,
-                E'\\x01tier ' || f.tier]
+                E'\\x01tier ' || f.tier, E'\\x01importance ' || least(9, floor(f.importance * 10))]
             || CASE WHEN f.outcome <> '' THEN ARRAY[E'\\x01outcome ' || f.outcome] END
             || CASE WHEN f.conversation_id <> '' THEN ARRAY[E'\\x01conversation_id ' || f.conversation_id] END
             || CASE WHEN f.workflow_id <> '' THEN ARRAY[E'\\x01workflow_id ' || f.workflow_id] END
@@ -98,7 +99,7 @@ FUNCTIONS = f"""
         );
 
     -- What a question asks of a namespace: its lexemes in the namespace's language, each with the number of texts that
-    -- hold it, null where nobody counted.
+    -- hold it, null where nobody counted. Of a long question the hundred rarest, among uncounted ones the longest.
     CREATE FUNCTION nova_asked(namespace uuid, question text) RETURNS TABLE (lexeme text, documents integer)
     LANGUAGE sql STABLE AS $$
         SELECT l.lexeme, d.documents
@@ -106,35 +107,54 @@ FUNCTIONS = f"""
         CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector(n.language::regconfig, question))) AS l (lexeme)
         LEFT JOIN memories_documentfrequency d
             ON d.project_id = n.project_id AND d.namespace_id = n.id AND d.lexeme = l.lexeme
-        WHERE n.project_id = nova_project() AND n.id = namespace;
+        WHERE n.project_id = nova_project() AND n.id = namespace
+        ORDER BY d.documents NULLS FIRST, length(l.lexeme) DESC, l.lexeme LIMIT 100;
     $$;
 
-    -- How many of a question's words, the rarest first, have to meet in a text so that at most `budget` of `total` texts
-    -- hold them (words taken as independent).
-    CREATE FUNCTION nova_meeting(documents integer[], total float8, budget integer) RETURNS integer LANGUAGE sql IMMUTABLE
-        RETURN (
-            SELECT coalesce(min(w.place) FILTER (WHERE total * exp(w.share) <= budget), count(*))
-            FROM (
-                SELECT row_number() OVER rarest AS place, sum(ln(least(1, held / total))) OVER rarest AS share
-                FROM unnest(documents) AS held WINDOW rarest AS (ORDER BY held ROWS UNBOUNDED PRECEDING)
-            ) AS w
-        );
-
-    -- The texts to look at: where so many words have to meet, all but the last of these are the rarest, and the last is any
-    -- of the next, as many as `budget` texts hold together.
-    CREATE FUNCTION nova_candidate_query(lexemes text[], documents integer[], total float8, budget integer, meeting integer)
-    RETURNS tsquery LANGUAGE sql IMMUTABLE AS $$
+    -- The texts to look at, and about how many these are (words taken as independent): those that hold a word of the rare
+    -- ones, which `budget` texts hold together, and those where the rarest of the others meet. Of these so many meet that
+    -- `budget` texts hold them, less `fewer`: all but the last are the rarest, and the last is any of the next, as far as
+    -- the budget goes. Where none has to meet, any word will do; null where fewer than none would.
+    CREATE FUNCTION nova_candidate_query(lexemes text[], documents integer[], total float8, budget integer, fewer integer)
+    RETURNS TABLE (wanted tsquery, expected float8) LANGUAGE sql IMMUTABLE AS $$
         WITH word AS (
-            SELECT nova_any_of(ARRAY[w.lexeme])::text AS word, w.held, row_number() OVER (ORDER BY w.held, w.lexeme) AS place
+            SELECT nova_any_of(ARRAY[w.lexeme])::text AS word, w.held, sum(w.held) OVER rarest AS together
             FROM unnest(lexemes, documents) AS w (lexeme, held)
+            WINDOW rarest AS (ORDER BY w.held, w.lexeme ROWS UNBOUNDED PRECEDING)
+        ), common AS (
+            -- Logarithms: the shares of many words multiply to less than a number can hold.
+            SELECT w.word, w.held, row_number() OVER rarest AS place, sum(ln(least(1, w.held / total))) OVER rarest AS share
+            FROM word w WHERE w.together > budget WINDOW rarest AS (ORDER BY w.together ROWS UNBOUNDED PRECEDING)
+        ), meeting AS (
+            SELECT coalesce(min(c.place) FILTER (WHERE ln(total) + c.share <= ln(budget)), count(*)) - fewer AS words
+            FROM common c
         ), base AS (
-            SELECT string_agg(w.word, ' & ') AS words, coalesce(exp(sum(ln(least(1, w.held / total)))), 1) AS share
-            FROM word w WHERE w.place < meeting
+            SELECT string_agg(c.word, ' & ') AS words, coalesce(exp(max(c.share) FILTER (WHERE c.place = m.words - 1)), 1)
+                AS share
+            FROM meeting m LEFT JOIN common c ON c.place < m.words
         ), last AS (
-            SELECT w.word, w.place, sum(w.held) OVER (ORDER BY w.place) AS together FROM word w WHERE w.place >= meeting
+            SELECT c.word, c.held, c.place = m.words OR sum(c.held) OVER (ORDER BY c.place) * b.share <= budget AS taken
+            FROM common c CROSS JOIN meeting m CROSS JOIN base b WHERE c.place >= m.words
+        ), texts AS (
+            SELECT w.word, w.held::float8 AS held FROM word w CROSS JOIN meeting m WHERE w.together <= budget OR m.words = 0
+            UNION ALL
+            SELECT concat_ws(' & ', max(b.words), '(' || string_agg(l.word, ' | ') || ')'), max(b.share) * sum(l.held)
+            FROM last l CROSS JOIN base b CROSS JOIN meeting m WHERE l.taken AND m.words > 0 HAVING count(*) > 0
         )
-        SELECT concat_ws(' & ', max(b.words), '(' || string_agg(l.word, ' | ') || ')')::tsquery
-        FROM base b CROSS JOIN last l WHERE l.place = meeting OR l.together * b.share <= budget;
+        SELECT string_agg(t.word, ' | ')::tsquery, sum(t.held) FROM texts t CROSS JOIN meeting m WHERE m.words >= 0;
+    $$;
+
+    -- How many of `total` texts of a namespace are likely to carry a mark of each set (the sets taken as independent).
+    CREATE FUNCTION nova_expected(namespace uuid, marks jsonb, total float8) RETURNS float8 LANGUAGE sql STABLE AS $$
+        SELECT total * exp(sum(ln(least(1, sets.held / total)))) FROM (
+            SELECT sum(coalesce(
+                -- Looked up one by one: nothing tells the planner how few they are.
+                (SELECT d.documents FROM memories_documentfrequency d
+                    WHERE d.project_id = nova_project() AND d.namespace_id = namespace AND d.lexeme = mark), 1)) AS held
+            FROM jsonb_array_elements(marks) WITH ORDINALITY AS one (alike, place)
+            CROSS JOIN LATERAL jsonb_array_elements_text(one.alike) AS mark
+            GROUP BY one.place
+        ) AS sets;
     $$;
 
     -- Those of a namespace that carry a mark of each set of `marks` ([[mark, …], …]); null when they are more than `most`.
@@ -143,24 +163,12 @@ FUNCTIONS = f"""
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     DECLARE
         total float8;
-        expected float8;
         found uuid[];
     BEGIN
         SELECT s.documents INTO total FROM memories_keywordstatistics s
             WHERE s.project_id = nova_project() AND s.namespace_id = namespace;
-        IF total > 0 THEN
-            SELECT total * exp(sum(ln(least(1, held / total)))) INTO expected FROM (
-                SELECT sum(coalesce(
-                    -- Looked up one by one: nothing tells the planner how few they are.
-                    (SELECT d.documents FROM memories_documentfrequency d
-                        WHERE d.project_id = nova_project() AND d.namespace_id = namespace AND d.lexeme = mark), 1)) AS held
-                FROM jsonb_array_elements(marks) WITH ORDINALITY AS one (alike, place)
-                CROSS JOIN LATERAL jsonb_array_elements_text(one.alike) AS mark
-                GROUP BY one.place
-            ) AS sets;
-            IF expected > most THEN
-                RETURN NULL;
-            END IF;
+        IF total > 0 AND nova_expected(namespace, marks, total) > most THEN
+            RETURN NULL;
         END IF;
         -- Literals, so that one partition is planned for.
         EXECUTE format($q$
@@ -172,27 +180,30 @@ FUNCTIONS = f"""
         RETURN CASE WHEN found IS NULL THEN '{{}}' WHEN cardinality(found) <= most THEN found END;
     END $$;
 
-    -- BM25 (k1 = .9, b = .4) of a question inside one namespace. Runs as the owner, because row-level security would
-    -- keep the GIN index unused; it filters by the project itself. Claims of other sessions are never seen; those not in
-    -- force at `at` neither, unless it is null. `among` narrows it down to these fragments, `marks` ([[mark, …], …]) to
-    -- those that carry one of each set; `few` tells how many these are, null for many. Where statistics are kept, about `budget` candidates come from the rarest words;
-    -- elsewhere every text that holds one counts.
+    -- BM25 (k1 = .9, b = .4) of a question inside one namespace, in no order. Runs as the owner, because row-level security
+    -- would keep the GIN index unused; it filters by the project itself. Claims of other sessions are never seen; those
+    -- not in force at `at` neither, unless it is null. `among` narrows it down to these fragments, `marks` ([[mark, …], …])
+    -- to those that carry one of each set; `few` tells how many pass, null for unknown. About `budget` texts are looked
+    -- at, and more until `enough` were found; in a small namespace all that hold a word.
     CREATE FUNCTION nova_keyword_hits(namespace uuid, statuses text[], session text, at timestamptz, question text,
-        among uuid[], marks jsonb, few integer, budget integer, most integer)
+        among uuid[], marks jsonb, few integer, budget integer, enough integer, most integer)
     RETURNS TABLE (fragment_id uuid, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     DECLARE
+        -- Texts that a round looks at and that are counted where nobody did: beyond, those with the lowest ids, which are
+        -- random; the order of the table would tell of other tenants.
+        bound constant integer := {BOUND};
         lexemes text[];
         words tsquery[];
         frequencies integer[];
-        shares integer[];
+        held integer[];
         total float8;
         ground float8;
         mean float8;
         wanted tsquery;
+        expected float8;
         met tsquery;
-        meeting integer := 0;
-        bounded text := '';
+        fewer integer := 0;
         came integer;
         together integer := 0;
         -- Literals, so that one partition is planned for.
@@ -206,32 +217,41 @@ FUNCTIONS = f"""
         IF lexemes IS NULL THEN
             RETURN;
         END IF;
-        SELECT s.documents, s.mean_length INTO total, mean FROM memories_keywordstatistics s
+        SELECT s.documents, s.mean_length, least(few, CASE WHEN marks IS NULL THEN s.documents
+                ELSE nova_expected(namespace, marks, s.documents) END)
+            INTO total, mean, ground FROM memories_keywordstatistics s
             WHERE s.project_id = nova_project() AND s.namespace_id = namespace;
         IF total IS NULL THEN
             EXECUTE format(
-                'SELECT count(*), greatest(avg(k.length), 1), ARRAY[%s]::integer[] FROM memories_keywords k WHERE %s',
+                'SELECT count(*), greatest(avg(k.length), 1), ARRAY[%s]::integer[]
+                    FROM (SELECT k.words, k.length FROM memories_keywords k WHERE %s ORDER BY k.fragment_id LIMIT %s) AS k',
                 (SELECT string_agg(format('count(*) FILTER (WHERE k.words @@ %L::tsquery)', w.word), ', ' ORDER BY w.place)
-                    FROM unnest(words) WITH ORDINALITY AS w (word, place)), seen
-            ) INTO total, mean, frequencies USING statuses, session, at;
-        ELSE
-            bounded := format('LIMIT %s', 2 * budget);
-            shares := frequencies;
-            ground := total;
-            IF few < total THEN  -- among few, a word stands in as much fewer texts
-                ground := greatest(few, 1);
-                shares := ARRAY(SELECT ceil(f * ground / total) FROM unnest(frequencies) AS f);
+                    FROM unnest(words) WITH ORDINALITY AS w (word, place)), seen, bound
+            ) INTO ground, mean, frequencies USING statuses, session, at;
+            total := ground;
+            IF ground < bound THEN
+                budget := greatest(budget, (SELECT sum(f) FROM unnest(frequencies) AS f));
+            ELSE
+                EXECUTE format('SELECT count(*) FROM memories_keywords k WHERE %s', seen)
+                    INTO total USING statuses, session, at;
+                frequencies := ARRAY(SELECT ceil(f * total / ground) FROM unnest(frequencies) AS f);
+                ground := least(few, total);
             END IF;
-            meeting := nova_meeting(shares, ground, budget);
         END IF;
+        -- Among few, a word stands in as much fewer texts.
+        held := ARRAY(SELECT greatest(1, ceil(f * ground / greatest(total, 1))) FROM unnest(frequencies) AS f);
         LOOP
-            wanted := CASE WHEN meeting = 0 THEN nova_any_of(lexemes)
-                ELSE nova_candidate_query(lexemes, shares, ground, budget, meeting) END;
-            wanted := CASE WHEN marks IS NULL THEN wanted ELSE wanted && nova_all_of(marks) END;
+            SELECT q.wanted, q.expected INTO wanted, expected
+                FROM nova_candidate_query(lexemes, held, greatest(ground, 1), budget, fewer) AS q;
+            EXIT WHEN wanted IS NULL;
+            wanted := coalesce(wanted && nova_all_of(marks), wanted);
             RETURN QUERY EXECUTE format($q$
                 WITH candidate AS MATERIALIZED (
-                    SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
-                    WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4)) %s
+                    -- OFFSET 0: the order must not lead to an index that finds few in it.
+                    SELECT k.* FROM (
+                        SELECT k.fragment_id, k.words, k.length FROM memories_keywords k
+                        WHERE %s AND k.words @@ %L::tsquery AND ($4 IS NULL OR k.fragment_id = ANY ($4)) %s OFFSET 0
+                    ) AS k ORDER BY k.fragment_id LIMIT %s
                 ), asked AS MATERIALIZED (
                     SELECT a.word, ln(1 + (greatest($7, a.held) - a.held + .5) / (a.held + .5)) AS idf
                     FROM unnest($5, $6::float8[]) AS a (word, held)
@@ -242,20 +262,26 @@ FUNCTIONS = f"""
                 FROM candidate c
                 ORDER BY 2 DESC, c.fragment_id
                 LIMIT $9
-                $q$, seen, coalesce(wanted && !! met, wanted), bounded)
+                $q$, seen, coalesce(wanted && !! met, wanted),
+                -- Known beforehand to be many: the ids say which, before rows are read.
+                CASE WHEN expected > bound AND among IS NULL AND 'active' = ANY (statuses) THEN format(
+                    'AND k.fragment_id <= %L', lpad(to_hex((bound / expected * 4294967295)::bigint), 8, '0')
+                        || repeat('f', 24)) END,
+                bound)
             USING statuses, session, at, among, words, frequencies, total, mean, most;
             GET DIAGNOSTICS came = ROW_COUNT;
             together := together + came;
-            -- Words that seldom meet: fewer have to, until there are enough.
-            EXIT WHEN meeting <= 1 OR together >= least(most, budget / 10);
+            -- Words that seldom meet: first more texts are looked at, then fewer words have to.
+            EXIT WHEN together >= enough;
             met := coalesce(met || wanted, wanted);
-            meeting := meeting - 1;
+            fewer := fewer + (budget >= bound)::integer;
+            budget := greatest(budget, bound);
         END LOOP;
     END $$;
 """
 
 DROP_FUNCTIONS = """
-    DROP FUNCTION nova_keyword_hits, nova_frequency, nova_passing, nova_candidate_query, nova_meeting, nova_asked, nova_all_of,
+    DROP FUNCTION nova_keyword_hits, nova_frequency, nova_passing, nova_expected, nova_candidate_query, nova_asked, nova_all_of,
         nova_any_of, nova_index_keywords, nova_marks, nova_word_count, nova_project;
 """
 

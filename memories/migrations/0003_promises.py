@@ -235,7 +235,8 @@ TRIGGERS = r"""
         RETURN NULL;
     END $$;
     CREATE TRIGGER fragment_marks
-        AFTER UPDATE OF type, source_type, agent_id, tier, outcome, conversation_id, workflow_id, tags ON memories_fragment
+        AFTER UPDATE OF type, source_type, agent_id, tier, outcome, conversation_id, workflow_id, tags, importance
+        ON memories_fragment
         FOR EACH ROW WHEN (nova_marks(NEW) IS DISTINCT FROM nova_marks(OLD)) EXECUTE FUNCTION nova_fragment_marks();
 
     CREATE FUNCTION nova_claim_before() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -20,9 +20,10 @@ from memories.retrieval.planning import FEW, Ground, Way, way
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
 
-# How many texts the candidates' words may stand in together, where a namespace keeps statistics. Times and weights are
+# How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
 # checked after the hits were found: more of these have to be fetched.
 BUDGET, FILTERED_BUDGET, FILTERED_POOL = 500, 1_500, 10_000
+BUDGET_PER_HIT, FILTERED_ENOUGH = 5, 3  # times as many as are asked for
 # How many an index holds in view while it is searched: the more the larger it is, or it misses whole neighbourhoods
 # where all are about as near; pgvector takes no more.
 EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 500
@@ -50,19 +51,19 @@ def index_name(namespace_id: uuid.UUID, model: EmbeddingModel) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """Fragments that are few: their ids as Postgres words an array, how many they are, what is still to be checked.
+    """Fragments that are few: their ids as Postgres words an array, how many in each namespace, what is left to check.
 
-    `marked`: they are just those that carry the marks.
+    Namespaces of which many pass are not in `counts`. `marked`: they are just those that carry the marks.
     """
 
     ids: str
-    count: int
+    counts: Mapping[uuid.UUID, int]
     left: Q
     marked: bool
 
 
 def passing(namespaces: Sequence[Namespace], search: Search) -> Few | None:
-    """The few fragments that may pass the filters; None when they are many, or when there are no filters.
+    """The fragments that may pass the filters, of the namespaces where they are few; None when these are none.
 
     What lies in the times, else what carries the marks; the other conditions are left to who looks at them.
     """
@@ -86,41 +87,51 @@ def _in_times(namespaces: Sequence[Namespace], search: Search) -> Few | None:
 def _few(
     namespaces: Sequence[Namespace], source: str, asked: list[Any], *, left: Q, marked: bool = False
 ) -> Few | None:
-    """What an expression finds in each namespace; None when it is null or more than few."""
+    """What an expression finds in each namespace, where that is not null and no more than few."""
     statement = f"""
-        SELECT trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
-        FROM unnest(%s::uuid[]) AS n (id) CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t"""
-    rows = fetch(statement, [[namespace.id for namespace in namespaces], *asked])
-    if any(count is None for _, count in rows) or sum(count for _, count in rows) > FEW:
+        SELECT n.id, trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
+        FROM unnest(%s::uuid[]) AS n (id) CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t
+        WHERE cardinality(t.found) <= %s"""
+    rows = fetch(statement, [[namespace.id for namespace in namespaces], *asked, FEW])
+    if not rows:
         return None
-    return Few(f"{{{','.join(ids for ids, _ in rows if ids)}}}", sum(count for _, count in rows), left, marked)
+    counts = {place: count for place, _, count in rows}
+    return Few(f"{{{','.join(ids for _, ids, _ in rows if ids)}}}", counts, left, marked)
 
 
 def keyword_hits(
     namespaces: Sequence[Namespace], search: Search, *, among: Few | None = None
 ) -> dict[uuid.UUID, float]:
     """BM25 score by fragment id, best first, of the `most` best; `among` are the few that may pass the filters."""
-    filters, reach = search.filters, search.reach
+    filters, reach, most = search.filters, search.reach, search.most
     condition, values = where(Fragment, filters.ranges)
-    # Row by row, best first as the function gives them, until enough passed: most of them are never looked at.
+    # Row by row, best first, until enough passed: most of them are never looked at.
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     statement = f"""
         SELECT h.fragment_id, h.score
-        FROM unnest(%s::uuid[]) AS n (id)
+        FROM unnest(%s::uuid[], %s::int[]) AS n (id, few)
         CROSS JOIN LATERAL (
             SELECT one.fragment_id, one.score
-            FROM nova_keyword_hits(n.id, %s::text[], %s, %s, %s, %s::uuid[], %s::jsonb, %s, %s, %s) AS one
+            FROM (
+                SELECT * FROM nova_keyword_hits(n.id, %s::text[], %s, %s, %s,
+                    CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
+                ORDER BY score DESC, fragment_id OFFSET 0
+            ) AS one
             {checked if condition else ""}
         ) AS h
         ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
-    asked = [[namespace.id for namespace in namespaces], filters.statuses, reach.session_id, reach.at, search.query]
+    counts = among.counts if among else {}
+    asked = [[place.id for place in namespaces], [counts.get(place.id) for place in namespaces]]
+    asked += [filters.statuses, reach.session_id, reach.at, search.query]
     # The marks find whom they found before; naming these costs more.
-    ids = among.ids if among and not among.marked else None
-    narrowed = [ids, json.dumps(filters.marks) if filters.marks else None, among.count if among else None]
-    pools = [FILTERED_BUDGET if condition else BUDGET, FILTERED_POOL if condition else search.most]
-    rechecked = [namespaces[0].project_id, *values, search.most] if condition else []
-    return dict(fetch(statement, [*asked, *narrowed, *pools, *rechecked, search.most]))
+    asked.append(among.ids if among and not among.marked else None)
+    asked.append(json.dumps(filters.marks) if filters.marks else None)
+    if condition:
+        asked += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, namespaces[0].project_id, *values, most]
+    else:
+        asked += [max(BUDGET, BUDGET_PER_HIT * most), most, most]
+    return dict(fetch(statement, [*asked, most]))
 
 
 def nearest(
@@ -135,8 +146,8 @@ def nearest(
     `indexed` are the namespaces whose vectors have an index, each with how many these are.
     """
     indexed = {} if search.filters.wants_cold else indexed
-    few = among.count if among else None
-    ways = {namespace.id: way(Ground(namespace.id in indexed, few)) for namespace in namespaces}
+    few = among.counts if among else {}
+    ways = {place.id: way(Ground(place.id in indexed, few.get(place.id))) for place in namespaces}
     found = []
     if scanned := [namespace for namespace in namespaces if ways[namespace.id] == Way.SCAN]:
         found += _nearest(scanned, search, exact=True)

@@ -49,6 +49,10 @@ class Filters:
             "tags": self.tags,
             "conversation_id": [self.conversation_id] if self.conversation_id else [],
             "workflow_id": [self.workflow_id] if self.workflow_id else [],
+            # In tenths; which of the lowest tenth pass is asked of the fragment rows.
+            "importance": [str(tenth) for tenth in range(min(9, int(self.min_weight * 10)), 10)]
+            if self.min_weight
+            else [],
         }
         return [[f"\x01{name} {value}" for value in values] for name, values in among.items() if values]
 

@@ -122,7 +122,7 @@ def test_marks_and_rows_agree(principal, store, filters):
         expected = set(rows.values_list("id", flat=True))
         wanted = search(**filters)
         few = passing(here(principal), wanted)
-        for among in {few, None}:
+        for among in (few, None):
             assert set(keyword_hits(here(principal), wanted, among=among)) == expected
             assert set(nearest(here(principal), wanted, indexed={}, among=among)[0]) == expected
 
@@ -131,7 +131,7 @@ def test_marks_follow_the_row(principal, store):
     row = store("acme:main", "The heron nests.", tags=["a"])
     with access.enter(principal, why="test"):
         Fragment.objects.within(principal.project_id).filter(id=row.id).update(tags=["b"], type="procedural")
-        assert passing(here(principal), search(tags=["a"])).count == 0
+        assert passing(here(principal), search(tags=["a"])).ids == "{}"
         assert ids(passing(here(principal), search(tags=["b"], type=["procedural"]))) == {row.id}
         assert list(keyword_hits(here(principal), search("nests"))) == [row.id]
 
