@@ -114,6 +114,43 @@ def test_a_digest_of_a_digest_of_which_nothing_is_left(three, digest, evict, for
     assert told(0) == []
 
 
+@pytest.mark.parametrize("before", ["stands", "evicted"])
+def test_a_restore_brings_no_digest(before, three, digest, evict, forget, run, told, sweep, principal):
+    ids = three()
+    made = digest(ids)
+    if before == "evicted":
+        evict(made)
+    backup = run("backup")["backup_id"]
+    with access.enter(principal, why="test"):
+        # As an undo leaves it: nothing here knows of the digest.
+        Fragment.objects.filter(id=made).delete()
+        Archive.objects.filter(fragment_id=made).delete()
+        Tombstone.objects.filter(original_id=made).delete()
+    forget(ids[0])
+    plan = run("restore", backup_id=backup, dry_run=True)
+    done = run("restore", backup_id=backup)
+    assert plan["blocked_by_erasure"] == done["blocked_by_erasure"] == (2 if before == "stands" else 1)
+    assert told(0) == []
+    assert sweep(f"{SECRET}0") == []
+    with access.enter(principal, why="test"):
+        assert not Tombstone.objects.filter(original_id=made).exists()
+
+
+def test_a_restore_brings_no_digest_of_a_text_that_was_forgotten_elsewhere(
+    three, digest, evict, forget, run, told, principal
+):
+    """The original is barred by its words alone, its digest by the original."""
+    ids = three()
+    digest(ids)
+    backup = run("backup")["backup_id"]
+    (twin, *_) = three("acme:other")
+    with access.enter(principal, why="test"):
+        Namespace.objects.filter(name=MAIN).delete()
+    forget(twin)
+    assert run("restore", backup_id=backup)["blocked_by_erasure"] == 2
+    assert told(0) == []
+
+
 def test_a_merge_brings_no_digest(three, digest, forget, run, told, place, principal):
     ids = three()
     run("fork", place(), target=SIDE)
