@@ -266,6 +266,7 @@ def _put_copies(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
                 project_id=project_id,
                 namespace_id=here,
                 payload=Archive.packed(row[-1]),
+                lineage=Archive.lineage_in(row[-1]),
             )
             for row in rows
         ]
@@ -280,17 +281,6 @@ def clear_graves(project_id: uuid.UUID) -> None:
     back = "USING staged_verdict v WHERE t.project_id = %(project)s AND v.verdict = 'insert'"
     execute(f"DELETE FROM memories_archive t {back} AND v.id = t.fragment_id AND t.reason <> 'compacted'", values)
     execute(f"DELETE FROM memories_tombstone t {back} AND v.id = t.original_id", values)
-
-
-def drop_forgotten() -> None:
-    """Former texts and copies of what was forgotten do not come back either."""
-    forgotten = judging.erased("s.fragment_id", "1", "s.content")
-    project = fetch("SELECT project_id FROM staged_fragment LIMIT 1", [])
-    values = {"project": project[0][0] if project else None}
-    if forgotten != "false" and project:
-        execute(f"DELETE FROM staged_revisions s WHERE {forgotten}", values)
-        text = "convert_from(s.payload, 'UTF8')::jsonb #>> '{fragment,content}'"
-        execute(f"DELETE FROM staged_archive s WHERE {judging.erased('s.fragment_id', '1', text)}", values)
 
 
 VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_id, kind, reason, existing_id,

@@ -9,6 +9,7 @@ from typing import Any
 
 from conflicts.front import SOURCE_RANK
 from memories.access import Principal
+from memories.backups import barring
 from memories.models.raw import execute, fetch
 from memories.models.words import SourceClass
 
@@ -17,8 +18,8 @@ BIRTH = ("created_at", "source", "provenance_source_id", "authority", "parents",
 SAMPLES = 5
 DROP = "DROP TABLE IF EXISTS pg_temp.staged_verdict"
 JUDGE = """CREATE TEMP TABLE staged_verdict AS
-    SELECT j.id, CASE WHEN j.verdict IN ('insert', 'update') AND j.erased THEN 'blocked_by_erasure' ELSE j.verdict END
-        AS verdict, j.reason
+    SELECT j.id, CASE WHEN j.verdict IN ('insert', 'update', 'conflict') AND j.erased THEN 'blocked_by_erasure'
+        ELSE j.verdict END AS verdict, j.reason
     FROM (
         SELECT s.id, {erased} AS erased,
             CASE WHEN f.id IS NULL THEN 'insert'
@@ -31,21 +32,6 @@ JUDGE = """CREATE TEMP TABLE staged_verdict AS
         FROM staged_fragment s LEFT JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.id
         WHERE s.namespace_id = %(there)s) AS j"""
 DIFFERS = " OR ".join(f"s.{name} IS DISTINCT FROM f.{name}" for name in BIRTH)
-# Of somebody as strong, or of this very memory: what the bundle itself names as erased counts too.
-ERASED = """EXISTS (SELECT FROM {table} e WHERE e.project_id = %(project)s AND (e.fragment_id = {fragment}
-    OR e.authority >= {authority} AND e.fingerprint = nova_fingerprint(%(project)s, {text})))"""
-
-
-def erased(fragment: str, authority: str, text: str) -> str:
-    """The SQL that asks whether a text was forgotten, here or where the bundle comes from."""
-    tables = [table for table in ("memories_erasure", "staged_erasure") if _any(table)]
-    asked = [ERASED.format(table=table, fragment=fragment, authority=authority, text=text) for table in tables]
-    return f"({' OR '.join(asked)})" if asked else "false"
-
-
-def _any(table: str) -> bool:
-    ((found,),) = fetch(f"SELECT EXISTS (SELECT FROM {table})", [])
-    return bool(found)
 
 
 def cap(principal: Principal) -> None:
@@ -75,16 +61,19 @@ def left_out() -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
-def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, Any]:
+def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, as_it_is: bool = False) -> dict[str, Any]:
     """Writes `staged_verdict` for the fragments staged under `there`, which belong under `here`; the counts.
 
-    `rejected` by reason, up to a hundred ids of those that something is told of.
+    `rejected` by reason, up to a hundred ids of those that something is told of. `as_it_is`: whatever was forgotten.
     """
     execute(DROP, [])
-    statement = JUDGE.format(erased=erased("s.id", "s.authority", "s.content"), differs=DIFFERS)
+    erased = "false" if as_it_is else barring.erased("s.id", "s.authority", "s.content")
+    statement = JUDGE.format(erased=erased, differs=DIFFERS)
     execute(statement, {"project": project_id, "here": here, "there": there})
     execute("ALTER TABLE staged_verdict ADD PRIMARY KEY (id)", [])
     execute("ANALYZE staged_verdict", [])
+    if not as_it_is:
+        barring.bar(project_id, there=there, here=here)
     counted = fetch("SELECT verdict, reason, count(*) FROM staged_verdict GROUP BY 1, 2 ORDER BY 1, 2", [])
     counts = Counter({verdict: count for verdict, _, count in counted if verdict != "rejected"})
     rejected = {reason: count for verdict, reason, count in counted if verdict == "rejected"}

@@ -170,7 +170,7 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
         progress.note(stage="drill", done=done, total=len(read.ids))
         here = restoring.namespace(principal, read.stage.namespaces[name])
         applying.put_predicates(there=there, here=here)
-        told = judging.judge(project_id, there=there, here=here)
+        told = judging.judge(project_id, there=there, here=here, as_it_is=True)
         applying.name_claims(project_id, there=there, here=here)
         restoring.write(project_id, there=there, here=here, held_back=[], told=told)
         applying.put_others(project_id, there=there, here=here)

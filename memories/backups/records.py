@@ -48,7 +48,7 @@ LEFT_OUT = {
     "memories.Episode": PLACE,
     "conflicts.PendingConflict": PLACE,
     "memories.Tombstone": PLACE,
-    "memories.Archive": (*PLACE, "payload"),
+    "memories.Archive": (*PLACE, "payload", "lineage"),
 }
 
 

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from conflicts.front import lock_namespace
 from memories import access, audit, failpoints, ingest
 from memories.access import NotFound, Principal
-from memories.backups import applying, gating, judging, places, planning, staging, writing
+from memories.backups import applying, barring, gating, judging, places, planning, staging, writing
 from memories.backups.manifest import Manifest
 from memories.backups.reading import BrokenBundle, Reader, ahead, batches
 from memories.models import Backup, Fragment, Namespace, Operation, Project
@@ -167,7 +167,7 @@ def _prepare(principal: Principal, read: Read) -> None:
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
     if (read.foreign or not _salt_fits(principal, read.manifest)) and (count := _drop_erasures()):
         read.left_out["erasure"] = count
-    applying.drop_forgotten()
+    barring.note_lineage()
 
 
 def _drop_erasures() -> int:
@@ -223,13 +223,15 @@ def apply(principal: Principal, read: Read, progress: Progress, *, now: datetime
     return parts
 
 
-FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e
-    JOIN memories_fragment f ON f.project_id = %s AND f.id = e.id AND f.authority <= e.authority
+FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e JOIN (
+        SELECT project_id, id, namespace_id, authority FROM memories_fragment
+        UNION ALL SELECT project_id, original_id, namespace_id, authority FROM memories_tombstone
+    ) AS f ON f.project_id = %s AND f.id = e.id AND f.authority <= e.authority
     ORDER BY f.namespace_id, f.id"""
 
 
 def carry_out(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
-    """Forgets what was forgotten where the bundle comes from by somebody as strong, and still stands here."""
+    """Forgets what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
     rows = fetch(FORGOTTEN, [project_id])
     for place in dict.fromkeys(place for _, place, _ in rows):
         lock_namespace(place)
@@ -247,6 +249,7 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     ):
         applying.put_predicates(there=there, here=here)
     told = judging.judge(project_id, there=there, here=here)
+    barring.drop(project_id, there=there)
     told["rules_left"] = applying.rules_left(there=there, here=here)
     applying.name_claims(project_id, there=there, here=here)
     waiting = gating.contested(project_id, there=there, here=here, now=now)

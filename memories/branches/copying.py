@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from django.apps import apps
 
 from memories.models import Namespace
+from memories.models.lineage import lineages_in, quoting
 from memories.models.raw import execute, fetch
 from memories.models.search import LIVE
 
@@ -106,6 +107,10 @@ CHOSEN = """
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s AND {rows} AND NOT EXISTS (
         SELECT FROM memories_erasure e WHERE e.project_id = t.project_id AND e.fingerprint = t.fingerprint
             AND e.authority >= t.authority)"""
+BARRED = """
+    SELECT DISTINCT t.id FROM memories_fragment t JOIN memories_erasure e ON e.project_id = t.project_id
+        AND e.fingerprint = t.fingerprint AND e.authority >= t.authority
+    WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s"""
 ORIGINS = """
     INSERT INTO memories_origin (fragment_id, project_id, namespace_id, origin_id, root_id, revision, operation_id)
     SELECT m.new, f.project_id, %(target)s, m.old, coalesce(o.root_id, m.old), f.revision, %(operation)s
@@ -145,7 +150,12 @@ def new_id(old: uuid.UUID, target: uuid.UUID, revision: int) -> uuid.UUID:
 def chosen(way: Way, *, rows: str = "true", values: Mapping[str, object] | None = None) -> Iterator[int]:
     """Within, `branch_copies` holds the memories that fit and are not barred, with their new ids; how many they are."""
     execute("CREATE TEMP TABLE branch_copies (old uuid PRIMARY KEY, new uuid NOT NULL) ON COMMIT DROP", [])
-    yield execute(CHOSEN.format(new=NEW_FRAGMENT_ID, rows=rows), {**way.values, **(values or {})})
+    taken = execute(CHOSEN.format(new=NEW_FRAGMENT_ID, rows=rows), {**way.values, **(values or {})})
+    if digests := lineages_in(way.source.project_id, way.source.id):
+        barred = {i for (i,) in fetch(BARRED, way.values)}
+        quotes = quoting(way.source.project_id, way.source.id, digests, barred=barred)
+        taken -= execute("DELETE FROM branch_copies WHERE old = ANY (%s)", [list(quotes)])
+    yield taken
     execute("DROP TABLE branch_copies", [])
 
 

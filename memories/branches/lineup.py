@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from memories.branches.copying import Way
+from memories.models.lineage import lineages_in, quoting
 from memories.models.raw import execute, fetch
 from memories.models.words import STANDING
 from memories.upkeep.relevance import LAST_USED, days_since, decayed
@@ -125,11 +126,16 @@ def line_up(way: Way) -> Lineup:
         execute("CREATE UNIQUE INDEX ON branch_pairs (mine); ANALYZE branch_pairs", [])
         found = Lineup([mine for (mine,) in fetch(EDITED, [])], [], [], [], {})
         barred = {mine for (mine,) in fetch(BARRED, way.values)}
-        for mine, status, forgotten, evicted in fetch(ALONE, way.values):
-            if forgotten or evicted or mine in barred:
-                (found.evicted if evicted and not (forgotten or mine in barred) else found.forgotten).append(mine)
-            else:
-                (found.coming if status in (*STANDING, "quarantined") else found.history).append(mine)
+        alone = fetch(ALONE, way.values)
+    here = {mine for mine, *_ in alone}
+    barred = (barred & here) | {mine for mine, _, forgotten, _ in alone if forgotten}
+    digests = {i: lineage for i, lineage in lineages_in(way.source.project_id, way.source.id).items() if i in here}
+    barred |= quoting(way.source.project_id, way.target.id, digests, barred=barred)
+    for mine, status, _, evicted in alone:
+        if mine in barred or evicted:
+            (found.forgotten if mine in barred else found.evicted).append(mine)
+        else:
+            (found.coming if status in (*STANDING, "quarantined") else found.history).append(mine)
     found.counterparts = dict(fetch("SELECT mine, theirs FROM branch_pairs", []))
     return found
 

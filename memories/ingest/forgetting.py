@@ -11,8 +11,9 @@ from memories.access import Principal
 from memories.ingest.reading import stated
 from memories.ingest.revising import check_change, claim_of, fragment_for_change
 from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
+from memories.models.lineage import Digest, made_of
 from memories.models.raw import execute
-from memories.models.words import STANDING, SourceClass, SourceType, Status
+from memories.models.words import STANDING, SourceClass, Status
 
 BATCH = 1_000
 DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a digest
@@ -52,7 +53,7 @@ def erase(project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, authority: int, no
     """
     digests = _digests_of(project_id, ids)
     whole = [*ids, *digests]
-    others = {i for parents in digests.values() for i in parents} - set(whole)
+    others = {i for digest in digests.values() for i in digest.parents if digest.stands} - set(whole)
     for batch in batches(whole):
         _erase(project_id, batch, authority=authority, now=now)
     return Erased(len(ids), list(digests), _stand_again(project_id, others, now=now))
@@ -65,7 +66,12 @@ def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
 
 
 def _erase(project_id: uuid.UUID, ids: list[uuid.UUID], *, authority: int, now: datetime.datetime) -> None:
-    copies = Archive.objects.within(project_id)
+    copies, stones = (
+        Archive.objects.within(project_id),
+        Tombstone.objects.within(project_id).filter(original_id__in=ids),
+    )
+    # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
+    list(stones.select_for_update(of=("self",)).order_by("id").values_list("id"))
     Erasure.objects.remember(project_id, ids, authority=authority, texts=list(copies.texts(ids)))
     RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
@@ -73,7 +79,7 @@ def _erase(project_id: uuid.UUID, ids: list[uuid.UUID], *, authority: int, now: 
     Receipt.objects.within(project_id).strike(ids)
     erase_all(project_id, ids, copied=copies.conflicts_of(ids), now=now)
     copies.filter(fragment_id__in=ids).delete()
-    Tombstone.objects.within(project_id).filter(original_id__in=ids).delete()
+    stones.delete()
     execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
 
 
@@ -82,18 +88,13 @@ def has_digests(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> bool:
     return bool(_digests_of(project_id, ids))
 
 
-def _digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
-    """Digests in which words of these stand, with all that they were made of; digests of such digests too."""
-    rows = Fragment.objects.within(project_id).filter(source_type=SourceType.DIGEST)
+def _digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Digest]:
+    """Digests that quote these, evicted ones too; digests of such digests as well."""
     known, new = set(ids), list(ids)
-    found: dict[uuid.UUID, list[uuid.UUID]] = {}
+    found: dict[uuid.UUID, Digest] = {}
     while new:
-        made = {
-            digest: parents
-            for batch in batches(new)
-            for digest, parents in rows.filter(parents__overlap=batch).values_list("id", "parents")
-            if digest not in known
-        }
+        digests = [digest for batch in batches(new) for digest in made_of(project_id, batch)]
+        made = {digest.id: digest for digest in digests if digest.id not in known}
         found |= made
         known |= set(made)
         new = list(made)
@@ -113,10 +114,14 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
 
 
 def _hold(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
-    """Locks before the row: its key, or, where others will stand again, the whole namespace."""
-    row = Fragment.objects.within(project_id).filter(id=fragment_id).only("namespace_id").first()
-    if row is not None and has_digests(project_id, [fragment_id]):
-        lock_namespace(row.namespace_id)
+    """Locks before the row: its key, or, where others will stand again or it was evicted, the whole namespace."""
+    place = Fragment.objects.within(project_id).filter(id=fragment_id).values_list("namespace_id", flat=True).first()
+    if place is None:  # a restore that brings copies holds the namespace too
+        stones = Tombstone.objects.within(project_id).filter(original_id=fragment_id)
+        if evicted_from := stones.values_list("namespace_id", flat=True).first():
+            lock_namespace(evicted_from)
+    elif has_digests(project_id, [fragment_id]):
+        lock_namespace(place)
     hold_keys(project_id, fragment_id=fragment_id)
 
 

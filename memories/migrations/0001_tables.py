@@ -2228,6 +2228,12 @@ class Migration(migrations.Migration):
                         ("archived_at", models.DateTimeField(default=django.utils.timezone.now)),
                         ("expires_at", models.DateTimeField(null=True)),
                         (
+                            "lineage",
+                            django.contrib.postgres.fields.ArrayField(
+                                base_field=models.UUIDField(), null=True, size=None
+                            ),
+                        ),
+                        (
                             "namespace",
                             models.ForeignKey(
                                 db_constraint=False,
@@ -2257,6 +2263,11 @@ class Migration(migrations.Migration):
                                 name="archive_by_operation",
                             ),
                             models.Index(fields=["project", "expires_at"], name="archive_by_expiry"),
+                            models.Index(
+                                condition=models.Q(("lineage__isnull", False)),
+                                fields=["project", "id"],
+                                name="archive_digests",
+                            ),
                         ],
                         "constraints": [models.UniqueConstraint(fields=("project", "id"), name="archive_project_id")],
                     },

@@ -3,7 +3,8 @@
 import json
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,7 +15,7 @@ from django.utils import timezone
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
-from memories.models.words import Compression, CopyReason, EvictionReason
+from memories.models.words import Compression, CopyReason, EvictionReason, SourceType
 
 # Why it was evicted, as the sentence of a tombstone says it.
 REASONS = {
@@ -23,6 +24,16 @@ REASONS = {
     EvictionReason.SUPERSEDED: "a newer memory that superseded it",
     EvictionReason.MANUAL_DELETION: "manual deletion",
 }
+
+
+def _lineage_of(row: Mapping[str, Any]) -> list[uuid.UUID]:
+    """The memories whose words a digest holds, by its row in a copy; that of a bundle may hold anything."""
+    found = []
+    for told in (row.get("parents"), row.get("roots")):
+        for each in told if type(told) is list else ():
+            with suppress(ValueError):
+                found.append(uuid.UUID(str(each)))
+    return found
 
 
 class ArchiveQuerySet(TenantQuerySet):
@@ -80,6 +91,8 @@ class Archive(TenantModel):
     operation_id = models.UUIDField(null=True)
     archived_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True)
+    # Of a digest: whose words it holds, for the payload can't be asked.
+    lineage = ArrayField(models.UUIDField(), null=True)
 
     objects = ArchiveQuerySet.as_manager()
     catalogue = Catalogue(
@@ -99,6 +112,8 @@ class Archive(TenantModel):
             ),
             # Retention.
             models.Index(fields=["project", "expires_at"], name="archive_by_expiry"),
+            # Digests, which are few: forgetting looks for those that hold a memory's words.
+            models.Index(fields=["project", "id"], name="archive_digests", condition=models.Q(lineage__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -108,6 +123,14 @@ class Archive(TenantModel):
     def packed(payload: str) -> bytes:
         """JSON text, compressed."""
         return zlib.compress(payload.encode())
+
+    @staticmethod
+    def lineage_in(payload: str) -> list[uuid.UUID] | None:
+        """What a copy's fragment was made of, where that is a digest."""
+        if '"source_type": "digest"' not in payload:  # most are none, and need not be read
+            return None
+        row = json.loads(payload).get("fragment")
+        return _lineage_of(row) if type(row) is dict and row.get("source_type") == SourceType.DIGEST else None
 
     def text(self) -> str:
         """The JSON text as the database wrote it."""

@@ -6,7 +6,11 @@ from django.db import connection
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.models import Operation
+from memories.models.words import EvictionReason
+from memories.upkeep.lifecycle.leaving import Cause, leave
 
+MAIN, SIDE = "acme:main", "acme:side"
 TEXTUAL = ("text", "character varying", "jsonb", "tsvector", "ARRAY", "bytea", "USER-DEFINED")
 
 
@@ -15,8 +19,8 @@ def run_as():
     """Runs somebody's operations here and now; their reports."""
 
     def of(principal):
-        def work(kind, place=None, **options):
-            wish = {"kind": kind, "namespace": place, "options": options}
+        def work(kind, place=None, *, dry_run=False, **options):
+            wish = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
             ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
             assert ended.state == "succeeded", ended.error
             return ended.report
@@ -24,6 +28,28 @@ def run_as():
         return work
 
     return of
+
+
+@pytest.fixture
+def run(principal, run_as):
+    """Runs an operation here and now; its report."""
+    return run_as(principal)
+
+
+@pytest.fixture
+def evict(principal):
+    """Evicts memories, as an operation that can be undone; the operation."""
+
+    def away(*ids):
+        now = timezone.now()
+        with access.enter(principal, why="test"):
+            ended = {"state": "succeeded", "finished_at": now, "report": {"evicted": len(ids)}}
+            done = Operation.objects.create(project_id=principal.project_id, kind="evict", **ended)
+            causes = {i: Cause(EvictionReason.LOW_WEIGHT, {}) for i in ids}
+            leave(principal.project_id, causes, copied="evicted", operation_id=done.id, now=now)
+        return done
+
+    return away
 
 
 @pytest.fixture

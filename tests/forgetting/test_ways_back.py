@@ -1,6 +1,7 @@
 """A forgotten memory is tried back through every door: none brings it."""
 
 import datetime
+import uuid
 
 import pytest
 
@@ -17,12 +18,6 @@ pytestmark = pytest.mark.usefixtures("storage")
 
 
 @pytest.fixture
-def run(principal, run_as):
-    """Runs an operation here and now; its report."""
-    return run_as(principal)
-
-
-@pytest.fixture
 def place(principal, store):
     """The namespace."""
     store(MAIN, "The heron nests.")
@@ -35,12 +30,30 @@ def there(principal, name=MAIN):
         return Fragment.objects.filter(namespace__name=name, content__icontains="xyzzyplugh").count()
 
 
-def test_no_way_leads_back(alice, principal, place, store, run, now, count):
+def evicted_digest(principal, alice, evict, name, *, evicted=True):
+    """A digest that quotes the secret, and is evicted; its id."""
+    with access.enter(principal, why="test"):
+        rows = Fragment.objects.filter(namespace__name=name).order_by("created_at", "id")
+        body = {"ids": [str(row.id) for row in rows], "method": "extractive"}
+    made = alice.client.post("/api/v1/digests", body, format="json").json()["id"]
+    assert there(principal, name) == 2
+    if evicted:
+        evict(uuid.UUID(made))
+    return made
+
+
+def test_no_way_leads_back(alice, principal, place, store, run, now, evict, sweep):
+    store(MAIN, "The otter swims.")
     row = store(MAIN, TEXT, by=alice.principal, tags=["safe"])
     run("fork", place, target="acme:side")
+    gone = evicted_digest(principal, alice, evict, MAIN)
+    evicted_digest(principal, alice, evict, "acme:side", evicted=False)
+    left = store(MAIN, "The vault opens with xyzzyplugh.", by=alice.principal, tags=["vault"], topics=["xyzzyplugh"])
+    evict(left.id)
     backup = run("backup", namespaces=[MAIN])["backup_id"]
     run("pack", place)
-    assert post(alice, {"tags": ["safe"], "expected_count": 1})["count"] == 1
+    assert post(alice, {"ids": [str(left.id)], "expected_count": 1})["count"] == 1
+    assert post(alice, {"tags": ["safe"], "include_all": True, "expected_count": 1})["count"] == 1
     assert there(principal) == 0
     # Stored, in other spellings; ingested; captured; told by an event.
     for text in (TEXT, TEXT.upper(), TEXT.replace(" ", "   ")):
@@ -57,16 +70,21 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, count):
     assert there(principal) == 0
     # Unarchived, restored from a tombstone: nothing is left of it.
     assert alice.client.post(f"/api/v1/fragments/{row.id}/unarchive", format="json").status_code == 404
-    assert alice.client.post(f"/api/v1/tombstones/{row.id}/restore", format="json").status_code == 404
+    for gone_id in (row.id, left.id, gone):
+        assert alice.client.post(f"/api/v1/tombstones/{gone_id}/restore", format="json").status_code == 404
     # Merged from a branch that still holds it; forked anew; restored from a backup that does.
-    assert there(principal, "acme:side") == 1
+    assert there(principal, "acme:side") == 2
     with access.enter(principal, why="test"):
         side = Namespace.objects.get(name="acme:side")
-    assert run("merge", place, source="acme:side")["counts"]["blocked_by_erasure"] == 1
-    assert run("fork", side, target="acme:deep")["blocked_by_erasure"] == 1
+    assert run("merge", place, source="acme:side")["counts"]["blocked_by_erasure"] == 2
+    assert run("fork", side, target="acme:deep")["blocked_by_erasure"] == 2
     assert run("restore", backup_id=backup)["blocked_by_erasure"] == 1
     upkeep.keep_connections(principal, now=now)
     assert (there(principal), there(principal, "acme:deep")) == (0, 0)
+    # Nor does any copy, tombstone or conflict say it: what is left is the branch's.
+    with access.enter(principal, why="test"):
+        Namespace.objects.filter(name="acme:side").delete()
+    assert sweep("xyzzyplugh") == []
 
 
 def test_neither_does_the_archive_of_its_twin(alice, principal, place, store, now):

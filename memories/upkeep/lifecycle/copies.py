@@ -38,6 +38,9 @@ BY_TRIGGER = ("fingerprint", "details_digest", "change")
 # What has to be there still for a row to be put back.
 STILL = {
     "vectors": "EXISTS (SELECT FROM memories_embeddingmodel m WHERE m.id = r.model_id)",
+    # A former text that was forgotten meanwhile as another's, by whomever.
+    "revisions": """NOT EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = r.project_id
+        AND e.fingerprint = nova_fingerprint(r.project_id, r.content))""",
     "links": """EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = r.project_id AND f.id = r.fragment_id)
         AND EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = r.project_id AND f.id = r.other_id)""",
 }
@@ -87,6 +90,7 @@ def copy_of(
         fragment_id=fragment_id,
         reason=reason,
         payload=Archive.packed(payload),
+        lineage=Archive.lineage_in(payload),
         operation_id=operation_id,
         archived_at=now,
         expires_at=now + datetime.timedelta(days=settings.ARCHIVE_DAYS),

@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest import check_change, stated
 from memories.models import Archive, Claim, Fragment, Operation, Tombstone
+from memories.models.lineage import quoting
 from memories.models.words import STANDING, Status
 from memories.operations import Progress
 from memories.upkeep.lifecycle.copies import put_back
@@ -110,6 +111,7 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     texts = [originals.get(each.fragment.id, each.fragment.content) for each in coming]
     authorities = [each.fragment.authority for each in coming]
     barred = {coming[i].fragment.id for i in forgotten_texts(project_id, list(zip(texts, authorities, strict=True)))}
+    barred |= _quoting(project_id, coming, barred)
     heard = [
         (Newcomer(each.fragment, None, ClaimDraft.of(each.claim) if each.claim else None, stated(text)), each.claim)
         for each, text in zip(coming, texts, strict=True)
@@ -131,12 +133,23 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
 
 @dataclass(slots=True)
 class Coming:
-    """A fragment on its way back: its copy, and what the gate asks of it."""
+    """A fragment on its way back: its copy, and what the gate asks of it; of a digest what it was made of."""
 
     copy: Archive
     fragment: Fragment
     claim: Claim | None
     status: str
+    lineage: Sequence[uuid.UUID]
+
+
+def _quoting(project_id: uuid.UUID, coming: Sequence[Coming], barred: Set[uuid.UUID]) -> set[uuid.UUID]:
+    """The digests among them that quote what was forgotten, or one that is barred."""
+    found: set[uuid.UUID] = set()
+    for place in {each.fragment.namespace_id for each in coming if each.lineage}:
+        here = [each for each in coming if each.fragment.namespace_id == place]
+        lineages = {each.fragment.id: each.lineage for each in here if each.lineage}
+        found |= quoting(project_id, place, lineages, barred=barred, coming={each.fragment.id for each in here})
+    return found
 
 
 def _coming(copy: Archive) -> Coming:
@@ -148,7 +161,8 @@ def _coming(copy: Archive) -> Coming:
         **{name: row[name] for name in ("content", "compression", "authority", "status", "source")},
         owner_id=row["owner_id"] and uuid.UUID(row["owner_id"]),
     )
-    return Coming(copy, fragment, _claim(claims[0], fragment) if claims else None, row["status"])
+    claim = _claim(claims[0], fragment) if claims else None
+    return Coming(copy, fragment, claim, row["status"], copy.lineage or ())
 
 
 def _claim(row: dict[str, Any], fragment: Fragment) -> Claim:
