@@ -9,13 +9,15 @@ from typing import Any
 
 from django.core import signals
 from django.core.exceptions import RequestAborted
-from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.asgi import get_script_prefix
 from django.db import close_old_connections
 from django.http import FileResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
+from novamem.bodies import Bounded
 
-class Pages(ASGIHandler):
+
+class Pages(Bounded):
     """Answers what is no stream of events. A body is read before a thread is taken: slow callers hold none."""
 
     def __init__(self, *, threads: int) -> None:
@@ -26,7 +28,7 @@ class Pages(ASGIHandler):
         """The middleware in its synchronous form."""
         super().load_middleware(is_async=False)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
         try:
             body = await self.read_body(receive)
