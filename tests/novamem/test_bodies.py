@@ -223,3 +223,11 @@ def test_what_was_taken_in_is_let_go(end: str, spools: list[Any]) -> None:
     with pytest.raises(Exception):  # noqa: B017, PT011  # each of its own kind
         asyncio.run(Bounded().read_body(within))
     assert [spool.closed for spool in spools] == [True]
+
+
+def test_a_handshake_is_a_request_like_any_other(web: str) -> None:
+    headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    headers["Sec-WebSocket-Key"] = "dGhlIHNhbXBsZSBub25jZQ=="
+    for place in ("/healthz", "/api/v1/events"):
+        plain, answer = (httpx2.get(f"{web}{place}", headers=given, trust_env=False) for given in ({}, headers))
+        assert answer.status_code == plain.status_code < 500
