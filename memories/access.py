@@ -6,6 +6,7 @@ row history knows who acts. Nothing slow happens inside: embedding and other pro
 
 import datetime
 import json
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ from memories.models.namespace import FORM, SHARED
 from memories.models.words import OwnerKind, Role, SourceClass, Verb
 
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
+_away = threading.Event()  # this process found that all tries were in vain
+_patience = threading.Lock()  # of the one who goes on trying meanwhile
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
     Role.REVIEWER: frozenset({Verb.READ, Verb.WRITE, Verb.REVIEW}),
@@ -201,15 +204,32 @@ def enter(principal: Principal, *, why: str) -> Iterator[None]:
 
 
 def connect() -> None:
-    """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use."""
-    for delay in (*RETRY_DELAYS, None):
+    """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use.
+
+    Once somebody tried for so long in vain, one caller at a time does so and the others try once, until one succeeds:
+    a thread that waits answers nobody else.
+    """
+    known = _away.is_set()
+    patient = not known or _patience.acquire(blocking=False)
+    try:
+        _try_after(RETRY_DELAYS if patient else ())
+    finally:
+        if known and patient:
+            _patience.release()
+
+
+def _try_after(delays: tuple[float, ...]) -> None:
+    for delay in (*delays, None):
         try:
             connection.ensure_connection()
         except (OperationalError, InterfaceError):
             if delay is None:
+                if delays:
+                    _away.set()
                 raise
             time.sleep(delay)
         else:
+            _away.clear()
             return
 
 

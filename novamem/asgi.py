@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "novamem.settings")
 
-streams = get_asgi_application()
+django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402  # the applications have to be ready
 
 from memories import mcp, providers, proxy, tallies  # noqa: E402  # likewise
+from novamem.bodies import Bounded  # noqa: E402  # likewise
 from novamem.lifespan import tended  # noqa: E402  # likewise
 from novamem.pages import Pages  # noqa: E402  # likewise
 from novamem.processes import tie_to  # noqa: E402  # likewise
@@ -27,7 +28,8 @@ tallies.keep_writing()
 providers.warm()
 
 agents = mcp.Door()
-# As many threads as a process may have connections: none waits for one.
+streams = Bounded()
+# As many threads as a process may have connections: more would only wait for one, as these do while others have them.
 pages = Pages(threads=settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"])
 STREAMS = ("/v1/", "/api/v1/events")
 

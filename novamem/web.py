@@ -28,6 +28,7 @@ def main() -> None:
         log_level=given.log_level.lower(),
         access_log=False,
         timeout_graceful_shutdown=GRACE,
+        ws="none",  # a handshake is a request like any other
     )
     listening = config.bind_socket()
     # Handed on from here asyncio would not set it, and every answer would wait 40 ms for an acknowledgement.

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from memories import tallies
 from memories.access import Principal, connect, principal_of_key
+from memories.models import KeyText
 from memories.models.words import Verb
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
@@ -27,9 +28,10 @@ def principal_of(request: Request) -> Principal:
 def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:
     """The principal behind an Authorization header. Raises AuthenticationFailed; OperationalError as `connect`."""
     match header.split():
-        case [scheme, key] if scheme.lower() == b"bearer":
+        # What is no key at all waits for no connection.
+        case [scheme, key] if scheme.lower() == b"bearer" and KeyText.parse(text := key.decode("latin-1")):
             connect()
-            principal = principal_of_key(key.decode("latin-1"), now=now)
+            principal = principal_of_key(text, now=now)
             if principal and principal.key_id:
                 tallies.note_key(principal.project_id, principal.key_id, at=now)
                 return principal

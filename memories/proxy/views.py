@@ -8,8 +8,6 @@ from typing import Any, ParamSpec
 
 import httpx2
 import structlog
-from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -82,10 +80,7 @@ def _admitted(request: HttpRequest, now: datetime.datetime) -> Chat:
     if request.method != "POST":
         raise Refused(405, "method_not_allowed", "Use POST.")
     wish = wish_of(principal, request.headers)
-    raw = request.body
-    if len(raw) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # a body that did not say its length
-        raise RequestDataTooBig
-    return Chat(principal, wish, prompt_of(raw))
+    return Chat(principal, wish, prompt_of(request.body))
 
 
 @refusing

@@ -10,7 +10,6 @@ import uuid
 
 import pytest
 import uvicorn
-from django.core.asgi import get_asgi_application
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
@@ -22,6 +21,7 @@ from memories.models import Fragment, Namespace
 from memories.models.words import EvictionReason
 from memories.upkeep.consolidation import applying
 from memories.upkeep.lifecycle.leaving import Cause, leave
+from novamem.bodies import Bounded
 
 URL = "/api/v1/events"
 TIMEOUT = 20
@@ -284,7 +284,7 @@ def test_a_poll_takes_a_fixed_number_of_queries(deeds, agent, news, django_asser
 def served(committed):
     """The port of a real ASGI server over the test database."""
     server = uvicorn.Server(
-        uvicorn.Config(get_asgi_application(), port=0, lifespan="off", ws="none", log_level="error", log_config=None)
+        uvicorn.Config(Bounded(), port=0, lifespan="off", ws="none", log_level="error", log_config=None)
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -1,5 +1,8 @@
 """Rates, the use of keys, and a database that is away."""
 
+import threading
+from types import SimpleNamespace
+
 import pytest
 from django.db import OperationalError
 
@@ -73,6 +76,80 @@ def test_a_request_tries_from_its_key_on(bob, monkeypatch):
     assert naps == [0.1, 0.2]
 
 
+@pytest.fixture
+def _no_outage():
+    """What is known of an outage stays in its test."""
+    yield
+    access._away.clear()
+
+
+@pytest.mark.usefixtures("_no_outage")
+def test_what_is_no_key_waits_for_no_connection(bob, monkeypatch):
+    def away():
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(access, "connection", SimpleNamespace(ensure_connection=away))
+    monkeypatch.setattr(access.time, "sleep", lambda _: pytest.fail("it waited"))
+    for key in ("nova_x_y_z", "sk-other", f"{bob.key}x"):
+        answer = bob.client.get("/api/v1/fragments", headers={"Authorization": f"Bearer {key}"})
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.usefixtures("_no_outage")
+def test_one_at_a_time_waits_for_a_database_that_is_known_to_be_away(monkeypatch):
+    naps, waiting, going_on = [], threading.Event(), threading.Event()
+
+    def away():
+        raise OperationalError("connection refused")
+
+    def nap(delay):
+        naps.append(delay)
+        if waiting.is_set():
+            return
+        waiting.set()
+        going_on.wait(20)
+
+    def connect():
+        with pytest.raises(OperationalError):
+            access.connect()
+
+    monkeypatch.setattr(access, "connection", SimpleNamespace(ensure_connection=away))
+    monkeypatch.setattr(access.time, "sleep", naps.append)
+    connect()
+    connect()
+    assert naps == [*access.RETRY_DELAYS] * 2, "alone, each caller tries for as long"
+    naps.clear()
+    monkeypatch.setattr(access.time, "sleep", nap)
+    patient = threading.Thread(target=connect)
+    patient.start()
+    assert waiting.wait(20)
+    for _ in range(20):
+        connect()
+    assert naps == [0.1], "somebody else waited too"
+    going_on.set()
+    patient.join(20)
+    assert naps == [*access.RETRY_DELAYS]
+
+
+@pytest.mark.usefixtures("_no_outage")
+def test_an_outage_ends_with_the_first_connection(principal, monkeypatch):
+    access._away.set()
+    with access.enter(principal, why="test"):
+        pass
+    naps, answers = [], [OperationalError("connection refused"), OperationalError("connection refused"), None]
+
+    def flaky():
+        if error := answers.pop(0):
+            raise error
+
+    monkeypatch.setattr(access, "connection", SimpleNamespace(ensure_connection=flaky))
+    monkeypatch.setattr(access.time, "sleep", naps.append)
+    with access._patience:  # somebody else still waits
+        access.connect()
+    assert naps == [0.1, 0.2]
+
+
+@pytest.mark.usefixtures("_no_outage")
 def test_connecting_is_given_up_after_five_times(principal, monkeypatch):
     naps = []
 

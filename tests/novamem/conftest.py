@@ -5,8 +5,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -15,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+import uvicorn
 
 from novamem import env
 from novamem.cluster import Cluster, cluster_of
@@ -116,3 +120,25 @@ def serve(python: Python, data_dir: Path) -> Callable[[], Served]:
         return Served(python("-m", "novamem.server", settings=settings, stderr=-1, cwd=env.ROOT))
 
     return start
+
+
+@pytest.fixture
+def door() -> Iterator[Callable[[Any], tuple[str, int]]]:
+    """Serves an application in this process, from a real socket: where."""
+    running: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def serving(application: Any) -> tuple[str, int]:
+        listening = socket.create_server((LOCAL, 0))
+        server = uvicorn.Server(uvicorn.Config(application, lifespan="off", ws="none", log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        running.append((server, thread))
+        while not server.started:
+            time.sleep(0.01)
+        return listening.getsockname()
+
+    yield serving
+    for server, thread in running:
+        server.should_exit = server.force_exit = True
+        thread.join(20)
+        assert not thread.is_alive()

@@ -9,12 +9,12 @@ import httpx2
 import openai
 import pytest
 import uvicorn
-from django.core.asgi import get_asgi_application
 from django.utils import timezone
 
 from memories import access, ingest, keys, proxy
 from memories.models import Exchange, Fragment
 from memories.providers import fake_upstream
+from novamem.bodies import Bounded
 from novamem.lifespan import tended
 
 NAMESPACE = "X-NovaMem-Namespace"
@@ -40,9 +40,7 @@ def served(committed, settings):
     """The web server: its URL, and what stops it."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        config = uvicorn.Config(
-            tended(get_asgi_application(), during=until_captured), log_config=None, timeout_graceful_shutdown=1
-        )
+        config = uvicorn.Config(tended(Bounded(), during=until_captured), log_config=None, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
