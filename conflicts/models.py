@@ -9,7 +9,16 @@ from django.utils import timezone
 
 from conflicts.words import Ballot, Keep, Kind, Normaliser, Reason, Resolution
 from memories.models.history import tracked
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.tenant import (
+    Catalogue,
+    TenantModel,
+    TenantQuerySet,
+    between,
+    json_of,
+    one_of,
+    parent,
+    unique_in_project,
+)
 
 
 @tracked("id", "project", "namespace", "exclusive", "normaliser", "newer_wins", "revision")
@@ -175,6 +184,8 @@ class PendingConflict(TenantModel):
                 name="conflict_resolved_somehow",
             ),
             between("conflict_revision", "revision", 1, 2**31 - 1),
+            json_of("conflict_statement_object", "statement", "object"),
+            json_of("conflict_before_object", "before", "object"),
         ]
         indexes: ClassVar = [
             # The queue, newest first.

@@ -4,6 +4,7 @@ import uuid
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
+import django.db.models.lookups
 import django.utils.timezone
 import pghistory.utils
 import pgtrigger.compiler
@@ -192,6 +193,28 @@ class Migration(migrations.Migration):
                             models.CheckConstraint(
                                 condition=models.Q(("revision__gte", 1), ("revision__lte", 2147483647)),
                                 name="conflict_revision",
+                            ),
+                            models.CheckConstraint(
+                                condition=django.db.models.lookups.Exact(
+                                    models.Func(
+                                        models.F("statement"),
+                                        function="jsonb_typeof",
+                                        output_field=models.TextField(),
+                                    ),
+                                    models.Value("object"),
+                                ),
+                                name="conflict_statement_object",
+                            ),
+                            models.CheckConstraint(
+                                condition=django.db.models.lookups.Exact(
+                                    models.Func(
+                                        models.F("before"),
+                                        function="jsonb_typeof",
+                                        output_field=models.TextField(),
+                                    ),
+                                    models.Value("object"),
+                                ),
+                                name="conflict_before_object",
                             ),
                         ],
                     },

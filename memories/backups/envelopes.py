@@ -21,7 +21,7 @@ from django.apps import apps
 from conflicts.front import SOURCE_RANK
 from memories.backups import policies, vectors
 from memories.backups.manifest import Footer, Manifest, canonical
-from memories.backups.reading import PARTS, BrokenBundle, Line, Reader, UnknownVersion, parsed
+from memories.backups.reading import BrokenBundle, Line, Reader, UnknownVersion, parsed
 from memories.backups.records import LEFT_OUT, LONGEST, UNDER
 from memories.models import Fragment, Namespace
 from memories.models.words import ExportPolicy, FragmentType, SourceClass, SourceType
@@ -52,6 +52,7 @@ DEFAULTS = {
 }
 
 
+PARTS = 1_000_000  # of an envelope, whose vectors are lists of numbers
 SPARE = 10_000  # bytes and values beside the chunks
 
 
@@ -146,7 +147,7 @@ def _parsed(raw: bytes, *, allow_version: bool) -> dict[str, Any]:
     if len(raw) > LONGEST:
         raise BrokenBundle(1, f"an envelope has at most {LONGEST:,} bytes")
     try:
-        told = parsed(raw)
+        told = parsed(raw, most=PARTS)
     except RecursionError as error:
         raise BrokenBundle(1, "this is nested too deeply") from error
     except ValueError as error:

@@ -34,6 +34,10 @@ JUDGE = """CREATE TEMP TABLE staged_verdict AS
 DIFFERS = " OR ".join(f"s.{name} IS DISTINCT FROM f.{name}" for name in BIRTH)
 
 
+# What a stranger may not say of what stands here: that it is linked, or replaced.
+REACHING = "s.kind = 'supersedes' OR NOT EXISTS (SELECT FROM staged_fragment f WHERE f.id = s.other_id)"
+
+
 def cap(principal: Principal) -> None:
     """Staged rows of a signer that nobody trusts: believed as a document of whoever restores it, and no more."""
     highest = SOURCE_RANK[SourceClass.DOCUMENT]
@@ -49,14 +53,16 @@ def cap(principal: Principal) -> None:
         execute(f"UPDATE staged_{table} SET authority = least(authority, %s)", [highest])
     # Whoever it waited for is not here.
     execute("DELETE FROM staged_fragment WHERE status = 'quarantined'", [])
-    for table in ("votes", "labels", "owner", "predicate", "conflict", "tombstone", "archive"):
+    execute(f"DELETE FROM staged_links s WHERE {REACHING}", [])
+    for table in ("votes", "labels", "access", "vector", "owner", "predicate", "conflict", "tombstone", "archive"):
         execute(f"DELETE FROM staged_{table}", [])
 
 
 def left_out() -> dict[str, int]:
     """How many records of a signer that nobody trusts are not taken at all, by kind."""
-    kinds = ("owner", "predicate", "conflict", "tombstone", "archive")
+    kinds = ("owner", "predicate", "conflict", "tombstone", "archive", "access", "vector")
     counts = {kind: fetch(f"SELECT count(*) FROM staged_{kind}", [])[0][0] for kind in kinds}
+    ((counts["link"],),) = fetch(f"SELECT count(*) FROM staged_links s WHERE {REACHING}", [])
     ((counts["quarantined"],),) = fetch("SELECT count(*) FROM staged_fragment WHERE status = 'quarantined'", [])
     return {kind: count for kind, count in counts.items() if count}
 

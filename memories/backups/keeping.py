@@ -12,10 +12,10 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.backups import envelopes, places
 from memories.backups.manifest import Manifest
-from memories.backups.proving import SOUND
 from memories.backups.reading import Reader
 from memories.backups.restoring import BaseMissing, check_place
 from memories.models import Backup, Operation
+from memories.models.backups import SOUND
 from memories.models.words import BackupOrigin
 
 UPLOAD_DAYS = 7

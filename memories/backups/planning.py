@@ -34,14 +34,14 @@ def _plan(principal: Principal, name: str, there: uuid.UUID) -> dict[str, Any]:
         return judging.judge(principal.project_id, there=there, here=here.id if here else there)
 
 
-def summed(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts of all namespaces together."""
+def told(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of all namespaces together, and of each."""
     whole: dict[str, Any] = {name: sum(part[name] for part in parts.values()) for name in judging.COUNTED}
     reasons = {reason for part in parts.values() for reason in part["rejected"]}
     whole["rejected"] = {
         reason: sum(part["rejected"].get(reason, 0) for part in parts.values()) for reason in sorted(reasons)
     }
-    return whole
+    return {**whole, "namespaces": dict(parts)}
 
 
 def refuse_changed(

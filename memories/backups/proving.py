@@ -15,10 +15,10 @@ from memories.access import NotFound, Principal
 from memories.backups import applying, judging, places, records, restoring, staging, writing
 from memories.backups.reading import BrokenBundle, Line, Reader
 from memories.models import Backup, Operation
+from memories.models.backups import SOUND
 from memories.models.raw import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 
-SOUND = "sound"
 # What a drill restores into: temporary tables that stand in front of the real ones until its transaction is undone.
 SHADOWED = (
     *("memories_owner", "memories_namespace", "conflicts_predicate", "memories_erasure", "memories_fragment"),

@@ -15,14 +15,15 @@ from typing import Any, BinaryIO, NoReturn
 
 from django.conf import settings
 
-from memories.backups import changes, records, shapes, vectors
+from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import VERSION, Footer, Manifest
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
 # Texts that repeat themselves shrink to a hundredth; a bomb to less. The first bytes may do as they like.
 RATIO, FREE = 200, 16 * 1024 * 1024
-PARTS = 1_000_000  # brackets and commas of a line: how many values it can hold
-MOST, BYTES = 2_000, 8 * 1024 * 1024  # of a batch
+MOST = 2_000  # lines of a batch
+A_PART = 100  # bytes that a value of a line takes in memory, beside its text
+WEIGHT = 24 * 1024 * 1024  # of a batch: a heavier one is read by itself
 AHEAD = datetime.timedelta(minutes=5)  # of our clock
 ORDER = {kind: place for place, kind in enumerate((*records.KINDS, *changes.KINDS))}
 
@@ -52,6 +53,11 @@ class Line:
     kind: str
     told: dict[str, Any]
     raw: bytes
+
+    @property
+    def weight(self) -> int:
+        """About so many bytes in memory."""
+        return len(self.raw) + A_PART * records.parts(self.raw)
 
 
 class Reader:
@@ -129,7 +135,7 @@ class Reader:
         ids = told.get("ids")
         if told.keys() != {"kind", "ids"} or type(ids) is not list or not ids:
             raise BrokenBundle(self.number, "this is no list of ids")
-        if any(type(each) is not str for each in ids):
+        if any(type(each) is not str or not forms.ID.fullmatch(each) for each in ids):
             raise BrokenBundle(self.number, "this is no list of ids")
         return str(ids[0])
 
@@ -163,10 +169,10 @@ def records_of(file: BinaryIO, *, now: datetime.datetime) -> Iterator[dict[str, 
     return (line.told for line in Reader(file, now=now).lines())
 
 
-def parsed(raw: bytes) -> dict[str, Any]:
+def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
     """One line as JSON that Postgres takes as it is. Raises ValueError, RecursionError."""
     opened = raw.count(b"{") + raw.count(b"[")
-    if opened + raw.count(b",") > PARTS:
+    if records.parts(raw) > most:
         raise ValueError("it has too many parts")
     told = json.loads(
         raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_doubles
@@ -248,8 +254,8 @@ def batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
     size = 0
     for line in lines:
         batch.append(line)
-        size += len(line.raw)
-        if len(batch) >= MOST or size >= BYTES:
+        size += line.weight
+        if len(batch) >= MOST or size >= WEIGHT:
             yield batch
             batch, size = [], 0
     if batch:
@@ -257,9 +263,14 @@ def batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
 
 
 def ahead(made: Iterator[list[Line]]) -> Iterator[list[Line]]:
-    """The same batches; while the database works on one, the next is read."""
+    """The same batches; while the database works on one, the next is read, but not beside a heavy one."""
     with ThreadPoolExecutor(max_workers=1) as reading:
         waiting = reading.submit(next, made, None)
         while batch := waiting.result():
-            waiting = reading.submit(next, made, None)
+            heavy = sum(line.weight for line in batch) >= WEIGHT
+            if not heavy:
+                waiting = reading.submit(next, made, None)
             yield batch
+            batch.clear()  # whoever took it still names it
+            if heavy:
+                waiting = reading.submit(next, made, None)

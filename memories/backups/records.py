@@ -24,6 +24,7 @@ BATCH, COPIES = 2_000, 200
 KINDS = ("owner", "namespace", "predicate", "erasure", "fragment", "episode", "conflict", "tombstone", "archive")
 
 LONGEST = 16 * 1024 * 1024  # bytes of a line that is written or read
+PARTS = 100_000  # likewise its brackets and commas: how many values it holds
 
 # What a choice of fragments needs to be understood.
 NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
@@ -204,6 +205,11 @@ class Selection:
         if self.since:
             named |= {"since": str(self.since.change), "time": self.since.time}
         return named
+
+
+def parts(line: bytes) -> int:
+    """How many brackets and commas a line has, at least as many as values."""
+    return line.count(b"{") + line.count(b"[") + line.count(b",")
 
 
 def read(selection: Selection) -> Iterator[Record]:

@@ -3,8 +3,8 @@
 import datetime
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from memories import access, audit, failpoints, ingest
 from memories.access import NotFound, Principal
 from memories.backups import applying, barring, gating, judging, places, planning, staging, writing
 from memories.backups.manifest import Manifest
-from memories.backups.reading import BrokenBundle, Reader, ahead, batches
+from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead, batches
 from memories.models import Backup, Fragment, Namespace, Operation, Project
 from memories.models.raw import execute, fetch
 from memories.models.words import BackupOrigin
@@ -70,7 +70,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress) -> d
     """Runs a restore, or only plans it (dry run); the report has the plan, by namespace and summed up.
 
     Raises BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
-    is changed.
+    is changed. Whatever ends it later, its report tells of the namespaces that were done.
     """
     began, now = time.monotonic(), operation.started_at or operation.created_at
     chain = _chain(principal, operation)
@@ -93,13 +93,25 @@ def restore(principal: Principal, operation: Operation, progress: Progress) -> d
             report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
             planning.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
             planning.agreed(operation, progress)
-            parts = apply(principal, read, progress, now=now)
-    return {
-        **report,
-        **planning.summed(parts),
-        "namespaces": parts,
-        "elapsed_ms": int((time.monotonic() - began) * 1000),
-    }
+            parts = apply(principal, read, progress, report, now=now)
+    return {**report, **planning.told(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
+
+
+@contextmanager
+def _letting_go(principal: Principal, row: Backup) -> Iterator[None]:
+    """An upload that turns out to be no bundle goes, unless it was proven, or something needs it: nobody can use it."""
+    try:
+        yield
+    except UnknownVersion:
+        raise  # an admin may allow it yet
+    except BrokenBundle:
+        with access.enter(principal, why="refuse upload"):
+            rows = Backup.objects.within(principal.project_id)
+            mine = rows.unproven().filter(id=row.id, origin=BackupOrigin.UPLOADED, protected=False)
+            if mine.exists() and not rows.filter(base=row.id).exists():
+                mine.delete()
+                places.remove(row.file)
+        raise
 
 
 def _chain(principal: Principal, operation: Operation) -> list[Backup]:
@@ -128,7 +140,8 @@ def stage(
     trusted = {audit.fingerprint(), operation.options.get("trust_signer") or ""}
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
-        with places.opened(row.file) as file:
+        refusal = nullcontext() if as_it_is else _letting_go(principal, row)
+        with refusal, places.opened(row.file) as file:
             reader = Reader(file, now=now, allow_version=operation.options.get("allow_version", False))
             manifest = reader.manifest
             check_place(principal, manifest)
@@ -201,7 +214,9 @@ def _safety(principal: Principal, operation: Operation, progress: Progress, *, n
     return str(writing.make(principal, wish, operation=operation, progress=progress, now=now).id)
 
 
-def apply(principal: Principal, read: Read, progress: Progress, *, now: datetime.datetime) -> dict[str, Any]:
+def apply(
+    principal: Principal, read: Read, progress: Progress, report: Mapping[str, Any], *, now: datetime.datetime
+) -> dict[str, Any]:
     """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
     with access.enter(principal, why="restore"):
         if not read.foreign and _is_new(principal):
@@ -212,12 +227,15 @@ def apply(principal: Principal, read: Read, progress: Progress, *, now: datetime
         carry_out(principal.project_id, now=now)
     failpoints.reach("restore.project")
     parts: dict[str, Any] = {}
+    progress.report = {**report, **planning.told(parts)}
     for done, (name, there) in enumerate(read.ids):
         with progress.alive():
             progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
             with access.enter(principal, why="restore"):
-                parts[name] = _apply(principal, read, name, there, now=now)
+                told = _apply(principal, read, name, there, now=now)
                 failpoints.reach("restore.applied")
+            parts[name] = told
+            progress.report = {**report, **planning.told(parts)}
         failpoints.reach("restore.committed")
         progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
     return parts

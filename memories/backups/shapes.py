@@ -1,15 +1,19 @@
-"""Shapes: which fields a record of each kind has, and which of its times lie in the past; neither more nor fewer."""
+"""Shapes: which fields a record of each kind has, of which types and forms; neither more nor fewer."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from memories.backups.records import LEFT_OUT, UNDER
+from memories.backups import forms
+from memories.backups.forms import COPIED, FORMS
+from memories.backups.records import LEFT_OUT, PLACE, UNDER
+from memories.models.tenant import Xid8Field
+from memories.models.words import CopyReason
 
 DEPTH = 100
 PAST = {
@@ -23,30 +27,59 @@ PAST = {
     "resolved_at",
 }
 PAST |= {"last_accessed_at", "last_seen_at"}
+ONE = ("claims", "accesses")  # of a fragment
+
+
+# What JSON has for a column. Postgres would take a number for a text, and "NaN" for a number.
+TYPES: tuple[tuple[Any, tuple[type, ...]], ...] = (
+    (Xid8Field, (str,)),
+    (models.BooleanField, (bool,)),
+    (models.IntegerField, (int,)),
+    (models.FloatField, (int, float)),
+    (ArrayField, (list,)),
+    (models.JSONField, (dict, list, type(None))),
+    (models.GeneratedField, (str, type(None))),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The columns of a row, and those among them that are times in the past, or texts."""
+    """The columns of a row: their types, lists of texts, times in the past and others, and what has a form."""
 
     columns: frozenset[str]
+    types: tuple[tuple[str, frozenset[type]], ...]
+    lists: tuple[str, ...]
     past: tuple[str, ...]
-    # Postgres would take a number for a text.
-    texts: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
+    like: tuple[tuple[str, re.Pattern[str]], ...]
+    forms: tuple[tuple[str, forms.Form], ...]
 
     @classmethod
-    def of(cls, model: str, *more: str) -> "Row":
-        """Those of a table that travel, and others."""
-        fields = apps.get_model(model)._meta.concrete_fields
-        columns = {str(field.column) for field in fields if field.column} - set(LEFT_OUT[model]) | set(more)
-        texts = {str(field.column) for field in fields if isinstance(field, models.CharField | models.TextField)}
-        lists = {str(field.column) for field in fields if isinstance(field, ArrayField)}
+    def of(cls, model: str, *more: str, without: Sequence[str] | None = None) -> "Row":
+        """Those of a table that travel, and others, which are texts or null."""
+        left = LEFT_OUT[model] if without is None else without
+        return cls._made(model, [f for f in _fields(model) if f.column not in left], more=more)
+
+    @classmethod
+    def copied(cls, model: str) -> "Row":
+        """All of a table, as copies hold them: where the row lived is null."""
+        return cls._made(model, _fields(model), homeless=PLACE)
+
+    @classmethod
+    def _made(cls, model: str, fields: list[Any], *, more: Sequence[str] = (), homeless: Any = ()) -> "Row":
+        types: dict[str, frozenset[type]] = {f.column: _types(f) for f in fields}
+        types |= {name: frozenset({str, type(None)}) for name in more}
+        types |= {name: frozenset({type(None)}) for name in types.keys() & set(homeless)}
+        times = set(_columns(fields, models.DateTimeField))
+        like = dict.fromkeys(times - PAST, forms.TIME)
+        like |= dict.fromkeys(set(_columns(fields, models.DateField)) - times, forms.DATE)
+        like |= dict.fromkeys(_columns(fields, models.BinaryField), forms.BYTES)
         return cls(
-            frozenset(columns),
-            tuple(sorted(columns & PAST)),
-            tuple(sorted(columns & texts)),
-            tuple(sorted(columns & lists)),
+            frozenset(types),
+            tuple(types.items()),
+            tuple(_columns(fields, ArrayField)),
+            tuple(sorted(times & PAST)),
+            tuple(sorted(like.items())),
+            tuple((column, FORMS[model, column]) for column in _columns(fields, models.JSONField)),
         )
 
     def fault(self, told: Any, *, latest: str) -> str:
@@ -55,22 +88,39 @@ class Row:
             return "a row is no object"
         if told.keys() != self.columns:
             return f"fields are missing or unknown: {', '.join(sorted(told.keys() ^ self.columns))[:200]}"
-        for name in self.texts:
-            if type(told[name]) is not str:
-                return f"{name} is no text"
+        for name, types in self.types:
+            if type(told[name]) not in types:
+                return f"{name} is of another type"
+        return self._fault_of_values(told, latest=latest)
+
+    def _fault_of_values(self, told: Mapping[str, Any], *, latest: str) -> str:
         for name in self.lists:
-            if type(told[name]) is not list or any(type(each) is not str for each in told[name]):
+            if any(type(each) is not str for each in told[name]):
                 return f"{name} is no list of texts"
         for name in self.past:
             at = told[name]
-            if at is not None and (type(at) is not str or not TIME.fullmatch(at) or not EPOCH < at <= latest):
+            if at is not None and (not forms.TIME.fullmatch(at) or not EPOCH < at <= latest):
                 return f"{name} is no time between 1970 and now"
-        return ""
+        for name, pattern in self.like:
+            if told[name] is not None and not pattern.fullmatch(told[name]):
+                return f"{name} is not written as it should be"
+        return next((f"{name} is not what stands there" for name, form in self.forms if not form(told[name])), "")
 
 
-# As Postgres writes times; in this form the order of texts is that of times.
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\+00:00", re.ASCII)
 EPOCH = "1970-01-01T00:00:00+00:00"
+
+
+def _fields(model: str) -> list[Any]:
+    return [field for field in apps.get_model(model)._meta.concrete_fields if field.column]
+
+
+def _columns(fields: list[Any], kind: Any) -> list[str]:
+    return [str(field.column) for field in fields if isinstance(field, kind)]
+
+
+def _types(field: Any) -> frozenset[type]:
+    found = next((types for kind, types in TYPES if isinstance(field, kind)), (str,))
+    return frozenset({*found, *([type(None)] if field.null else [])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +133,7 @@ class Shape:
     lists: Mapping[str, Row]
     single: Mapping[str, Row]
     optional: frozenset[str] = frozenset()
+    copied: Mapping[str, Row] = field(default_factory=dict)
 
     def fault(self, told: Mapping[str, Any], *, latest: str) -> str:
         """What is wrong with a record, empty when nothing is."""
@@ -97,6 +148,27 @@ class Shape:
         for name, row in self.lists.items():
             if told[name] is not None and (found := _fault_of_all(told[name], row, latest=latest)):
                 return f"{name}: {found}"
+        return self._fault_of_copy(told, latest=latest) if self.copied else ""
+
+    def _fault_of_copy(self, told: Mapping[str, Any], *, latest: str) -> str:
+        copy, row = told["copy"], told["row"]
+        if row["reason"] == CopyReason.COMPACTED:
+            return "" if forms.SHORTENED(copy) else "this is no copy of a text that was shortened"
+        if type(copy) is not dict or not self.copied.keys() <= copy.keys():
+            return "this is no copy of a fragment"
+        if not forms.NAMING({name: value for name, value in copy.items() if name not in self.copied}):
+            return "this is no copy of a fragment"
+        for name, shape in self.copied.items():
+            rows = [copy[name]] if name == "fragment" else copy[name]
+            if rows is None:
+                continue
+            if found := _fault_of_all(rows, shape, latest=latest):
+                return f"copy: {name}: {found}"
+            ends = ("id",) if name == "fragment" else ("fragment_id", "other_id")
+            if any(row["fragment_id"] not in [each.get(end) for end in ends] for each in rows):
+                return f"copy: {name}: this is another fragment's"
+            if name in ONE and len(rows) > 1:
+                return f"copy: {name}: there is one at most"
         return ""
 
 
@@ -114,7 +186,8 @@ def _shape(model: str, order: str, *fields: str, row: Row | None = None, **more:
 
 def shapes() -> dict[str, Shape]:
     """By kind. Not at import: models have to be loaded."""
-    members = Row(frozenset({"fragment_id", "position"}), ())
+    members = Row.of("memories.EpisodeMember", without=("project_id", "episode_id"))
+    copied = {name: Row.copied(model) for name, model in {"fragment": "memories.Fragment", **COPIED}.items()}
     return {
         "owner": _shape("memories.Owner", "created_at"),
         "namespace": _shape("memories.Namespace", "created_at", row=Row.of("memories.Namespace", "forked_from")),
@@ -129,5 +202,5 @@ def shapes() -> dict[str, Shape]:
         "episode": _shape("memories.Episode", "began_at", "namespace", lists={"members": members}),
         "conflict": _shape("conflicts.PendingConflict", "created_at", "namespace"),
         "tombstone": _shape("memories.Tombstone", "evicted_at", "namespace"),
-        "archive": _shape("memories.Archive", "archived_at", "namespace", "copy"),
+        "archive": _shape("memories.Archive", "archived_at", "namespace", "copy", copied=copied),
     }

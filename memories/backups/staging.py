@@ -14,7 +14,7 @@ from django.apps import apps
 from django.db import DataError, IntegrityError, connection, transaction
 
 from memories.access import Principal
-from memories.backups import vectors
+from memories.backups import forms, vectors
 from memories.backups.reading import BrokenBundle, Line
 from memories.models import vector_text
 from memories.models.namespace import FORM
@@ -48,11 +48,13 @@ FILLED: dict[str, dict[str, Any]] = {
     "claim": NO_DIGEST,
     "links": {"chosen": False},
 }
+# What copies hold stands here for a moment, so that the CHECKs are heard of it too.
+COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **forms.COPIED}.items()}
 # Of these an increment brings all that there are.
 WHOLE = ("owner", "predicate", "erasure", "episode", "conflict", "tombstone")
 MEMBERS = "staged_episodemember"
 TABLES = (
-    *(f"staged_{name}" for name in (*MODELS, *UNDER)),
+    *(f"staged_{name}" for name in (*MODELS, *UNDER, *COPIED)),
     MEMBERS,
     "staged_vector",
     "staged_line",
@@ -78,6 +80,10 @@ def create() -> None:
         )
         if key == "id" and name in UNDER:
             execute(f"CREATE INDEX ON staged_{name} (fragment_id)", [])
+    for name, model in COPIED.items():
+        execute(
+            f"CREATE TEMP TABLE staged_{name} (LIKE {apps.get_model(model)._meta.db_table} INCLUDING CONSTRAINTS)", []
+        )
     execute(
         f"""CREATE TEMP TABLE {MEMBERS} (LIKE memories_episodemember INCLUDING CONSTRAINTS,
                 PRIMARY KEY (episode_id, fragment_id));
@@ -159,7 +165,8 @@ class Stage:
             uuid.UUID(row["id"])
         except ValueError as error:
             raise BrokenBundle(line.number, "this is no id") from error
-        if not FORM.fullmatch(row["name"]) or not row["name"].startswith(f"{self.principal.project}:"):
+        names = [row["name"], *([row["forked_from"]] if row["forked_from"] else [])]
+        if any(not FORM.fullmatch(name) or not name.startswith(f"{self.principal.project}:") for name in names):
             raise BrokenBundle(line.number, "this is no namespace of the project")
         known = fetch("SELECT 1 FROM pg_ts_config WHERE cfgname = %s", [row["language"]])
         if row["archive_policy"] not in ArchivePolicy.values or not known:
@@ -175,8 +182,8 @@ class Stage:
                 raise BrokenBundle(line.number, "the record of its namespace is missing")
         with connection.cursor() as cursor, cursor.copy("COPY staged_line (ordinal, kind, body) FROM STDIN") as copy:
             for line in lines:
-                if line.kind != "namespace":
-                    copy.write_row((line.number, line.kind, line.raw.decode()))
+                if line.kind != "namespace":  # as bytes: a text with one emoji takes four times as much
+                    copy.write(b"%d\t%s\t%s\n" % (line.number, line.kind.encode(), _escaped(line.raw)))
         kinds = dict.fromkeys(line.kind for line in lines)
         for kind in kinds:
             self._take_kind(kind)
@@ -236,6 +243,8 @@ class Stage:
                 self._take_under(name)
         if kind == "episode":
             self._take_members()
+        if kind == "archive":
+            self._try_copies()
 
     def _take_under(self, name: str) -> None:
         filled = {**FILLED.get(name, {}), "project_id": str(self.principal.project_id)}
@@ -250,6 +259,21 @@ class Stage:
                 WHERE l.kind = 'fragment' AND t.e IS NOT NULL""",
             {"filled": json.dumps(filled), "places": self._places()},
         )
+
+    def _try_copies(self) -> None:
+        """Whether the rows that copies hold could be put back."""
+        for name in COPIED:
+            held = f"l.body #> '{{copy,{name.removeprefix('copied_')}}}'"
+            rows = f"jsonb_build_array({held})" if name == "copied_fragment" else f"nullif({held}, 'null')"
+            execute(
+                f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l
+                    CROSS JOIN LATERAL jsonb_array_elements({rows}) AS e
+                    CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, e || jsonb_build_object(
+                        'project_id', %s::text, 'namespace_id', %s::jsonb -> (l.body ->> 'namespace'))) r
+                    WHERE l.kind = 'archive' AND l.body #>> '{{row,reason}}' <> 'compacted'""",
+                [str(self.principal.project_id), self._places()],
+            )
+        execute(f"TRUNCATE {', '.join(f'staged_{name}' for name in COPIED)}", [])
 
     def _take_members(self) -> None:
         execute(
@@ -268,6 +292,11 @@ class Stage:
 
     def _places(self) -> str:
         return json.dumps({name: row["id"] for name, row in self.namespaces.items()})
+
+
+def _escaped(raw: bytes) -> bytes:
+    """A line as a value of COPY."""
+    return raw.replace(b"\\", b"\\\\").replace(b"\t", b"\\t").replace(b"\r", b"\\r")
 
 
 def _reason(error: Exception) -> str:

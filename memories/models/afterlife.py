@@ -14,7 +14,17 @@ from django.utils import timezone
 
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.tenant import (
+    Catalogue,
+    TenantModel,
+    TenantQuerySet,
+    between,
+    in_calendar,
+    json_of,
+    one_of,
+    parent,
+    unique_in_project,
+)
 from memories.models.words import Compression, CopyReason, EvictionReason, SourceType
 
 # Why it was evicted, as the sentence of a tombstone says it.
@@ -100,7 +110,10 @@ class Archive(TenantModel):
     )
 
     class Meta:
-        constraints: ClassVar = [unique_in_project("archive_project_id", "id")]
+        constraints: ClassVar = [
+            unique_in_project("archive_project_id", "id"),
+            in_calendar("archive_expiry_in_calendar", "expires_at"),
+        ]
         indexes: ClassVar = [
             # Undo, restore and forget: the copies of one fragment.
             models.Index(fields=["project", "fragment_id"], name="archive_by_fragment"),
@@ -167,6 +180,7 @@ class Tombstone(TenantModel):
             unique_in_project("tombstone_original", "original_id"),
             one_of("tombstone_reason", "reason", EvictionReason),
             between("tombstone_authority", "authority", 1, 6),
+            json_of("tombstone_details_object", "reason_details", "object"),
         ]
         indexes: ClassVar = [
             # The list, and what a question's topics used to be about.

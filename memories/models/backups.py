@@ -18,6 +18,8 @@ from memories.models.tenant import (
 )
 from memories.models.words import BackupOrigin, ExportPolicy
 
+SOUND = "sound"  # the verdict of a backup that is whole
+
 
 class BackupQuerySet(TenantQuerySet):
     """Backups."""
@@ -25,6 +27,10 @@ class BackupQuerySet(TenantQuerySet):
     def newest_first(self) -> "BackupQuerySet":
         """In the order of lists."""
         return self.order_by("-created_at", "-id")
+
+    def unproven(self) -> "BackupQuerySet":
+        """Those that were never read to their end and found whole."""
+        return self.exclude(verdict=SOUND).exclude(drill_verdict=SOUND)
 
 
 @tracked("id", "project", "policy", "base", "sha256", "signer", "protected", "operation_id", "created_at")

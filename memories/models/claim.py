@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
 from memories.models.namespace import Namespace
-from memories.models.tenant import Catalogue, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.tenant import Catalogue, TenantQuerySet, between, in_calendar, one_of, parent, unique_in_project
 from memories.models.words import OPEN, ClaimScope, Status
 
 
@@ -94,6 +94,8 @@ class Claim(models.Model):
             one_of("claim_scope", "scope", ClaimScope),
             one_of("claim_status", "status", Status),
             between("claim_authority", "authority", 1, 6),
+            in_calendar("claim_from_in_calendar", "valid_from"),
+            in_calendar("claim_until_in_calendar", "valid_until"),
             models.CheckConstraint(
                 condition=models.Q(valid_from__isnull=True)
                 | models.Q(valid_until__isnull=True)

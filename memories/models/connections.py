@@ -10,7 +10,16 @@ from django.db import models
 from django.utils import timezone
 
 from memories.models.search import EmbeddingModel, SearchRow
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.tenant import (
+    Catalogue,
+    TenantModel,
+    TenantQuerySet,
+    between,
+    in_calendar,
+    one_of,
+    parent,
+    unique_in_project,
+)
 from memories.models.words import EntityLabel, LinkKind
 
 NAME_LIMIT = 200
@@ -222,6 +231,8 @@ class Episode(TenantModel):
                 condition=models.Q(conversation_id="") | models.Q(title=""), name="episode_title_by_hand"
             ),
             models.CheckConstraint(condition=models.Q(ended_at__gte=models.F("began_at")), name="episode_forward"),
+            in_calendar("episode_began_in_calendar", "began_at"),
+            in_calendar("episode_ended_in_calendar", "ended_at"),
         ]
         indexes: ClassVar = [
             # The list page.

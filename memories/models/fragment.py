@@ -22,6 +22,8 @@ from memories.models.tenant import (
     TenantQuerySet,
     Xid8Field,
     between,
+    in_calendar,
+    json_of,
     one_of,
     parent,
     unique_in_project,
@@ -35,35 +37,11 @@ MORE_STABLE, MOST_STABLE = 1.3, 10.0
 
 # What row history keeps: ids, enums, numbers, times and the keyed digest; never text (SPEC §4 audit).
 EVENT_FIELDS = [
-    "id",
-    "project",
-    "namespace",
-    "type",
-    "source_type",
-    "sequence",
-    "outcome",
-    "importance",
-    "emotional_valence",
-    "is_pinned",
-    "is_anchor",
-    "status",
-    "tier",
-    "compression",
-    "base_relevance",
-    "created_at",
-    "updated_at",
-    "event_at",
-    "revision",
-    "source",
-    "authority",
-    "grant_id",
-    "owner_id",
-    "corroboration",
-    "reinforcements",
-    "disputes",
-    "superseded_by",
-    "fingerprint",
-    "details_digest",
+    *("id", "project", "namespace", "type", "source_type", "sequence", "outcome", "importance", "emotional_valence"),
+    *("is_pinned", "is_anchor", "status", "tier", "compression", "base_relevance"),
+    *("created_at", "updated_at", "event_at", "revision"),
+    *("source", "authority", "grant_id", "owner_id", "corroboration", "reinforcements", "disputes"),
+    *("superseded_by", "fingerprint", "details_digest"),
 ]
 
 
@@ -189,6 +167,9 @@ class Fragment(TenantModel):
             between("fragment_authority", "authority", 1, 6),
             models.CheckConstraint(condition=models.Q(revision__gte=1), name="fragment_revision"),
             models.CheckConstraint(condition=models.Q(corroboration__gte=1), name="fragment_corroboration"),
+            in_calendar("fragment_event_in_calendar", "event_at"),
+            json_of("fragment_entities_array", "entities", "array"),
+            json_of("fragment_extra_object", "extra", "object"),
         ]
         indexes: ClassVar = [
             # Lists and cursor pages of a namespace, newest first.
@@ -277,6 +258,7 @@ class Revision(TenantModel):
         constraints: ClassVar = [
             unique_in_project("revision_project_id", "id"),
             unique_in_project("revision_of_fragment", "fragment", "revision"),
+            json_of("revision_claim_object", "claim", "object"),
         ]
 
     def __str__(self) -> str:

@@ -1,12 +1,15 @@
 """What every row that belongs to a project has in common, and what each table says of itself (DESIGN §6)."""
 
+import datetime
 import uuid
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from django.db import models
+from django.db.models import lookups
 
 Kind = Literal["canonical", "derived", "operational"]
+FIRST, LAST = datetime.datetime.min.replace(tzinfo=datetime.UTC), datetime.datetime.max.replace(tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,17 @@ def one_of(name: str, field: str, words: type[models.TextChoices], *, blank: boo
 def between(name: str, field: str, low: float, high: float) -> models.CheckConstraint:
     """A CHECK that a number lies in [low, high]; NaN is refused, since it compares above every number."""
     return models.CheckConstraint(condition=models.Q(**{f"{field}__gte": low, f"{field}__lte": high}), name=name)
+
+
+def in_calendar(name: str, field: str) -> models.CheckConstraint:
+    """A CHECK that a time lies in the years that Python has too: Postgres knows others, and infinity."""
+    return models.CheckConstraint(condition=models.Q(**{f"{field}__gte": FIRST, f"{field}__lte": LAST}), name=name)
+
+
+def json_of(name: str, field: str, kind: Literal["object", "array"]) -> models.CheckConstraint:
+    """A CHECK that a column of JSON holds an object, or an array."""
+    held = models.Func(models.F(field), function="jsonb_typeof", output_field=models.TextField())
+    return models.CheckConstraint(condition=lookups.Exact(held, models.Value(kind)), name=name)
 
 
 def parent(to: str, *, related_name: str = "+", null: bool = False) -> Any:

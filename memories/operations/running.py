@@ -30,7 +30,7 @@ class Progress:
 
     def __init__(self, principal: Principal, operation: Operation, watcher: Watcher | None = None) -> None:
         self.principal, self.operation, self._watcher = principal, operation, watcher
-        # What a run that fails leaves as its report.
+        # What a run that fails or is cancelled leaves as its report.
         self.report: dict[str, Any] | None = None
         # How far a transaction is that still lasts, and whether somebody asked it to end.
         self._noted: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def run(
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
     except Cancelled:
-        _end(principal, operation, OperationState.CANCELLED)
+        _end(principal, operation, OperationState.CANCELLED, **_left(progress))
     except Exception as error:  # whatever a handler raises belongs into the row that people look at
         code = _code(error)
         about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
@@ -125,15 +125,18 @@ def run(
             log.exception("operation_failed", **about)
         else:
             log.warning("operation_failed", **about)
-        told = {"report": progress.report} if progress.report is not None else {}
         _end(
             principal,
             operation,
             OperationState.FAILED,
             error={"code": code, "type": type(error).__name__, **_more(error)},
-            **told,
+            **_left(progress),
         )
     return operation
+
+
+def _left(progress: Progress) -> dict[str, Any]:
+    return {"report": progress.report} if progress.report is not None else {}
 
 
 def _code(error: Exception) -> str:

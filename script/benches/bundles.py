@@ -1,8 +1,9 @@
 """Bundles: thousands of damaged and hostile bundles, of which none may be applied, in part or as a whole.
 
 Flipped bits of the file and of its lines, lines cut off, taken out, doubled, moved and spliced, hostile fields with
-digests and signatures that fit, bombs, endless lines, unknown versions, forged signatures. Counts what was not
-detected, applied in part, or fell over, and the peak of memory over the beginning.
+digests and signatures that fit, bombs, endless lines, lines of many values, unknown
+versions, forged signatures. Counts what was not detected, applied in part, or fell over, and the peak of memory over
+the beginning.
 
     script/bench bundles                          # 5,000 mutations, and 1,000 of a V1 envelope
     script/bench bundles --mutations 500 --envelopes 100
@@ -165,10 +166,18 @@ def long_line(lines: Lines, dice: random.Random) -> bytes:
     return gzip.compress(lines[0] + b"\n" + noise * 50, 1, mtime=0)
 
 
+def wide(lines: Lines, dice: random.Random) -> bytes:
+    """Four memories of 990,000 values each, with one character that makes their text four times as large."""
+    many = b",".join(b'"%x": 0.%d' % (n, n % 10) for n in range(990_000))
+    extra = '"extra": {"\U0001f600": 1, '.encode() + many + b"}"
+    places = [n for n, line in enumerate(lines) if b'"extra": {}' in line][:4]
+    return signed([line.replace(b'"extra": {}', extra) if n in places else line for n, line in enumerate(lines[:-1])])
+
+
 COMMON: list[Callable[[Lines, random.Random], bytes]] = [
     *(flip_file, flip_text, cut, cut_file, drop, double, move, splice, hostile, hostile, hostile, raw, head, foot)
 ]
-RARE = [bomb, long_line]  # slow ones
+RARE = [bomb, long_line, wide]  # slow ones
 
 
 def main() -> None:

@@ -84,6 +84,25 @@ def test_a_truncated_upload_is_refused_by_its_operation(alice, made, finish, wip
     assert (ended.state, ended.error["code"], texts()) == ("failed", "broken_bundle", [])
 
 
+def test_a_broken_upload_is_not_kept_but_one_that_was_proven_is(alice, principal, made, finish, storage):
+    data = b"".join(alice.client.get(f"/api/v1/backups/{made}/download").streaming_content)
+
+    def kept():
+        return {each["id"] for each in alice.client.get("/api/v1/backups").json()["results"]} - {str(made)}
+
+    files = set(storage.iterdir())
+    assert finish(upload(alice, data[:-20], dry_run="true")).error["code"] == "broken_bundle"
+    assert (kept(), set(storage.iterdir())) == (set(), files)
+    assert finish(upload(alice, data, dry_run="true")).state == "succeeded"
+    (proven,) = kept()
+    with access.enter(principal, why="test"):
+        Backup.objects.filter(id=proven).update(verdict="sound")
+        (storage / Backup.objects.get(id=proven).file).write_bytes(data[:-20])
+    body = {"backup_id": proven, "dry_run": True}
+    assert finish(alice.client.post("/api/v1/restores", body, format="json")).error["code"] == "broken_bundle"
+    assert kept() == {proven}
+
+
 def test_another_projects_bundle_is_refused(alice, charlie, made):
     data = b"".join(alice.client.get(f"/api/v1/backups/{made}/download").streaming_content)
     answer = upload(charlie, data)

@@ -189,6 +189,31 @@ def test_a_line_without_an_end_is_stopped(refused, monkeypatch):
     assert "longer" in refused(gzip.compress(noise, mtime=0))["detail"]
 
 
+def test_a_line_of_too_many_values_is_refused(refused, bundle, storage):
+    lines = whole(storage, bundle)[:-1]
+    (place,) = [n for n, line in enumerate(lines) if b"The heron" in line]
+    many = b",".join(b'"%x": 0.5' % n for n in range(records.PARTS))
+    lines[place] = lines[place].replace(b'"extra": {', b'"extra": {' + many + b", ", 1)
+    error = refused(signed(lines))
+    assert (error["line"], "too many parts" in error["detail"]) == (place + 1, True)
+
+
+def test_nothing_is_read_beside_a_heavy_batch():
+    lines = [reading.Line(n, "fragment", {}, b"x" * size) for n, size in enumerate((reading.WEIGHT, 10, 10))]
+    read = []
+
+    def made():
+        for line in lines:
+            read.append(line.number)
+            yield [line]
+
+    batches = reading.ahead(made())
+    heavy = next(batches)
+    assert (len(heavy), read) == (1, [0])
+    assert next(batches)[0].number == 1
+    assert heavy == []
+
+
 def test_what_follows_the_end(refused, bundle, storage):
     data = (storage / bundle.file).read_bytes()
     refused(data + b"more")

@@ -9,8 +9,14 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories import access, jobs
-from memories.models import Backup, Operation
+from memories.backups import places
+from memories.models import Archive, Backup, Operation, Revision
+from memories.models.raw import execute
 
+SHORT = (
+    '{"fragment": {"content": "A", "compression": "full", "revision": 1},'
+    ' "made": {"content": "B", "compression": "hash"}}'
+)
 LITTLE, HALF = 16 * 1024, 300 * 1024  # nothing fits; the bundle fits, the pack around it does not
 
 
@@ -68,3 +74,34 @@ def test_a_pack_that_can_not_be_unpacked_is_told(many, storage, principal, tmp_p
     call_command("pack", "write", "acme:main", str(path))
     with small_disk(LITTLE), pytest.raises(CommandError, match="not enough room"):
         call_command("pack", "import", str(path))
+
+
+def test_the_room_that_is_asked_for_holds_what_is_written(principal, many, storage, monkeypatch):
+    row = many[0]
+    asked = []
+    monkeypatch.setattr(places, "check_room", asked.append)
+
+    def backed_up(**options):
+        wish = {"namespace": None, "options": options, "now": timezone.now()}
+        return jobs.run(principal, jobs.start(principal, kind="backup", wake_up=False, **wish).id).report["size"]
+
+    backed_up()
+    with access.enter(principal, why="test"):
+        Revision.objects.create(project_id=principal.project_id, fragment=row, revision=1, content="Otters sleep.")
+    sizes = [backed_up(), backed_up(include_embeddings=True)]
+    with access.enter(principal, why="test"):
+        Archive.objects.create(
+            project_id=principal.project_id,
+            namespace_id=row.namespace_id,
+            fragment_id=row.id,
+            reason="compacted",
+            payload=b"x" * 5000,
+        )
+        execute("UPDATE memories_archive SET payload = %s", [Archive.packed(SHORT)])
+    backed_up()
+    before, revised, embedded, archived = asked
+    assert revised > before
+    assert embedded >= revised + 80 * 384 * 2.8
+    assert archived > revised
+    assert revised > sizes[0]
+    assert embedded > sizes[1]

@@ -1,0 +1,125 @@
+"""Forms: what the product itself writes into columns of JSON and into copies; who reads them expects nothing else."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Form = Callable[[Any], bool]
+
+# As Postgres writes times, of the years that Python has too; in this form the order of texts is that of times.
+TIME = re.compile(r"(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\+00:00", re.ASCII)
+DATE = re.compile(r"(?!0000)\d{4}-\d\d-\d\d", re.ASCII)
+BYTES = re.compile(r"\\x([0-9a-f]{2})*", re.ASCII)
+DIGEST = re.compile(r"([0-9a-f]{2})*", re.ASCII)
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+
+
+def _of(*types: type) -> Form:
+    return lambda told: type(told) in types
+
+
+def _like(pattern: re.Pattern[str]) -> Form:
+    return lambda told: type(told) is str and pattern.fullmatch(told) is not None
+
+
+def _maybe(form: Form) -> Form:
+    return lambda told: told is None or form(told)
+
+
+def _each(form: Form) -> Form:
+    return lambda told: type(told) is list and all(map(form, told))
+
+
+def _row(*parts: Form) -> Form:
+    return lambda told: (
+        type(told) is list
+        and len(told) == len(parts)
+        and all(form(each) for form, each in zip(parts, told, strict=True))
+    )
+
+
+def _by_id(form: Form) -> Form:
+    return lambda told: type(told) is dict and all(ID.fullmatch(key) and form(value) for key, value in told.items())
+
+
+def _object(optional: Mapping[str, Form] | None = None, **parts: Form) -> Form:
+    more = optional or {}
+    both = {**parts, **more}
+    return lambda told: (
+        type(told) is dict
+        and told.keys() - more.keys() == parts.keys()
+        and all(both[name](value) for name, value in told.items())
+    )
+
+
+_text, _flag, _whole, _number = _of(str), _of(bool), _of(int), _of(int, float)
+_id, _time = _like(ID), _like(TIME)
+
+
+def _share(told: Any) -> bool:
+    return _number(told) and 0 <= told <= 1
+
+
+def _details(told: Any) -> bool:
+    return type(told) is dict and all(type(each) in (str, int, float, bool) for each in told.values())
+
+
+_STATE = _by_id(
+    _object(
+        {"claim": _row(_whole, _maybe(_time), _maybe(_time), _flag)},
+        fragment=_row(_text, _maybe(_id), _text, _time),
+    )
+)
+_DECIDED = _object(
+    fragments=_STATE,
+    after=_STATE,
+    siblings=_each(_id),
+    pairs=_by_id(
+        _object(
+            existing_authority=_maybe(_whole),
+            existing_trust=_maybe(_number),
+            reason=_text,
+            existing_id=_maybe(_id),
+        )
+    ),
+    succession=_object(moved=_by_id(_id), ended=_each(_id), links=_each(_id)),
+    predicate=_maybe(
+        _object(
+            namespace_id=_id,
+            predicate_name=_text,
+            former=_object(registered=_flag, exclusive=_maybe(_flag), exceptions=_each(_id), left=_whole),
+        )
+    ),
+)
+_SETTLED = _object(settled_with=_id)
+
+# Of every column that holds JSON.
+FORMS: dict[tuple[str, str], Form] = {
+    ("memories.Fragment", "extra"): _of(dict),
+    ("memories.Fragment", "entities"): _each(_object(text=_text, label=_text, confidence=_share)),
+    ("memories.Revision", "claim"): _maybe(
+        _object(subject=_text, predicate=_text, value=_text, value_digest=_like(DIGEST))
+    ),
+    ("conflicts.PendingConflict", "statement"): _maybe(
+        _object(subject=_text, predicate=_text, value=_text, negated=_flag)
+    ),
+    ("conflicts.PendingConflict", "before"): _maybe(lambda told: _DECIDED(told) or _SETTLED(told)),
+    ("memories.Tombstone", "reason_details"): _details,
+}
+
+# What a copy holds of a fragment that left: the rows under it, and the ids of those that named it.
+COPIED = {
+    "claims": "memories.Claim",
+    "accesses": "memories.Access",
+    "revisions": "memories.Revision",
+    "votes": "conflicts.Vote",
+    "vectors": "memories.Embedding",
+    "links": "memories.Link",
+}
+_ids = _maybe(_each(_id))
+NAMING: Form = _object(replaced=_ids, newcomer_of=_ids, existing_of=_ids)
+# What it holds of one whose text was shortened.
+SHORTENED: Form = _object(
+    fragment=_object(content=_text, compression=_text, revision=_whole),
+    made=_object(content=_text, compression=_text),
+)
