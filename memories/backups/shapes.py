@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from django.apps import apps
@@ -28,6 +29,7 @@ PAST = {
 }
 PAST |= {"last_accessed_at", "last_seen_at"}
 ONE = ("claims", "accesses")  # of a fragment
+GENERATED = {"memories.Embedding": {"dim": int}}  # columns that only the database knows
 
 
 # What JSON has for a column. Postgres would take a number for a text, and "NaN" for a number.
@@ -62,11 +64,20 @@ class Row:
     @classmethod
     def copied(cls, model: str) -> "Row":
         """All of a table, as copies hold them: where the row lived is null."""
-        return cls._made(model, _fields(model), homeless=PLACE)
+        return cls._made(model, _fields(model), homeless=PLACE, generated=GENERATED.get(model, {}))
 
     @classmethod
-    def _made(cls, model: str, fields: list[Any], *, more: Sequence[str] = (), homeless: Any = ()) -> "Row":
+    def _made(
+        cls,
+        model: str,
+        fields: list[Any],
+        *,
+        more: Sequence[str] = (),
+        homeless: Sequence[str] = (),
+        generated: Mapping[str, type] = MappingProxyType({}),
+    ) -> "Row":
         types: dict[str, frozenset[type]] = {f.column: _types(f) for f in fields}
+        types |= {name: frozenset({kind}) for name, kind in generated.items()}
         types |= {name: frozenset({str, type(None)}) for name in more}
         types |= {name: frozenset({type(None)}) for name in types.keys() & set(homeless)}
         times = set(_columns(fields, models.DateTimeField))

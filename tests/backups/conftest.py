@@ -8,11 +8,12 @@ import pytest
 from django.utils import timezone
 
 from conflicts.front import ClaimDraft
-from memories import access, jobs, operations
+from memories import access, jobs, operations, upkeep
 from memories.audit import signing
 from memories.backups.manifest import Footer
 from memories.models import Backup, Episode, EpisodeMember, Fragment, Namespace, Project
 from memories.models.raw import execute
+from memories.models.words import CopyReason, EvictionReason
 
 
 @pytest.fixture(autouse=True)
@@ -146,6 +147,11 @@ def lived(principal, alice, bob, store, old, fill, link, run, settings):
     row = store("acme:main", "The heron nests by the mill.", by=bob.principal, extra={"n": 1.25, "b": [None, "é"]})
     gone = store("acme:main", "This is to be forgotten.", by=alice.principal)
     other = store("acme:other", "Otters sleep.", by=bob.principal)
+    left = store("acme:main", "The kingfisher dives.", by=bob.principal)  # with its vector
+    with access.enter(principal, why="test"):
+        cause = {left.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
+        at = {"copied": CopyReason.EVICTED, "operation_id": None, "now": timezone.now()}
+        upkeep.leave(principal.project_id, cause, **at)
     link(row, other, kind="related")
     alice.client.post(f"/api/v1/fragments/{row.id}/reinforce", {}, format="json")
     body = {"content": "The heron nests.", "revision": 1}

@@ -37,7 +37,8 @@ SUCCESSOR = "(SELECT s.id FROM memories_fragment s WHERE s.project_id = r.projec
 BY_TRIGGER = ("fingerprint", "details_digest", "change")
 # What has to be there still for a row to be put back.
 STILL = {
-    "vectors": "EXISTS (SELECT FROM memories_embeddingmodel m WHERE m.id = r.model_id)",
+    "vectors": """EXISTS (SELECT FROM memories_embeddingmodel m
+        WHERE m.id = r.model_id AND m.dim = vector_dims(r.vector))""",
     # A former text that was forgotten meanwhile as another's, by whomever.
     "revisions": """NOT EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = r.project_id
         AND e.fingerprint = nova_fingerprint(r.project_id, r.content))""",
