@@ -1,9 +1,12 @@
 """Bundles: thousands of damaged and hostile bundles, of which none may be applied, in part or as a whole.
 
-Flipped bits of the file and of its lines, lines cut off, taken out, doubled, moved and spliced, hostile fields with
-digests and signatures that fit, bombs, endless lines, lines of many values, unknown
-versions, forged signatures. Counts what was not detected, applied in part, or fell over, and the peak of memory over
-the beginning.
+Of a project in which something of every kind has happened: flipped bits of the file and of its lines, lines cut off,
+taken out, doubled, moved and spliced, hostile fields and vectors with digests and signatures that fit, bombs, endless
+lines, one of 1 GB, lines of many values, unknown versions, forged signatures. Counts what was not detected, applied in
+part, or fell over, and the peak of memory over the beginning.
+
+Any column of any record may be given any value: some of these could have been written, and are applied. Then the API is
+asked for all its lists and memories, and the project is backed up and drilled again: none of it may fail.
 
     script/bench bundles                          # 5,000 mutations, and 1,000 of a V1 envelope
     script/bench bundles --mutations 500 --envelopes 100
@@ -12,10 +15,12 @@ Nobody signs an envelope: one that is damaged and still one may be applied whole
 """
 
 import argparse
+import base64
 import gzip
 import hashlib
 import io
 import json
+import math
 import os
 import random
 import resource
@@ -23,7 +28,7 @@ import time
 import uuid
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +40,22 @@ os.environ.setdefault("LOG_LEVEL", "CRITICAL")
 django.setup()
 
 # Django has to be set up before its models can be imported.
+from _lived import caller, fell_over, live
 from backups import timed
 from django.core.files.storage import storages
 from django.db import transaction
 from django.utils import timezone
+from rich.progress import track
 
-from memories import access, backups, ingest, jobs, keys
+from memories import access, backups, jobs, keys
+from memories.backups import vectors
 from memories.backups.manifest import Footer
 from memories.models import Fragment, Namespace
 
 REFUSED = ("broken_bundle", "unknown_version", "wrong_project", "base_missing")
 MOST = 256  # MB over the beginning
 Lines = list[bytes]
+Mutation = Callable[[Lines, random.Random], bytes]
 FIELDS: list[tuple[str, Any]] = [
     *(("importance", value) for value in (7, -1, "x", None, [], {}, 1e308)),
     *(("content", value) for value in ("", " x", "x" * 5000, None, 7, "\0", "\ud800")),
@@ -129,6 +138,45 @@ def hostile(lines: Lines, dice: random.Random) -> bytes:
     return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
 
 
+ANY: list[Any] = [
+    *(None, True, 7, -1, 0, 1.5, 2**31, 2**40, 1e308, "", "x", " x", "x" * 5000, "\0", "\ud800"),
+    *("NaN", "infinity", "-infinity", "1969-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"),
+    *("20000-01-01T00:00:00+00:00", "0044-03-15T00:00:00+00:00 BC", "2026-02-30T00:00:00+00:00"),
+    *(str(uuid.UUID(int=7)), "\\x", "\\x00", "restored", "active", "archived"),
+    *([], [1], ["x"], ["x" * 300], [None], [[]], [{}], [{"text": 7}], {}, {"a": 1}, {"fragment": {}}, {"fragment": 7}),
+]
+
+
+def any_field(lines: Lines, dice: random.Random) -> bytes:
+    """Any value in any place of any record, in a bundle that is rightly signed."""
+    n = dice.randrange(1, len(lines) - 1)
+    told = json.loads(lines[n])
+    places: list[tuple[Any, Any]] = []
+
+    def look(value: Any, depth: int) -> None:
+        for key in value if isinstance(value, dict) else range(len(value)):
+            places.append((value, key))
+            if isinstance(value[key], dict | list) and depth < 4:
+                look(value[key], depth + 1)
+
+    look(told, 0)
+    holder, key = dice.choice(places)
+    holder[key] = dice.choice([value for value in ANY if value != holder[key] or type(value) is not type(holder[key])])
+    return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
+
+
+def vector(lines: Lines, dice: random.Random) -> bytes:
+    """A vector of another dimension, length or kind, in a bundle that is rightly signed."""
+    n = dice.choice([n for n, line in enumerate(lines) if b'"vectors": [' in line and b'"kind": "fragment"' in line])
+    told = json.loads(lines[n])
+    numbers = vectors.unpacked(told["vectors"][0]["vector"]).copy()
+    wrong = dice.choice([numbers[:-1], numbers[:0], numbers * 0, numbers])
+    if len(wrong) == len(numbers):
+        wrong[dice.randrange(len(wrong))] = dice.choice([math.nan, math.inf, 1e30, 7.0])
+    told["vectors"][0]["vector"] = base64.b64encode(wrong.tobytes()).decode()
+    return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
+
+
 def raw(lines: Lines, dice: random.Random) -> bytes:
     """A line that is no proper JSON, or too much of it."""
     n = dice.randrange(1, len(lines) - 1)
@@ -174,8 +222,18 @@ def wide(lines: Lines, dice: random.Random) -> bytes:
     return signed([line.replace(b'"extra": {}', extra) if n in places else line for n, line in enumerate(lines[:-1])])
 
 
-COMMON: list[Callable[[Lines, random.Random], bytes]] = [
-    *(flip_file, flip_text, cut, cut_file, drop, double, move, splice, hostile, hostile, hostile, raw, head, foot)
+def gigabyte(lines: Lines, file: Any) -> None:
+    """A line of 1 GB that unpacks to no more of its file than texts do."""
+    piece = random.Random(1).randbytes(8_000).hex().encode() + b"x" * 1_032_576
+    with gzip.open(file, "wb", 1) as packing:
+        packing.write(lines[0] + b"\n")
+        for _ in range(1_024):
+            packing.write(piece)
+
+
+COMMON: list[Mutation] = [
+    *(flip_file, flip_text, cut, cut_file, drop, double, move, splice, hostile, hostile, raw, head, foot, vector),
+    *(any_field, any_field, any_field),
 ]
 RARE = [bomb, long_line, wide]  # slow ones
 
@@ -187,48 +245,62 @@ def main() -> None:
     parser.add_argument("--envelopes", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    dice, counts, kinds = random.Random(options.seed), Counter[str](), Counter[str]()
+    dice = random.Random(options.seed)
     project = keys.ensure_project(f"bundles-{uuid.uuid4().hex[:8]}")
-    principal = access.system_principal(project)
-    drafts = [ingest.Draft(namespace=f"{project.name}:main", content=f"Heron {n} nests.") for n in range(40)]
-    ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+    principal, client = access.system_principal(project), caller(project, "user_explicit")
+    live(principal, client, caller(project, "document"))
     made, _ = timed(principal, "backup", include_embeddings=True)
     with backups.opened(made["file"]) as file:
         lines = gzip.decompress(file.read()).splitlines()
     with backups.opened(made["file"]) as file:
-        envelope = backups.envelope_of(file, now=timezone.now())
+        envelope = json.loads(json.dumps(backups.envelope_of(file, now=timezone.now()), default=str))
     with access.enter(principal, why="bench"):
         Namespace.objects.within(project.id).delete()
-    home = Path(storages["backups"].path(made["file"]))
-    text = gzip.decompress(packed(lines))
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, time.perf_counter()
-    for number in range(options.mutations):
-        mutate = dice.choice(RARE) if number % 100 == 99 else dice.choice(COMMON)
-        data = mutate(lines, dice)
-        if unpacked(data, most=len(text) + 1) == text:
-            continue  # bits that gzip does not read
-        home.write_bytes(data)
-        outcome = tried(principal, made["backup_id"])
-        counts[outcome] += 1
-        if outcome != "refused":
-            kinds[f"{outcome} {mutate.__name__}"] += 1
-    told = json.loads(json.dumps(envelope, default=str))
-    for _ in range(options.envelopes):
+    seen = Counter[tuple[str, str]]()
+    for mutate in track(mutations(dice, options.mutations), total=options.mutations, description="files"):
+        if outcome := damaged(principal, client, made, mutate(lines, dice), whole=lines, can_be=mutate is any_field):
+            seen[outcome, mutate.__name__] += 1
+    with Path(storages["backups"].path(made["file"])).open("wb") as file:
+        gigabyte(lines, file)
+    seen[tried(principal, made["backup_id"]), "gigabyte"] += 1
+    for _ in track(range(options.envelopes), description="envelopes"):
         change = dice.choice(ENVELOPES)
-        outcome = sent(principal, change(told, dice))
+        outcome = sent(principal, change(envelope, dice))
         if outcome == "undetected" and change in CAN_BE:
             outcome = "applied whole"
-        counts[outcome] += 1
-        if outcome != "refused":
-            kinds[f"{outcome} {change.__name__}"] += 1
-    took = time.perf_counter() - began
+        seen[outcome, change.__name__] += 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
+    tell(seen, took=time.perf_counter() - began, peak=peak)
+
+
+def mutations(dice: random.Random, count: int) -> Iterator[Mutation]:
+    """Which ones are tried; a slow one now and then."""
+    return (dice.choice(RARE) if number % 100 == 99 else dice.choice(COMMON) for number in range(count))
+
+
+def damaged(principal: Any, client: Any, made: dict[str, Any], data: bytes, *, whole: Lines, can_be: bool) -> str:
+    """Lays a file where the backup was and restores it; what happened, nothing where it unpacks to the same."""
+    text = b"".join(line + b"\n" for line in whole)
+    if unpacked(data, most=len(text) + 1) == text:
+        return ""  # bits that gzip does not read
+    Path(storages["backups"].path(made["file"])).write_bytes(data)
+    outcome = tried(principal, made["backup_id"], asks=client)
+    return "applied whole" if outcome == "undetected" and can_be else outcome
+
+
+def tell(seen: Counter[tuple[str, str]], *, took: float, peak: float) -> None:
+    """Prints what happened; ends with 1 where something should not have."""
+    counts = Counter[str]()
+    for (outcome, _), count in seen.items():
+        counts[outcome] += count
     print(f"{machine()}: {sum(counts.values()):,} mutations in {took:.0f} s")
     for what in ("refused", "applied whole", "undetected", "applied in part", "server error"):
         print(f"  {what:16} {counts[what]:,}")
     print(f"  memory over the beginning {peak:.0f} MB (at most {MOST})")
-    for what, count in sorted(kinds.items()):
-        print(f"  {what}: {count}")
+    for (outcome, name), count in sorted(seen.items()):
+        if outcome != "refused":
+            print(f"  {outcome} {name}: {count}")
     if sum(counts.values()) != counts["refused"] + counts["applied whole"] or peak > MOST:
         raise SystemExit(1)
 
@@ -257,20 +329,43 @@ def sent(principal: Any, data: bytes) -> str:
     return outcome
 
 
-def tried(principal: Any, backup_id: str) -> str:
-    """Restores what lies there, and takes it back; what happened."""
+def tried(principal: Any, backup_id: str, *, asks: Any = None) -> str:
+    """Restores what lies there, asks for what it brought, and takes it back; what happened."""
     with access.enter(principal, why="bench"), transaction.atomic():
-        wish: dict[str, Any] = {"kind": "restore", "namespace": None, "options": {"backup_id": backup_id}}
-        operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
-        ended = jobs.run(principal, operation.id)
+        ended = ran(principal, "restore", backup_id=backup_id)
         left = Fragment.objects.within(principal.project_id).count()
+        whole = ended is not None and ended.state == "succeeded"
+        broken = whole and asks is not None and not stands(principal, asks)
         transaction.set_rollback(True)
-    if ended is not None and ended.state == "succeeded":
-        return "undetected"
+    if whole:
+        return "server error" if broken else "undetected"
     if left:
         return "applied in part"
     code = ended and ended.error and ended.error["code"]
     return "refused" if code in REFUSED else "server error"
+
+
+def ran(principal: Any, kind: str, **options: Any) -> Any:
+    """A job that has ended."""
+    wish: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
+    return jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+
+
+def stands(principal: Any, client: Any) -> bool:
+    """Whether all of it can be read, backed up, and restored from that."""
+    if path := fell_over(client, principal):
+        print(f"  {path} fell over")
+        return False
+    made = ran(principal, "backup", include_embeddings=True)
+    if made.state != "succeeded":
+        print(f"  backup: {made.error}")
+        return False
+    drill = ran(principal, "drill", backup_id=made.report["backup_id"])
+    fine = drill.state == "succeeded"
+    if not fine:
+        print(f"  drill: {drill.error}")
+    backups.delete(principal, uuid.UUID(made.report["backup_id"]))
+    return fine
 
 
 if __name__ == "__main__":
