@@ -202,6 +202,18 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project
                 connections[alias].close()
 
 
+@pytest.fixture(autouse=True)
+def _no_project_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
+    """A test that commits takes its projects away again: others count the projects of the whole database."""
+    yield
+    if "django_db_setup" in request.fixturenames and "db" not in request.fixturenames:
+        with django_db_blocker.unblock(), connections["owner"].cursor() as cursor:
+            cursor.execute("DELETE FROM memories_project RETURNING name")
+            stayed = [name for (name,) in cursor.fetchall()]
+            connections["owner"].close()
+        assert not stayed
+
+
 @pytest.fixture
 def service(committed: Project) -> Principal:
     """The service itself in the committed project."""

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
-from memories import keys
 from memories.models import Membership
 
 pytestmark = pytest.mark.browser
@@ -50,9 +49,9 @@ def test_a_refused_request_is_told(gate, stage, member):
     expect(failure.locator("*")).to_have_count(0)
 
 
-def test_what_may_not_be_seen_is_told(gate, member):
+def test_what_may_not_be_seen_is_told(gate, member, elsewhere):
     page, row = gate
-    member(keys.ensure_project("stage-elsewhere"))
+    member(elsewhere)
     row.click()
     expect(page.locator("#failure")).to_contain_text("Not found. There is nothing here that you may see.")
     page.get_by_role("button", name="Close").click()

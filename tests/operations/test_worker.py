@@ -66,7 +66,7 @@ def worker(tmp_path, committed):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 try:
-                    process.wait(timeout=8)
+                    process.wait(timeout=30)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
@@ -74,7 +74,7 @@ def worker(tmp_path, committed):
     return work
 
 
-def until(condition, *, seconds=15):
+def until(condition, *, seconds=60):
     """Waits for the condition's first true answer."""
     end = time.monotonic() + seconds
     while not (answer := condition()):
