@@ -111,8 +111,8 @@ class Belief(RuleBasedStateMachine):
 
     def teardown(self):
         """Nothing stays."""
-        transaction.set_rollback(True)
         self.inside.__exit__(None, None, None)
+        transaction.set_rollback(True)  # not before: the end of a savepoint takes the mark away
         self.atomic.__exit__(None, None, None)
         uuid.os = self.urandom
 
