@@ -44,6 +44,7 @@ class Tally:
 
 
 _lock = threading.Lock()
+_writing = threading.Lock()  # whoever finishes waits for what another thread has taken and not yet written
 _tallies: dict[uuid.UUID, Tally] = defaultdict(Tally)
 
 
@@ -94,6 +95,11 @@ def finish() -> None:
 
 def flush() -> None:
     """Writes what was collected. What could not be written waits for the next time; unknown projects are dropped."""
+    with _writing:
+        _write_all()
+
+
+def _write_all() -> None:
     with _lock:
         taken = dict(_tallies)
         _tallies.clear()

@@ -1,7 +1,9 @@
 """Counts that are collected in memory and written in batches."""
 
 import datetime
+import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from django.db import DatabaseError
@@ -56,3 +58,25 @@ def test_what_could_not_be_written_waits(principal, store, now, monkeypatch):
     tallies.note_reads(principal.project_id, [row.id], at=now)
     tallies.flush()
     assert counts(principal) == {row.id: (2, now)}
+
+
+def test_who_writes_last_waits_for_who_writes_still(committed, now, monkeypatch):
+    begun, go, order = threading.Event(), threading.Event(), []
+
+    def write(*_):
+        begun.set()
+        assert go.wait(60)
+        order.append("written")
+
+    monkeypatch.setattr(tallies, "_write", write)
+    tallies.note_reads(committed.id, [uuid.uuid4()], at=now)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(tallies.finish)
+        assert begun.wait(60)
+        last = threads.submit(tallies.finish)
+        last.add_done_callback(lambda _: order.append("finished"))
+        assert last in wait([last], timeout=1).not_done
+        go.set()
+        first.result(60)
+        last.result(60)
+    assert order == ["written", "finished"]
