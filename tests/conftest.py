@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -185,21 +186,33 @@ def count(principal: Principal) -> Count:
     return number
 
 
+@contextmanager
+def _a_committed_project() -> Iterator[Project]:
+    made = keys.ensure_project(f"committed-{secrets.token_hex(4)}")
+    try:
+        yield made
+    finally:
+        with connections["owner"].cursor() as cursor:
+            cursor.execute("DELETE FROM memories_project WHERE id = %s", [made.id])
+        for alias in connections:
+            connections[alias].close()
+
+
 @pytest.fixture
 def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project]:
     """A project whose rows other threads and processes see; it is deleted afterwards, its events stay.
 
     Not to be used together with `db`, which keeps a test in one transaction.
     """
-    with django_db_blocker.unblock():
-        made = keys.ensure_project(f"committed-{secrets.token_hex(4)}")
-        try:
-            yield made
-        finally:
-            with connections["owner"].cursor() as cursor:
-                cursor.execute("DELETE FROM memories_project WHERE id = %s", [made.id])
-            for alias in connections:
-                connections[alias].close()
+    with django_db_blocker.unblock(), _a_committed_project() as made:
+        yield made
+
+
+@pytest.fixture
+def neighbour(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project]:
+    """Another one."""
+    with django_db_blocker.unblock(), _a_committed_project() as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -89,20 +89,6 @@ def stage(server):
     Membership.objects.create(user=user, project=project, role="viewer")
     yield Stage(server, project, name)
     user.delete()
-    leave(project)
-
-
-@pytest.fixture
-def elsewhere(server):
-    """A project that the stage's person is no member of."""
-    project = keys.ensure_project(f"elsewhere-{uuid.uuid4().hex[:12]}")
-    yield project
-    leave(project)
-
-
-def leave(project):
-    """Takes a project that a test committed away again."""
-    Membership.objects.filter(project=project).delete()
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
     connections["owner"].close()

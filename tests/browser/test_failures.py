@@ -49,9 +49,9 @@ def test_a_refused_request_is_told(gate, stage, member):
     expect(failure.locator("*")).to_have_count(0)
 
 
-def test_what_may_not_be_seen_is_told(gate, member, elsewhere):
+def test_what_may_not_be_seen_is_told(gate, neighbour, member):
     page, row = gate
-    member(elsewhere)
+    member(neighbour)
     row.click()
     expect(page.locator("#failure")).to_contain_text("Not found. There is nothing here that you may see.")
     page.get_by_role("button", name="Close").click()

@@ -330,16 +330,17 @@ def test_what_one_session_heard_stays_there_when_it_becomes_global(ground):
     assert [belief.since for belief in life.beliefs] == [ground.moment()]
 
 
-def test_only_covered_namespaces(ground, agent_of, committed, project_elsewhere):
+def test_only_covered_namespaces(ground, agent_of, committed, neighbour):
+    stranger = access.system_principal(neighbour)
     ground.claim("Seattle", room="main")
     ground.claim("Austin", room="side")
     ground.claim("Oslo", room="shared")
     narrow = agent_of(committed, namespaces=[f"{committed.name}:main"], verbs=["read"]).principal
     for known_at in (None, ground.moment()):
         assert ground.true(by=narrow, known_at=known_at) == ["Seattle", "Oslo"]
-        assert ground.true(by=project_elsewhere, known_at=known_at) == []
+        assert ground.true(by=stranger, known_at=known_at) == []
     assert [life.value for life in ground.lives(by=narrow)] == ["Seattle", "Oslo"]
-    assert ground.lives(by=project_elsewhere) == []
+    assert ground.lives(by=stranger) == []
     for room in ("side", "nowhere"):
         with pytest.raises(NotFound):
             ground.true(by=narrow, namespace=f"{committed.name}:{room}")
@@ -347,14 +348,6 @@ def test_only_covered_namespaces(ground, agent_of, committed, project_elsewhere)
             ground.lives(by=narrow, namespace=f"{committed.name}:{room}")
     assert ground.true(namespace=f"{committed.name}:side") == ["Austin"]
     assert ground.true(namespace=f"{committed.name}:nothing-yet") == []
-
-
-@pytest.fixture
-def project_elsewhere(ground, committed):
-    """The service in a project with nothing in it."""
-    from memories import keys
-
-    return access.system_principal(keys.ensure_project("history-elsewhere"))
 
 
 def test_a_timeline_tells_both_axes(ground):

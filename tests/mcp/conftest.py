@@ -1,7 +1,6 @@
 """The real client of the protocol, over HTTP to a real server and over pipes to a real process."""
 
 import json
-import secrets
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -9,11 +8,10 @@ from contextlib import asynccontextmanager
 import anyio
 import httpx2
 import pytest
-from django.db import connections
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from memories import access, keys
+from memories import access
 from memories.models import Fragment
 
 
@@ -104,13 +102,3 @@ def rows(service):
             return dict(Fragment.objects.within(service.project_id).values_list("content", "status"))
 
     return read
-
-
-@pytest.fixture
-def charlie_project(django_db_blocker):
-    """Another project, whose rows are committed too."""
-    with django_db_blocker.unblock():
-        made = keys.ensure_project(f"elsewhere-{secrets.token_hex(4)}")
-        yield made
-        with connections["owner"].cursor() as cursor:
-            cursor.execute("DELETE FROM memories_project WHERE id = %s", [made.id])

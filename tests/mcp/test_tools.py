@@ -117,9 +117,9 @@ def test_a_key_that_only_reads_can_not_write(web, committed, agent_of, place, ro
     assert rows() == {}
 
 
-def test_another_project_sees_nothing(session, web, service, agent_of, charlie_project):
+def test_another_project_sees_nothing(session, web, service, agent_of, neighbour):
     kept = session.call("retain", content=HERON)["id"]
-    charlie = over_http(web, agent_of(charlie_project).key)
+    charlie = over_http(web, agent_of(neighbour).key)
     for tool in ("read_memory", "forget", "archive", "reinforce"):
         with pytest.raises(Refused, match="not_found"):
             charlie.call(tool, id=kept)
