@@ -29,13 +29,15 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.utils import timezone
 from rich.progress import track
 
 from conflicts.front import embedding, index_keywords
 from memories import access, keys, retrieval
 from memories.access import Principal
+from memories.api import searching
+from memories.api.fields import validated
 from memories.models import Fragment, Namespace, vector_text
 from memories.models.bulk import insert
 from memories.providers import active_model, embed, embed_query
@@ -260,8 +262,9 @@ def percentiles(times: list[float]) -> str:
 
 
 def bare(url: str, ground: Ground, rounds: int) -> None:
-    """One client's search over the bare SQL and embedding of the same query."""
-    model, whole, parts = active_model(), [], []
+    """One client's search over the bare SQL and embedding of the same query: its own statements, and vectors alone."""
+    model, whole = active_model(), list[float]()
+    parts: dict[str, list[float]] = {"its own SQL": [], "vector SQL alone": []}
     with access.enter(ground.principal, why="bench"):
         space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
         ready = indexed([space], model)
@@ -269,17 +272,43 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
     with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
         for query in questions:
             whole.append(ask(client, ground, query, {})[0])
+            statements = said(ground, query)
             start = time.perf_counter()
             vector = embed_query(f"{query} ", model=model)
+            embedded = time.perf_counter()
+            with transaction.atomic(), connection.cursor() as cursor:
+                for statement, values in statements:
+                    cursor.execute(statement, values)
+                    if cursor.description:
+                        cursor.fetchall()
+            own = time.perf_counter()
             wish = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
                 nearest([space], wish, indexed=ready)
-            parts.append((time.perf_counter() - start) * 1000)
+            alone = time.perf_counter() - own
+            parts["its own SQL"].append((own - start) * 1000)
+            parts["vector SQL alone"].append((embedded - start + alone) * 1000)
     connections.close_all()
-    ratio = statistics.median(whole) / statistics.median(parts)
     print(
-        f"  one client, {ground.fragments:,} fragments: {percentiles(whole)}; × {ratio:.2f} of vector SQL + embedding"
+        f"  one client, {ground.fragments:,} fragments: {percentiles(whole)}; of the bare SQL + embedding of the query"
     )
+    for name, times in parts.items():
+        ratio = statistics.median(whole) / statistics.median(times)
+        print(f"    {name:17} p50 {statistics.median(times):7.1f}  × {ratio:.2f}")
+
+
+def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
+    """The statements that a request's search runs, with their values."""
+    heard: list[tuple[Any, Any]] = []
+
+    def listen(execute: Any, statement: Any, values: Any, many: Any, context: Any) -> Any:
+        heard.append((statement, values))
+        return execute(statement, values, many, context)
+
+    with connection.execute_wrapper(listen):
+        body = {"namespace": ground.namespace, "query": query, "project_wide": False}
+        searching.found(ground.principal, validated(searching.SearchInput, body))
+    return heard
 
 
 def wanted(query: str, vector: Any, filters: Filters, *, most: int) -> Search:
