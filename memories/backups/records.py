@@ -109,12 +109,13 @@ UNDER = {
 def _under(name: str, model: str, order: str, condition: str) -> str:
     table = model.replace(".", "_").lower()
     return f"""LEFT JOIN (SELECT u.fragment_id, jsonb_agg({_row("u", model)} ORDER BY {order}) AS held FROM {table} u
-        WHERE u.project_id = %(project)s AND u.fragment_id = ANY (%(ids)s) AND {condition} GROUP BY u.fragment_id
+        WHERE u.project_id = %(project)s AND u.fragment_id = ANY (%(ids)s::uuid[]) AND {condition}
+        GROUP BY u.fragment_id
     ) AS {name} ON {name}.fragment_id = f.id"""
 
 
 # Each fragment is looked up by itself: the planner would rather scan the whole table for every batch.
-FRAGMENTS = f"""SELECT f.id, jsonb_build_object('kind', 'fragment', 'namespace', n.name,
+FRAGMENTS = f"""SELECT f.id::text, jsonb_build_object('kind', 'fragment', 'namespace', n.name,
         'row', {_row("f", "memories.Fragment")}, 'claim', {_row("c", "memories.Claim")},
         'access', {_row("a", "memories.Access")},
         {", ".join(f"'{name}', {name}.held" for name in UNDER)})::text
@@ -127,9 +128,9 @@ FRAGMENTS = f"""SELECT f.id, jsonb_build_object('kind', 'fragment', 'namespace',
     LEFT JOIN memories_access a ON a.project_id = %(project)s AND a.fragment_id = f.id
     {" ".join(_under(name, model, order, condition) for name, (model, order, condition) in UNDER.items())}
     ORDER BY wanted.place"""
-VECTORS = """SELECT e.fragment_id, m.name, m.dim, vector_send(e.vector::vector)
+VECTORS = """SELECT e.fragment_id::text, m.name, m.dim, vector_send(e.vector::vector)
     FROM memories_embedding e JOIN memories_embeddingmodel m ON m.id = e.model_id
-    WHERE e.project_id = %(project)s AND e.namespace_id = ANY (%(places)s) AND e.fragment_id = ANY (%(ids)s)
+    WHERE e.project_id = %(project)s AND e.namespace_id = ANY (%(places)s) AND e.fragment_id = ANY (%(ids)s::uuid[])
     ORDER BY e.fragment_id, m.name"""
 
 # What concerns a fragment and leaves its own row alone.
@@ -229,21 +230,22 @@ def _rows(kind: str, selection: Selection) -> Iterator[bytes]:
 def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
     chosen = "AND f.id = ANY (%(chosen)s)" if selection.fragments is not None else ""
     changed = f"AND ({CHANGED})" if selection.since else ""
-    keys = f"""SELECT f.id FROM memories_fragment f
+    keys = f"""SELECT f.id::text FROM memories_fragment f
         WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) {chosen} {changed}
         ORDER BY f.created_at, f.id"""
     values = {**selection.values, "chosen": list(selection.fragments or ())}
     for batch in batches(keys, values, size=BATCH):
-        asked = {**selection.values, "ids": [row[0] for row in batch]}
+        # A text: psycopg would write the list anew at each place where the statement names it.
+        asked = {**selection.values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
         vectors = _vectors(asked) if selection.embeddings else {}
         for fragment_id, line in fetch(FRAGMENTS, asked):
             more = vectors.get(fragment_id)
             yield line.encode() if more is None else f'{line[:-1]}, "vectors": {json.dumps(more)}}}'.encode()
 
 
-def _vectors(asked: dict[str, Any]) -> dict[uuid.UUID, list[dict[str, Any]]]:
+def _vectors(asked: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Each fragment's vectors: 32-bit floats, little-endian, in base64, by the model's name."""
-    found: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for fragment_id, model, dim, sent in fetch(VECTORS, asked):
         numbers = np.frombuffer(bytes(sent)[4:], dtype=">f4").astype("<f4")
         told = {"model": model, "dim": dim, "vector": base64.b64encode(numbers.tobytes()).decode()}
