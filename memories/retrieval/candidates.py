@@ -77,10 +77,9 @@ AGES = {
     }.items()
 }
 AGES["age_of_used"] += " / coalesce(a.stability, 1)"
-# The tables beside the fragment are asked for the same ids, not joined row by row: nothing then rests on statistics
-# that a freshly filled database does not have yet.
+# Each fragment is looked up by itself, and what stands beside it too: nothing then rests on statistics that a freshly
+# filled database does not have yet.
 LOADED = """
-    WITH asked AS MATERIALIZED (SELECT %s::uuid[] AS ids)
     SELECT f.id, f.namespace_id, f.type, f.source, f.importance, f.emotional_valence, f.is_pinned, f.is_anchor,
         f.base_relevance, f.corroboration, f.reinforcements, f.disputes, coalesce(a.access_count, 0),
         {age_of_created}, {age_of_updated}, {age_of_used},
@@ -88,20 +87,19 @@ LOADED = """
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
         {quoted}, f.topics && %s::varchar[], c.key_digest, e.cosine
     FROM memories_fragment f
-    LEFT JOIN (
-        SELECT fragment_id, access_count, last_accessed_at, stability FROM memories_access
-        WHERE project_id = %s AND fragment_id = ANY ((SELECT ids FROM asked)::uuid[])
-    ) AS a ON a.fragment_id = f.id
-    LEFT JOIN (
-        SELECT fragment_id, key_digest FROM memories_claim
-        WHERE project_id = %s AND fragment_id = ANY ((SELECT ids FROM asked)::uuid[]) AND status = 'active'
-    ) AS c ON c.fragment_id = f.id
-    LEFT JOIN (
-        SELECT fragment_id, -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
-        WHERE project_id = %s AND fragment_id = ANY ((SELECT ids FROM asked)::uuid[]) AND namespace_id IN ({spaces})
-            AND model_id = '{model}'
-    ) AS e ON e.fragment_id = f.id
-    WHERE f.project_id = %s AND f.id = ANY ((SELECT ids FROM asked)::uuid[])"""
+    LEFT JOIN LATERAL (
+        SELECT access_count, last_accessed_at, stability FROM memories_access
+        WHERE project_id = %s AND fragment_id = f.id OFFSET 0
+    ) AS a ON true
+    LEFT JOIN LATERAL (
+        SELECT key_digest FROM memories_claim
+        WHERE project_id = %s AND fragment_id = f.id AND status = 'active' OFFSET 0
+    ) AS c ON true
+    LEFT JOIN LATERAL (
+        SELECT -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
+        WHERE project_id = %s AND fragment_id = f.id AND namespace_id IN ({spaces}) AND model_id = '{model}' OFFSET 0
+    ) AS e ON true
+    WHERE f.project_id = %s AND f.id = ANY (%s::uuid[])"""
 QUOTED = "(SELECT bool_or(strpos(lower(f.content), phrase) > 0) FROM unnest(%s::text[]) AS phrase)"
 SPEAKER = 40  # characters that a speaker's name has at the most
 
@@ -120,7 +118,7 @@ def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Sear
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
     # As text: adapting each id takes longer than reading it.
     wanted = f"{{{','.join(map(str, ids))}}}"
-    asked = [wanted, *[search.now] * len(AGES), *cues, mine, mine, search.vector, mine, mine]
+    asked = [*[search.now] * len(AGES), *cues, mine, mine, search.vector, mine, mine, wanted]
     found = [Candidate(*row) for row in fetch(statement, asked)]
     for candidate in found:
         candidate.speaker = _speaker(candidate.speaker)

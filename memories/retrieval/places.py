@@ -5,14 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from django.db.models import Q
-
 from memories import access
 from memories.access import Principal
 from memories.models import Namespace
 from memories.models.namespace import SHARED
 from memories.retrieval.questions import Question
 from memories.retrieval.rivals import FOREIGN
+
+# Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
+KNOWN = """SELECT * FROM memories_namespace
+    WHERE project_id = %s AND (%s OR name = ANY (%s) OR forked_from_id IS NOT NULL) ORDER BY name"""
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,8 @@ def places_of(principal: Principal, question: Question) -> Places:
     """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered."""
     order = {name: n for n, name in enumerate([*question.namespaces, f"{principal.project}:{SHARED}"])}
     access.require_readable(principal, list(order))
-    known = Namespace.objects.within(principal.project_id).order_by("name")
     wide = question.project_wide
-    if not wide:
-        known = known.filter(Q(name__in=order) | Q(forked_from__isnull=False))
+    known = list(Namespace.objects.raw(KNOWN, [principal.project_id, wide, list(order)]))
     rows = [row for row in known if row.name in order or wide and principal.covers_reading(row.name)]
     asked = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
     family = relatives([row for row in asked if row.name in question.namespaces], known)
