@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from memories import access, backups, jobs, keys
+from memories.backups import restoring
 from memories.models import Backup, Fragment, Namespace, Operation
 from tests.backups.test_broken import signed
 from tests.backups.test_no_room import small_disk
@@ -115,6 +116,28 @@ def test_a_restore_is_planned_confirmed_and_done(adam, backup, principal, work, 
     work()
     assert "Came back 1" in words(adam.get(done["Location"]))
     assert count(Fragment) == 1
+
+
+def test_a_restore_that_ended_early_names_what_it_did(adam, store, principal, work, monkeypatch):
+    for name in ("acme:main", "acme:side"):
+        store(name, f"The heron nests in {name}.")
+    post(adam, "/backups/", policy="full")
+    work()
+    with access.enter(principal, why="test"):
+        Fragment.objects.all().delete()
+        there = f"/backups/{Backup.objects.get().id}/restore/"
+    plan, whole = planned(adam, there, work), restoring._apply
+
+    def first_only(principal, read, name, there, **more):
+        assert name == "acme:main"
+        return whole(principal, read, name, there, **more)
+
+    monkeypatch.setattr(restoring, "_apply", first_only)
+    begun = post(adam, there, step="apply", confirm="acme", plan=plan)
+    work()
+    page = words(adam.get(begun["Location"]))
+    assert "It ended early: internal. acme:main is restored; the other namespaces stand as they did." in page
+    assert "Came back 1" in page
 
 
 def test_what_is_polled_sets_no_cookie(adam, backup, work):
