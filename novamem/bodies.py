@@ -1,4 +1,4 @@
-"""What callers send is taken in within limits: of size by path, of silence, and of what the disk holds."""
+"""What callers send is taken in within limits: of size by path and by who sends, of silence, of what the disk holds."""
 
 import asyncio
 import tempfile
@@ -11,11 +11,13 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
 from memories.api.problems import problem
 from memories.backups import NoSpace, taking_room
 from memories.proxy import refusals
+from novamem import senders
 
 SILENCE = 60.0  # seconds within which a piece of a body has to come
 LINGER = 2.0  # seconds in which a caller who is refused may go on sending, to hear it
@@ -48,8 +50,9 @@ class Within:
     """A request's `receive`, as long as its body keeps to the limits. Raises Refused."""
 
     def __init__(self, scope: Any, receive: Callable[[], Awaitable[Any]]) -> None:
-        self._receive = receive
+        self._receive, self._headers = receive, scope["headers"]
         self._limit = limit_of(scope["path"])
+        self._known = False
         self._said = next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
         self._taken = 0
         self._ended = False
@@ -58,16 +61,24 @@ class Within:
         """What comes next."""
         if self._ended:
             return await self._receive()  # that the caller leaves may take as long as it likes
-        self._check(self._said)
+        await self._check(self._said)
         event = await self._soon()
         self._taken += len(event.get("body", b""))
-        self._check(self._taken)
+        await self._check(self._taken)
         self._ended = not event.get("more_body", False)
         return event
 
-    def _check(self, size: int) -> None:
+    async def _check(self, size: int) -> None:
         if size > self._limit + LITTLE:
             raise Refused(413, "too_large", f"The body is over {self._limit} bytes.")
+        if self._known or size <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE + LITTLE:
+            return
+        try:
+            self._known = await asyncio.to_thread(senders.is_known, self._headers)
+        except (OperationalError, InterfaceError):
+            raise Refused(503, "database_unavailable", "Who sends so much can't be looked up just now.") from None
+        if not self._known:
+            raise Refused(401, "unauthenticated", "Who sends so much has to be known: give a valid key, or log in.")
 
     async def _soon(self) -> Any:
         try:

@@ -1,0 +1,93 @@
+"""Much is taken in only from who is known: a valid key, or somebody logged in."""
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+
+from memories import access, keys
+from novamem import bodies
+from novamem.bodies import Bounded
+from novamem.pages import Pages
+from tests.novamem import test_bodies
+
+MUCH = b"a" * (bodies.LITTLE + 2)
+
+
+@pytest.fixture(params=[lambda: Pages(threads=1), Bounded], ids=["pages", "streams"])
+def send(request: Any, settings: Any, committed: Any, door: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Sends a body with these headers and answers (status, code or text): by its length, or in chunks."""
+    settings.ROOT_URLCONF, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = test_bodies.__name__, 1
+    monkeypatch.setattr(bodies, "LINGER", 0.5)
+    address, port = door(request.param())
+
+    def post(path: str, *, chunked: bool = False, body: bytes = MUCH, **headers: str) -> tuple[int, str]:
+        content = iter([body[:9], body[9:]]) if chunked else body
+        url = f"http://{address}:{port}{path}"
+        answer = httpx2.post(url, content=content, headers=headers, trust_env=False, timeout=60)
+        if answer.status_code == httpx2.codes.OK:
+            return answer.status_code, answer.text
+        told = answer.json()
+        return answer.status_code, (told.get("error") or told)["code"]
+
+    return post
+
+
+@pytest.fixture
+def issued(committed: Any) -> Any:
+    """A key of the project."""
+    return keys.issue(committed, keys.Wish([f"{committed.name}:*"], ["read"], "tool_output"), owner="alice")
+
+
+@pytest.fixture
+def ada(committed: Any) -> Iterator[Any]:
+    """Somebody who may log in."""
+    user = get_user_model()._default_manager.create_user("ada-of-the-senders")
+    yield user
+    user.delete()
+
+
+@pytest.mark.parametrize("path", ["/api/v1/restores", "/v1/files"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_strangers_send_little(send: Any, issued: Any, path: str, chunked: bool) -> None:
+    forged = f"Bearer {issued.text[:-1]}{'1' if issued.text[-1] != '1' else '2'}"
+    for headers in ({}, {"Authorization": forged}, {"Authorization": "Bearer é"}, {"Cookie": "sessionid=nobody"}):
+        told = {name: value.encode() for name, value in headers.items()}
+        assert send(path, chunked=chunked, **told) == (401, "unauthenticated")
+        assert send(path, chunked=chunked, body=b"a" * 12, **told) == (200, "12")
+    assert send(path, chunked=chunked, Authorization=f"Bearer {issued.text}") == (200, str(len(MUCH)))
+
+
+def test_a_key_that_ended_opens_nothing(send: Any, issued: Any, committed: Any) -> None:
+    with access.enter(access.system_principal(committed), why="test"):
+        issued.row.expires_at = timezone.now() - datetime.timedelta(seconds=1)
+        issued.row.save()
+    assert send("/api/v1/restores", Authorization=f"Bearer {issued.text}") == (401, "unauthenticated")
+
+
+def test_who_is_logged_in_may_send_much(send: Any, ada: Any) -> None:
+    browser = Client()
+    browser.force_login(ada)
+    session = browser.cookies["sessionid"].value
+    assert send("/api/v1/restores", Cookie=f"theme=dark; sessionid={session}") == (200, str(len(MUCH)))
+    browser.logout()
+    assert send("/api/v1/restores", Cookie=f"sessionid={session}") == (401, "unauthenticated")
+    nobodys = SessionStore()
+    nobodys.create()
+    assert send("/api/v1/restores", Cookie=f"sessionid={nobodys.session_key}") == (401, "unauthenticated")
+    nobodys.delete()
+
+
+def test_nobody_is_known_while_the_database_is_away(send: Any, issued: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(access, "connect", away)
+    assert send("/api/v1/restores", Authorization=f"Bearer {issued.text}") == (503, "database_unavailable")
