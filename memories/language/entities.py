@@ -26,6 +26,7 @@ NO: Verdict = (None, 0.0)
 
 MOST = 50
 LONGEST_PHRASE = 4
+BEGINNINGS = {phrase.partition(" ")[0] for phrase in KNOWN}
 SPEAKER_WORDS = 3
 AMBIGUOUS = gazetteers.NEEDS_CAPITALS | words.OPENERS
 # Endings of English nouns, verbs and adverbs that names rarely have.
@@ -72,7 +73,7 @@ def _listed_names(line: Sequence[Word]) -> Iterator[Entity]:
     """Names on the lists that can't be ordinary words, where capitals say nothing."""
     at = 0
     while at < len(line):
-        for length in range(LONGEST_PHRASE, 0, -1):
+        for length in range(LONGEST_PHRASE if line[at].lower in BEGINNINGS else 0, 0, -1):
             phrase = line[at : at + length]
             label = KNOWN.get(" ".join(word.lower for word in phrase))
             if label and not (length == 1 and phrase[0].lower in AMBIGUOUS):
