@@ -217,6 +217,31 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
             stop.wait(max(0.0, due - time.perf_counter()))
 
 
+def in_batches(url: str, ground: Ground) -> None:
+    """Texts a second in batches over HTTP: embedded later, and at once beside the embedder alone."""
+    dice, alone, beside = random.Random(4), list[float](), f"{ground.principal.project}:batches"
+    took: dict[str, list[float]] = {"later": [], "now": []}
+    with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
+        for when, size in [("later", 1_000)] * 5 + [("now", 200)] * 3:
+            texts = [sentence(dice) for _ in range(size)]
+            body = {"fragments": [{"namespace": beside, "content": text} for text in texts], "embed": when}
+            start = time.perf_counter()
+            answer = client.post(
+                "/api/v1/fragments/batch", json=body, headers={"Authorization": f"Bearer {ground.key}"}
+            )
+            took[when].append(size / (time.perf_counter() - start))
+            answer.raise_for_status()
+            if when == "now":
+                start = time.perf_counter()
+                embed([f"{text} " for text in texts], model=active_model())
+                alone.append(size / (time.perf_counter() - start))
+    later, now, only = (statistics.median(rates) for rates in (took["later"], took["now"], alone))
+    print(
+        f"  stored in batches: {later:,.0f} fragments/s without embedding, {now:,.0f} with it,"
+        f" {now / only:.0%} of the embedder alone ({only:,.0f})"
+    )
+
+
 def load(url: str, grounds: list[Ground], seconds: float) -> tuple[float, float]:
     """Four clients with mixed filters while writes go on; p50 and p99 of their searches."""
     took: dict[str, list[float]] = defaultdict(list)
@@ -357,6 +382,7 @@ def main() -> None:
         recall(grounds, options.rounds)
         with serving() as url:
             bare(url, max(grounds, key=lambda ground: ground.fragments), options.rounds)
+            in_batches(url, grounds[0])
             grown[name][size] = load(url, grounds, options.seconds)
     growth(grown)
 
