@@ -221,6 +221,7 @@ def _no_project_stays(request: pytest.FixtureRequest, django_db_blocker: Any) ->
     yield
     if "django_db_setup" in request.fixturenames and "db" not in request.fixturenames:
         with django_db_blocker.unblock(), connections["owner"].cursor() as cursor:
+            cursor.execute("DELETE FROM memories_membership")
             cursor.execute("DELETE FROM memories_project RETURNING name")
             stayed = [name for (name,) in cursor.fetchall()]
             connections["owner"].close()

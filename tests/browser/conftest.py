@@ -88,6 +88,7 @@ def stage(server):
     user = get_user_model()._default_manager.create_user(name, password=PASSWORD)
     Membership.objects.create(user=user, project=project, role="viewer")
     yield Stage(server, project, name)
+    Membership.objects.filter(project=project).delete()
     user.delete()
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
