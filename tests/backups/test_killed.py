@@ -1,12 +1,15 @@
 """A worker killed while it backs up or restores: before or after, never between."""
 
+import os
 import signal
+import uuid
 
 import pytest
 from django.utils import timezone
 
 from memories import access, ingest, jobs, operations
-from memories.models import Backup, Fragment, Namespace, Operation
+from memories.backups import records
+from memories.models import Backup, Erasure, Fragment, Namespace, Operation
 from tests.consolidation.conftest import DAY
 
 
@@ -41,8 +44,19 @@ def counts(service):
     return {name: names.count(name) for name in sorted(set(names))}
 
 
-def test_a_backup_is_there_whole_or_not_at_all(service, filled, begin, worker, storage):
-    for failpoint, files in (("backup.written", 0), ("backup.published", 1)):
+@pytest.fixture
+def long(service, filled):
+    """More records than are written at a time."""
+    rows = [
+        Erasure(project_id=service.project_id, fingerprint=os.urandom(32), fragment_id=uuid.uuid4(), authority=1)
+        for _ in range(records.BATCH)
+    ]
+    with access.enter(service, why="test"):
+        Erasure.objects.bulk_create(rows)
+
+
+def test_a_backup_is_there_whole_or_not_at_all(service, long, begin, worker, storage):
+    for failpoint, files in (("backup.half", 0), ("backup.written", 0), ("backup.published", 1)):
         operation = begin("backup")
         assert worker(operation, failpoint=failpoint) == -signal.SIGKILL
         with access.enter(service, why="test"):
