@@ -26,7 +26,7 @@ from django.db import connection
 from django.utils import timezone
 from upkeep import SIZES, fill
 
-from memories import access, backups, jobs
+from memories import access, audit, backups, jobs
 from memories.models import Namespace
 
 
@@ -76,11 +76,18 @@ def measure(size: int) -> None:
     principal, space = fill(size)
     filled, steps = peak(), list[tuple[str, float, float]]()
 
+    def seal() -> None:
+        """As the schedule does before long; else a backup would seal all that was written here."""
+        start = time.perf_counter()
+        audit.seal(principal, now=timezone.now())
+        steps.append(("seal", time.perf_counter() - start, peak() - filled))
+
     def step(kind: str, **wish: Any) -> dict[str, Any]:
         report, took = timed(principal, kind, **wish)
         steps.append((kind, took, peak() - filled))
         return report
 
+    seal()
     made = step("backup")
     bundle = made["backup_id"]
     step("verify", backup_id=bundle)
@@ -88,6 +95,7 @@ def measure(size: int) -> None:
     with access.enter(principal, why="bench"):
         Namespace.objects.within(principal.project_id).filter(id=space.id).delete()
     report = step("restore", backup_id=bundle)
+    seal()
     again = step("backup")
     same = "same bytes" if digest(principal, made) == digest(principal, again) else "OTHER BYTES"
     print(f"\n{size:,} fragments, {made['size'] / 2**20:.1f} MB, {report['insert']:,} restored, {same}")
