@@ -210,7 +210,7 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project
 
 @pytest.fixture
 def neighbour(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project]:
-    """Another one."""
+    """Another committed project, whose people and agents see nothing of the first."""
     with django_db_blocker.unblock(), _a_committed_project() as made:
         yield made
 

@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memories import access, keys
+from memories.api import authentication
 from novamem import bodies
 from novamem.bodies import Bounded
 from novamem.pages import Pages
@@ -89,5 +90,5 @@ def test_nobody_is_known_while_the_database_is_away(send: Any, issued: Any, monk
     def away() -> None:
         raise OperationalError
 
-    monkeypatch.setattr(access, "connect", away)
+    monkeypatch.setattr(authentication, "connect", away)
     assert send("/api/v1/restores", Authorization=f"Bearer {issued.text}") == (503, "database_unavailable")
