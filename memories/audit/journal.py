@@ -5,9 +5,10 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO, Self
 from uuid import UUID
@@ -22,8 +23,8 @@ BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A seal as the file has it."""
+class Head:
+    """A seal as the file has it, but for the events that it covers."""
 
     number: int
     upto: int
@@ -31,11 +32,10 @@ class Line:
     signer: str
     digest: str
     signature: str
-    leaves: list[Leaf]
 
     @classmethod
-    def of(cls, row: Seal, content: list[Leaf]) -> Self:
-        """What the file keeps of a seal and the events it covers."""
+    def of(cls, row: Seal) -> Self:
+        """What the file says of a seal."""
         return cls(
             number=row.number,
             upto=row.upto,
@@ -43,8 +43,15 @@ class Line:
             signer=row.signer,
             digest=bytes(row.digest).hex(),
             signature=bytes(row.signature).hex(),
-            leaves=content,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the file."""
+
+    head: Head
+    leaves: list[Leaf]
 
     @classmethod
     def parse(cls, text: bytes) -> Self | None:
@@ -52,13 +59,10 @@ class Line:
         try:
             row = json.loads(text)
             bytes.fromhex(row["signature"])
-            return cls(**{**row, "leaves": [Leaf(*leaf) for leaf in row["leaves"]]})
+            leaves = [Leaf(*leaf) for leaf in row.pop("leaves")]
+            return cls(Head(**row), leaves)
         except (ValueError, TypeError, KeyError):
             return None
-
-    def text(self) -> bytes:
-        """The line as it is written; the number comes first, so that it is found without reading the leaves."""
-        return json.dumps(asdict(self) | {"leaves": [astuple(leaf) for leaf in self.leaves]}).encode() + b"\n"
 
 
 def moment(at: datetime.datetime) -> str:
@@ -109,13 +113,19 @@ class Journal:
             match = NUMBER.match(file.read(32))
         return int(match[1]) if match and end else 0
 
-    def append(self, line: Line) -> None:
-        """Writes a line in the place of what a crash may have left half-written; it is on the disk afterwards."""
+    def append(self, row: Seal, leaves: BinaryIO) -> None:
+        """Writes a seal in the place of what a crash may have left half-written; it is on the disk afterwards.
+
+        The number comes first, so that a line is found without reading its leaves: the texts that `Link.add` gave.
+        """
         self.path.touch(mode=0o600)
+        leaves.seek(0)
         with self.path.open("r+b") as file:
             file.truncate(_line_break_before(file, file.seek(0, os.SEEK_END)))
             file.seek(0, os.SEEK_END)
-            file.write(line.text())
+            file.write(json.dumps(asdict(Head.of(row))).removesuffix("}").encode() + b', "leaves": [')
+            shutil.copyfileobj(leaves, file)
+            file.write(b"]}\n")
             file.flush()
             os.fsync(file.fileno())
 

@@ -2,20 +2,18 @@
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
-from typing import Any
+from collections.abc import Iterator
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
-
 from memories.models.history import event_models
-from memories.models.raw import fetch
+from memories.models.raw import batches, fetch
 
 LAST = 2**64 - 1  # xid8
+BATCH = 5000
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Leaf:
+class Leaf(NamedTuple):
     """One event: its transaction, table and number, and the SHA-256 of its content."""
 
     recorded_in: int
@@ -29,20 +27,22 @@ class Leaf:
         return f"{self.table} {self.number}"
 
 
-def leaves(project_id: UUID, *, since: int, before: int = LAST) -> list[Leaf]:
-    """The project's events of transactions in [since, before), ordered. Null columns do not count, so that a later
-    migration that adds one leaves old digests alone."""
+def leaves(project_id: UUID, *, since: int, before: int = LAST) -> Iterator[Leaf]:
+    """The project's events of transactions in [since, before), ordered, in the open transaction; never all in memory.
+    Null columns do not count, so that a later migration that adds one leaves old digests alone."""
     parts = [
-        f"""SELECT recorded_in, '{model._meta.db_table}', pgh_id,
+        f"""SELECT recorded_in, '{model._meta.db_table}' COLLATE "C" AS source, pgh_id,
                 encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(e))::text, 'UTF8')), 'hex')
             FROM {model._meta.db_table} e
             WHERE project_id = %(project)s AND recorded_in >= %(since)s::text::xid8
                 AND recorded_in < %(before)s::text::xid8"""
         for model in event_models()
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts), {"project": project_id, "since": str(since), "before": str(before)})
-        return sorted(Leaf(int(row[0]), *row[1:]) for row in cursor)
+    statement = " UNION ALL ".join(parts) + " ORDER BY recorded_in, source, pgh_id"
+    span = {"project": project_id, "since": str(since), "before": str(before)}
+    for rows in batches(statement, span, size=BATCH):
+        for row in rows:
+            yield Leaf(int(row[0]), *row[1:])
 
 
 def newest() -> int:
@@ -56,7 +56,27 @@ def genesis(project_id: UUID) -> bytes:
     return hashlib.sha256(b"novamem audit" + project_id.bytes).digest()
 
 
-def chain(former: bytes, *, number: int, upto: int, sealed_at: str, content: list[Leaf]) -> bytes:
-    """SHA-256 over the former seal and everything that this one says and covers."""
-    body: list[Any] = [number, upto, sealed_at, [astuple(leaf) for leaf in content]]
-    return hashlib.sha256(former + json.dumps(body, separators=(",", ":")).encode()).digest()
+class Link:
+    """A link of the chain: SHA-256 over the former seal and everything that this one says and covers.
+
+    Its leaves go by one after the other, in their order; only the hash and their number stay.
+    """
+
+    def __init__(self, former: bytes, *, number: int, upto: int, sealed_at: str) -> None:
+        head = json.dumps([number, upto, sealed_at], separators=(",", ":"))
+        self.events = 0
+        self._hash = hashlib.sha256(former + head.removesuffix("]").encode() + b",[")
+
+    def add(self, leaf: Leaf) -> bytes:
+        """Covers the next leaf; what it adds to the list of leaves in the file."""
+        text = json.dumps(leaf, separators=(",", ":")).encode()
+        added = b"," + text if self.events else text
+        self._hash.update(added)
+        self.events += 1
+        return added
+
+    def digest(self) -> bytes:
+        """32 bytes."""
+        whole = self._hash.copy()
+        whole.update(b"]]")
+        return whole.digest()

@@ -1,13 +1,15 @@
 """Verifying: names the first event that was changed, removed, slipped in or cut off."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 from memories import access
 from memories.access import Principal
 from memories.audit import signing
-from memories.audit.journal import Journal, Line, moment
-from memories.audit.leaves import Leaf, chain, genesis, leaves, newest
+from memories.audit.journal import Head, Journal, Line, moment
+from memories.audit.leaves import Leaf, Link, genesis, leaves, newest
 from memories.models import Seal
 
 Kind = Literal["changed", "removed", "slipped_in", "cut_off", "seal_changed", "file_changed", "not_in_file"]
@@ -42,45 +44,53 @@ def verify(principal: Principal) -> Verdict:
         for number, row in enumerate(seals, start=1):
             if row.number != number:
                 return Verdict(number - 1, events, 0, Finding("removed", f"seal {number}", number))
-            content = leaves(principal.project_id, since=since, before=row.upto)
             line = journal.line(places[number]) if number in places else None
-            if finding := _check(row, content, line, former, copied=number in places):
+            if finding := _check(row, line, former, since=since, copied=number in places):
                 return Verdict(number - 1, events, 0, finding)
-            former, since, events = bytes(row.digest), row.upto, events + len(content)
-        waiting = leaves(principal.project_id, since=since)
-        return Verdict(len(seals), events, len(waiting), _check_end(len(seals), waiting, places))
+            former, since, events = bytes(row.digest), row.upto, events + row.events
+        waiting, early = _waiting(principal.project_id, since=since)
+        return Verdict(len(seals), events, waiting, _check_end(len(seals), early, places))
 
 
-def _check(row: Seal, content: list[Leaf], line: Line | None, former: bytes, *, copied: bool) -> Finding | None:
+def _check(row: Seal, line: Line | None, former: bytes, *, since: int, copied: bool) -> Finding | None:
     """Two copies and a signature: of file and database the one that fits the signature says what is wrong."""
-    whole = _fits(row, content, former)
+    whole = _fits(row, former, since=since)
     if line is None or not _is_authentic(line, row, former):
         if not whole:
             return Finding("seal_changed", f"seal {row.number} does not fit its events or its signature", row.number)
         if not copied:
             return Finding("not_in_file", f"seal {row.number} does not stand in the file", row.number)
         return Finding("file_changed", f"the line of seal {row.number} in the file", row.number)
-    if line != Line.of(row, line.leaves) or row.events != len(line.leaves):
+    if line.head != Head.of(row) or row.events != len(line.leaves):
         return Finding("seal_changed", f"seal {row.number} is another one in the file", row.number)
-    return None if whole else _compare(row.number, content, line.leaves)
+    return None if whole else _compare(row.number, leaves(row.project_id, since=since, before=row.upto), line.leaves)
 
 
-def _fits(row: Seal, content: list[Leaf], former: bytes) -> bool:
-    digest = chain(former, number=row.number, upto=row.upto, sealed_at=moment(row.sealed_at), content=content)
+def _fits(row: Seal, former: bytes, *, since: int) -> bool:
+    link = Link(former, number=row.number, upto=row.upto, sealed_at=moment(row.sealed_at))
+    digest = _over(link, leaves(row.project_id, since=since, before=row.upto))
     return (
         digest == bytes(row.digest)
-        and row.events == len(content)
+        and row.events == link.events
         and row.signer == signing.fingerprint()
         and signing.is_signed(digest, bytes(row.signature), purpose="seal")
     )
 
 
 def _is_authentic(line: Line, row: Seal, former: bytes) -> bool:
-    digest = chain(former, number=row.number, upto=line.upto, sealed_at=line.sealed_at, content=line.leaves)
-    return digest.hex() == line.digest and signing.is_signed(digest, bytes.fromhex(line.signature), purpose="seal")
+    head = line.head
+    link = Link(former, number=row.number, upto=head.upto, sealed_at=head.sealed_at)
+    digest = _over(link, line.leaves)
+    return digest.hex() == head.digest and signing.is_signed(digest, bytes.fromhex(head.signature), purpose="seal")
 
 
-def _compare(seal: int, now: list[Leaf], then: list[Leaf]) -> Finding | None:
+def _over(link: Link, content: Iterable[Leaf]) -> bytes:
+    for leaf in content:
+        link.add(leaf)
+    return link.digest()
+
+
+def _compare(seal: int, now: Iterable[Leaf], then: list[Leaf]) -> Finding | None:
     """The first difference between the events as they are and as they were sealed."""
     present = {(leaf.table, leaf.number): leaf for leaf in now}
     for leaf in then:
@@ -92,11 +102,19 @@ def _compare(seal: int, now: list[Leaf], then: list[Leaf]) -> Finding | None:
     return Finding("slipped_in", min(present.values()).name, seal) if present else None
 
 
-def _check_end(seals: int, waiting: list[Leaf], places: dict[int, int]) -> Finding | None:
+def _waiting(project_id: UUID, *, since: int) -> tuple[int, Leaf | None]:
+    """How many events wait for a seal, and the first of those that claim a transaction to come."""
+    count, early, coming = 0, None, 0
+    for leaf in leaves(project_id, since=since):
+        coming = coming or newest()  # asked when the events are chosen: else one of meanwhile would seem to come
+        count += 1
+        early = early or (leaf if leaf.recorded_in >= coming else None)
+    return count, early
+
+
+def _check_end(seals: int, early: Leaf | None, places: dict[int, int]) -> Finding | None:
     """What the chain itself can't tell: seals that only the file has, events that claim a transaction to come."""
     following = seals + 1
     if places and max(places) > seals:
         return Finding("cut_off", f"seal {following}", following)
-    newest_id = newest()
-    early = next((leaf for leaf in waiting if leaf.recorded_in >= newest_id), None)
     return Finding("slipped_in", early.name, following) if early else None

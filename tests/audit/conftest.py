@@ -45,7 +45,7 @@ def seal(service):
     def look():
         with access.enter(service, why="test"):
             last = Seal.objects.within(service.project_id).order_by("-number").first()
-            found = leaves(service.project_id, since=last.upto if last else 0)
+            found = list(leaves(service.project_id, since=last.upto if last else 0))
             return found, not found or horizon() > found[-1].recorded_in
 
     def make():

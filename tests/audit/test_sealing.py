@@ -1,8 +1,10 @@
 """Sealing: everything that is committed, nothing twice, whatever happens meanwhile."""
 
 import contextlib
+import hashlib
 import json
 import threading
+import tracemalloc
 
 import psycopg
 import pytest
@@ -62,6 +64,35 @@ def test_the_task_seals_every_project(service, keep, monkeypatch):
     monkeypatch.setattr(audit, "seal", lambda principal, *, now: sealed.append(principal.project_id))
     tasks.seal_events()
     assert sealed == list(Project.objects.order_by("name").values_list("id", flat=True))
+
+
+def test_each_seal_is_the_hash_that_the_documentation_says(service, sealed, journal):
+    former = hashlib.sha256(b"novamem audit" + service.project_id.bytes).digest()
+    for line in map(json.loads, journal.path.read_text().splitlines()):
+        body = [line["number"], line["upto"], line["sealed_at"], line["leaves"]]
+        former = hashlib.sha256(former + json.dumps(body, separators=(",", ":")).encode()).digest()
+        assert line["digest"] == former.hex()
+        assert line["leaves"] == sorted(line["leaves"])
+
+
+def test_many_events_are_sealed_without_holding_them(service, sealed, event, tamper, seal, monkeypatch):
+    many = 10_000
+    tamper(
+        """INSERT INTO memories_fragmentevent SELECT (jsonb_populate_record(e, jsonb_build_object(
+            'pgh_id', 10000000 + n, 'recorded_in', pg_current_xact_id()::text))).*
+        FROM memories_fragmentevent e, generate_series(1, %(many)s) n WHERE pgh_id = %(event)s""",
+        {"event": event, "many": many},
+    )
+    monkeypatch.setattr("memories.audit.leaves.BATCH", 200)
+    tracemalloc.start()
+    try:
+        made = audit.seal(service, now=timezone.now()) or seal()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert made.events == many
+    assert most < many * 100  # bytes; the texts alone are more
+    assert audit.verify(service) == audit.Verdict(4, events_of(service), 0, None)
 
 
 @pytest.fixture
