@@ -14,65 +14,33 @@ import random
 import statistics
 import threading
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import django
 import httpx2
-import numpy as np
 from _serving import machine, serving
 
 os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
+from _population import Ground, Texts, fill, question, sentence
 from django.db import connection, connections, transaction
 from django.utils import timezone
-from rich.progress import track
 
-from conflicts.front import embedding, index_keywords
-from memories import access, keys, retrieval
-from memories.access import Principal
+from memories import access
 from memories.api import searching
 from memories.api.fields import validated
-from memories.models import Fragment, Namespace, vector_text
-from memories.models.bulk import insert
+from memories.models import Namespace, vector_text
 from memories.providers import active_model, embed, embed_query
 from memories.retrieval.hits import Search, indexed, nearest, passing
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
 
-SIZES, PROJECTS, BATCH = (5_000, 50_000, 500_000), 50, 5_000
-CENTRES = 2_000
+SIZES = (5_000, 50_000, 500_000)
 CLIENTS, WRITES = 4, 20
-WHO = ["Ann", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kit", "Lou", "Max", "Nia", "Oda", "Pim"]
-DID = ["bought", "painted", "lost", "repaired", "sold", "photographed", "planted", "borrowed", "described", "cooked"]
-KIND = ["red", "wooden", "old", "tiny", "broken", "silver", "foreign", "famous", "quiet", "spicy", "blue", "heavy"]
-WHAT = ["bicycle", "guitar", "lamp", "letter", "garden", "camera", "boat", "soup", "clock", "violin", "map", "tent"]
-WHERE = ["in Lisbon", "at the harbour", "near the mill", "on the train", "at school", "in the mountains", "at home"]
-SYLLABLES = [
-    "ba",
-    "den",
-    "fol",
-    "gri",
-    "hal",
-    "jun",
-    "kem",
-    "lor",
-    "mis",
-    "nav",
-    "pol",
-    "ros",
-    "tam",
-    "ul",
-    "vin",
-    "zo",
-]
-VOCABULARY = ["".join(parts) for parts in itertools.product(SYLLABLES, repeat=3)]
-OFTEN = list(itertools.accumulate(1 / place for place in range(1, len(VOCABULARY) + 1)))
 FILTERS: dict[str, dict[str, Any]] = {
     "none": {},
     "type": {"type": ["semantic"]},
@@ -80,104 +48,6 @@ FILTERS: dict[str, dict[str, Any]] = {
     "agent, type": {"type": ["episodic", "procedural"], "min_weight": 0.4},
     "tag": {"tags": ["t7"]},
 }
-
-
-@dataclass(slots=True)
-class Ground:
-    """Where is asked: a namespace, a key for it, and how often it is asked (by its size)."""
-
-    principal: Principal
-    namespace: str
-    key: str
-    fragments: int
-
-
-def sentence(dice: random.Random) -> str:
-    """Plain words, and some as rare as words are: the n-th of the vocabulary is n times as rare as the first."""
-    words = [dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE)]
-    rare = " ".join(dice.choices(VOCABULARY, cum_weights=OFTEN, k=6))
-    return f"{words[0]} {words[1]} a {words[2]} {words[3]} {words[4]}: {rare}."
-
-
-def question(dice: random.Random) -> str:
-    """As long as people's questions are, with one of the rarer words."""
-    who, did, kind, what, where = (dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE))
-    (rare,) = dice.choices(VOCABULARY, cum_weights=OFTEN)
-    return f"When was it that {who} {did} a {kind} {what} {where}, {rare}?"
-
-
-class Texts:
-    """Sentences, with vectors of texts that say something of two: mixes of real embeddings."""
-
-    def __init__(self) -> None:
-        self.dice, self.noise = random.Random(1), np.random.default_rng(1)
-        centres = [sentence(self.dice) for _ in range(CENTRES)]
-        self.centres = np.stack(embed(centres, model=active_model()))
-
-    def batch(self, count: int) -> tuple[list[str], Any]:
-        """`count` texts, and their unit vectors (count × dim)."""
-        one, other = self.centres[self.noise.integers(0, CENTRES, (2, count))]
-        vectors = one + self.noise.uniform(0, 1, (count, 1)) * (other - one)
-        return [sentence(self.dice) for _ in range(count)], vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-def layout(name: str, fragments: int) -> list[int]:
-    """How many fragments each namespace gets."""
-    if name == "one":
-        return [fragments]
-    return [fragments // 10, *[(fragments - fragments // 10) // (PROJECTS - 1)] * (PROJECTS - 1)]
-
-
-def fill(texts: Texts, name: str, fragments: int) -> list[Ground]:
-    """Makes the projects and their fragments; then keeps statistics and indexes as the task would."""
-    mark = uuid.uuid4().hex[:8]
-    grounds = []
-    for number, count in enumerate(track(layout(name, fragments), description=f"{fragments:,} fragments, {name}")):
-        project = keys.ensure_project(f"scale-{mark}-{number}")
-        wish = keys.Wish(
-            namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output", requests_per_minute=0
-        )
-        issued = keys.issue(project, wish, owner="bench")
-        principal = access.system_principal(project)
-        store(principal, f"{project.name}:main", texts, count)
-        retrieval.keep_statistics(principal, now=timezone.now())
-        retrieval.keep_indexes(principal)
-        grounds.append(Ground(principal, f"{project.name}:main", issued.text, count))
-    with connections["owner"].cursor() as cursor:
-        cursor.execute("ANALYZE")
-    connections.close_all()
-    return grounds
-
-
-def store(principal: Principal, namespace: str, texts: Texts, count: int) -> None:
-    """Through the bulk path of the rooms, with vectors given."""
-    model, now = active_model(), timezone.now()
-    for start in range(0, count, BATCH):
-        contents, vectors = texts.batch(min(BATCH, count - start))
-        with access.enter(principal, why="bench"):
-            space = access.writable(principal, namespace)
-            rows = [fragment(principal, space, content, number, now) for number, content in enumerate(contents)]
-            insert(rows)
-            index_keywords([row.id for row in rows])
-            insert([embedding(row, vector, None, model=model) for row, vector in zip(rows, vectors, strict=True)])
-
-
-def fragment(principal: Principal, space: Namespace, content: str, number: int, now: Any) -> Fragment:
-    """A row with values that filters can ask for."""
-    return Fragment(
-        project_id=principal.project_id,
-        namespace=space,
-        agent_id="main",
-        type=("episodic", "semantic", "procedural")[number % 3],
-        content=content,
-        source_type=("manual", "conversation", "document", "task")[number % 4],
-        tags=["main", f"t{number % 50}"],
-        importance=(number % 10) / 10,
-        source="inference",
-        authority=1,
-        created_at=now,
-        updated_at=now,
-    )
 
 
 def ask(client: httpx2.Client, ground: Ground, query: str, filters: dict[str, Any]) -> tuple[float, dict[str, float]]:

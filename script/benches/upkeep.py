@@ -23,7 +23,7 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
-import scale
+import _population
 from django.db import connection, connections
 from django.utils import timezone
 from rich.progress import track
@@ -42,7 +42,7 @@ SPREAD = 0.5  # how far a vector lies from a real embedding: two around one have
 
 def fill(count: int) -> tuple[Any, Any]:
     """A project with one namespace of so many fragments: who works on it, and the namespace."""
-    texts, noise = scale.Texts(), np.random.default_rng(2)
+    texts, noise = _population.Texts(), np.random.default_rng(2)
     project = keys.ensure_project(f"upkeep-{uuid.uuid4().hex[:8]}")
     principal, model, now = access.system_principal(project), active_model(), timezone.now()
     owners = [uuid.uuid4(), uuid.uuid4()]
@@ -78,7 +78,7 @@ def _directions(noise: Any, shape: tuple[int, int]) -> Any:
 
 
 def _row(principal: Any, space: Any, text: str, number: int, now: Any, owners: list[Any], size: int) -> Fragment:
-    row = scale.fragment(principal, space, text, 0, now)
+    row = _population.fragment(principal, space, text, 0, now)
     row.owner_id = owners[number % 2]
     row.importance = 0.3
     if size * 0.2 < number < size * (0.2 + FADED):
@@ -111,7 +111,7 @@ def _timed(principal: Any, operation: Operation) -> tuple[Operation, dict[str, f
 
 def recall(count: int) -> float:
     """The share of made pairs that the search for twins finds among `count` vectors."""
-    texts, noise = scale.Texts(), np.random.default_rng(3)
+    texts, noise = _population.Texts(), np.random.default_rng(3)
     _, vectors = texts.batch(count)
     doubled = int(count * TWINS)
     near = vectors[:doubled] + APART * _directions(noise, vectors[:doubled].shape)
