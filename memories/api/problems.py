@@ -45,7 +45,7 @@ from memories.governance import NoDigest
 from memories.ingest import History, StaleRevision
 from memories.jobs import AlreadyRunning, NotUndoable
 from memories.operations import NotOpen
-from memories.providers import EmbeddingFailed
+from memories.providers import EmbeddingFailed, NoSuchModel
 from memories.upkeep import (
     CannotDigest,
     ModelTaken,
@@ -160,6 +160,8 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
             detail = str(error) if isinstance(error, SAFE_DETAIL) else ""
             headers = {"Retry-After": str(known.retry_after)} if known.retry_after else {}
             return problem(known.status, known.code, detail=detail, errors=_pairs(error), headers=headers)
+    if isinstance(error, NoSuchModel):  # it was retired since the request was read
+        error = ValidationError({"model": [str(error)]})
     if isinstance(error, ValidationError):
         return problem(
             400, "validation", detail="The request has invalid fields.", errors=list(field_errors(error.detail))

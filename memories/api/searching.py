@@ -160,6 +160,15 @@ class HitAnswer(FragmentAnswer):
     ranking_signals = serializers.DictField(child=serializers.FloatField())
 
 
+class TermAnswer(serializers.Serializer[Any]):
+    """A word of the question in a candidate: how often, its part of the BM25, the candidate's rank by it."""
+
+    term = serializers.CharField()
+    times = serializers.IntegerField()
+    bm25 = serializers.FloatField()
+    rank = serializers.IntegerField()
+
+
 class PathAnswer(serializers.Serializer[Any]):
     """One candidate's way through the search; ranks count from 1."""
 
@@ -173,6 +182,12 @@ class PathAnswer(serializers.Serializer[Any]):
     bm25 = serializers.FloatField(allow_null=True)
     cosine = serializers.FloatField(allow_null=True)
     relevance = serializers.FloatField(allow_null=True)
+
+
+class ConsideredAnswer(PathAnswer):
+    """A candidate's way, and the words that found it."""
+
+    terms = TermAnswer(many=True)
 
 
 class ExpectedAnswer(PathAnswer):
@@ -191,7 +206,7 @@ class ExplanationAnswer(serializers.Serializer[Any]):
     phrases = serializers.ListField(child=serializers.CharField())
     period = serializers.ListField(child=serializers.DateTimeField(), allow_null=True)
     ways = serializers.DictField(child=serializers.CharField())
-    candidates = PathAnswer(many=True)
+    candidates = ConsideredAnswer(many=True)
 
 
 class SearchAnswer(serializers.Serializer[Any]):

@@ -100,8 +100,10 @@ LOADED = """
         WHERE project_id = %s AND fragment_id = f.id AND namespace_id IN ({spaces}) AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     WHERE f.project_id = %s AND f.id = ANY (%s::uuid[])"""
-QUOTED = "(SELECT bool_or(strpos(lower(f.content), phrase) > 0) FROM unnest(%s::text[]) AS phrase)"
+QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
+    FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
 SPEAKER = 40  # characters that a speaker's name has at the most
+TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
 def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
@@ -137,6 +139,7 @@ def load_neighbours(
     """What was said right before and after these, as far as it passes every condition and is no candidate itself."""
     known = {candidate.place for candidate in candidates}
     beside = {place for c in candidates for place in (c.beside(-1), c.beside(1)) if place} - known
+    beside = {place for place in beside if place[2] in TURNS}
     if not beside:
         return []
     condition, values = where(Fragment, search.filters.conditions())

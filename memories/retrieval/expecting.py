@@ -30,6 +30,8 @@ def whereabouts(
         return _told(question, Stage.REACH)
     if failed := _failed(row, question.filters):
         return _told(question, Stage.FILTERS, filters=failed)
+    if not question.top_k:
+        return _told(question, Stage.TOP_K)
     waiting = PendingEmbedding.objects.within(principal.project_id).filter(fragment=row).exists()
     return _told(question, Stage.CANDIDATES, embedding="pending" if waiting else "ready")
 

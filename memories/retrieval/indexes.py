@@ -54,13 +54,14 @@ def keep_indexes(principal: Principal) -> tuple[int, int]:
 
 
 def drop_strays() -> int:
-    """Drops the indexes of namespaces that are gone or hold nothing any more; how many."""
+    """Drops the indexes of namespaces that are gone, or hold nothing of their model any more; how many."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(
             """SELECT c.relname FROM pg_class c
                WHERE c.relname LIKE 'vectors\\_%%' AND c.relkind = 'i' AND NOT EXISTS (
-                   SELECT FROM memories_embedding e
-                   WHERE e.namespace_id = substr(c.relname, 9, 32)::uuid AND NOT e.cold)"""
+                   SELECT FROM memories_embedding e JOIN memories_embeddingmodel m ON m.id = e.model_id
+                   WHERE e.namespace_id = substr(c.relname, 9, 32)::uuid AND NOT e.cold
+                       AND left(translate(m.id::text, '-', ''), 12) = substr(c.relname, 42))"""
         )
         names = [row[0] for row in cursor]
     return sum(_drop(name) for name in names)

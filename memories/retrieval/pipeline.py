@@ -4,7 +4,7 @@ import datetime
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any
@@ -58,7 +58,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             with _timed(took, "candidates"):
                 found = _candidates(question, places, (vector, model, cues), trail, now=now)
             with _timed(took, "rank"):
-                ranked = _ranked(principal, question, places, found, trail)
+                ranked = _ranked(principal, question, places, found, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
@@ -124,14 +124,19 @@ def _ranked(
     places: Places,
     found: list[Candidate],
     trail: Trail,
+    *,
+    by_meaning: bool,
 ) -> list[tuple[uuid.UUID, float, dict[str, float]]]:
-    """(id, score, signals) of the candidates that pass every condition, best first, ties by id."""
+    """(id, score, signals) of the candidates that pass every condition, best first, ties by id.
+
+    Not `by_meaning`: the question has no vector, and no cosine is asked for.
+    """
     relevance = fuse(found, bm25=trail.bm25, cues=trail.cues)
     left = []
     for candidate in found:
         path = trail.paths[candidate.id]
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
-        stage = _refused(question, candidate, places)
+        stage = _refused(question, candidate, places, by_meaning=by_meaning)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
     if not question.filters.include_all:
         times = Counter(candidate.key for candidate in left if candidate.key)
@@ -140,13 +145,14 @@ def _ranked(
         trail.stop_all(losers, Stage.RIVALS)
         left = [candidate for candidate in left if candidate.id not in losers]
     profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
-    scored = [
-        (-round(profile.score(ranking.signals(c, relevance=relevance[c.id], names=profile.needs)), 6), c.id, c)
-        for c in left
-    ]
+
+    def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
+        return ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
+
+    scored = [(-round(profile.score(signals(c, profile.needs)), 6), c.id, c) for c in left]
     scored.sort(key=itemgetter(0, 1))
     trail.rank([hit[1] for hit in scored], top_k=question.top_k)
-    return [(i, -cost, ranking.signals(c, relevance=relevance[i])) for cost, i, c in scored[: question.top_k]]
+    return [(i, -cost, signals(c, ranking.NAMES)) for cost, i, c in scored[: question.top_k]]
 
 
 def freshness(question: Question, *, foreign: bool) -> float:
@@ -154,9 +160,10 @@ def freshness(question: Question, *, foreign: bool) -> float:
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
 
-def _refused(question: Question, candidate: Candidate, places: Places) -> Stage | None:
+def _refused(question: Question, candidate: Candidate, places: Places, *, by_meaning: bool) -> Stage | None:
+    """Where its way ends, if it does."""
     floor = freshness(question, foreign=places.is_foreign(candidate.namespace_id))
-    if question.min_similarity > 0 and (candidate.cosine or 0.0) < question.min_similarity:
+    if by_meaning and (candidate.cosine or 0.0) < question.min_similarity:
         return Stage.SIMILARITY
     return Stage.FRESHNESS if floor and candidate.relevance_score < floor else None
 

@@ -35,7 +35,7 @@ class Filters:
     @property
     def statuses(self) -> list[str]:
         """The statuses that may appear."""
-        return list(Status.values) if self.include_all else self.status_filter
+        return list(Status.values) if self.include_all else self.status_filter or [Status.ACTIVE.value]
 
     @property
     def marks(self) -> list[list[str]]:

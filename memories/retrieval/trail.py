@@ -38,7 +38,7 @@ REASONS = {
     Stage.SIMILARITY: "its cosine is below min_similarity",
     Stage.FRESHNESS: "its relevance_score has decayed below the floor",
     Stage.RIVALS: "a claim that excludes its own is shown instead",
-    Stage.TOP_K: "others score higher",
+    Stage.TOP_K: "it stands beyond top_k: others score higher",
     Stage.GONE: "it was forgotten or changed while the search ran",
     Stage.ANSWERED: "it is an answer",
 }

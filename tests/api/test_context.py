@@ -163,6 +163,15 @@ def test_it_takes_what_search_takes(alice, bob, store, shelf):
         assert ask(alice, max_tokens=None, max_memories=100, **more)["included"] == found[:100]
 
 
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_where_the_best_are_too_long_a_shorter_one_fits(most, alice, store):
+    for n in range(6):
+        store("acme:main", (f"Plum jam, plum jam: keeper {n} says plum jam. " * 12).strip())
+    short = store("acme:main", "Plum jam: grandma adds cinnamon.")
+    body = ask(alice, query="plum jam", max_tokens=120, max_memories=most)
+    assert body["included"] == [str(short.id)]
+
+
 def test_an_embedding_model_may_be_named(alice, shelf):
     assert ask(alice, model="fake")["included"] == ask(alice)["included"]
     body = {"namespace": "acme:main", "query": "mill", "model": "nobody"}

@@ -77,6 +77,7 @@ def test_nothing_crosses_projects(charlie, marsh):
     [
         ({"type": "episodic"}, {"otter"}),
         ({"type": ["episodic", "procedural"]}, {"otter", "boat"}),
+        ({"type": [], "status_filter": [], "tags": ["bird"]}, {"heron"}),
         ({"tags": ["bird"]}, {"heron"}),
         ({"agent": "other"}, {"frog"}),
         ({"min_weight": 0.85}, {"otter"}),
@@ -109,15 +110,49 @@ def test_ranking_can_be_chosen(alice, marsh):
     assert important["results"][0]["id"] == str(marsh["otter"].id)
 
 
-def test_without_an_embedder_keywords_answer(alice, marsh, monkeypatch):
+@pytest.fixture
+def no_embedder(monkeypatch):
     class Broken(FakeEmbedder):
         def embed_queries(self, texts):
             raise embeddings.EmbeddingFailed("away")
 
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Broken())
+
+
+def test_without_an_embedder_keywords_answer(alice, marsh, no_embedder):
     body = ask(alice, "a heron without an embedder")
     assert body["degraded"] == ["embedder"]
     assert contents(body) == [marsh["heron"].content]
+    assert contents(ask(alice, "a heron without a vector", min_similarity=0.9)) == [marsh["heron"].content]
+
+
+@pytest.mark.parametrize("profile", ["balanced", "hindsight", "weighted", "relevance"])
+def test_without_an_embedder_words_rank_under_every_profile(profile, alice, store, no_embedder):
+    for n in range(12):
+        store("acme:main", f"The jam of the otter, glass {n}.")
+    best = store("acme:main", "Plum jam recipe of the lighthouse keeper.")
+    first = ask(alice, "plum jam recipe of the lighthouse keeper", profile=profile)["results"][0]
+    assert first["id"] == str(best.id)
+    assert first["score"] > 0
+
+
+@pytest.mark.parametrize("sequence", [2**31 - 1, -(2**31)])
+def test_the_last_turn_of_all_has_nothing_beside_it(sequence, alice, store):
+    turn = store("acme:main", "The harbour opens at six.", conversation_id="talk", sequence=sequence)
+    assert ask(alice, "when does the harbour open?")["results"][0]["id"] == str(turn.id)
+
+
+def test_what_points_the_other_way_is_under_the_floor(alice, store, monkeypatch):
+    """The floor is 0 unless another one is given; below it only who asks for less gets."""
+    store("acme:main", "The heron nests.")
+
+    class Opposite(FakeEmbedder):
+        def embed_queries(self, texts):
+            return -self.embed(texts)
+
+    monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Opposite())
+    assert contents(ask(alice, "The heron nests.")) == []
+    assert contents(ask(alice, "The heron nests.", min_similarity=-1)) == ["The heron nests."]
 
 
 def test_answers_are_counted_off_the_request(alice, marsh):
@@ -210,6 +245,8 @@ def test_explain_shows_every_candidates_path(alice, marsh):
     heron = paths[str(marsh["heron"].id)]
     assert (heron["stage"], heron["rank"], set(heron["found_by"])) == ("answered", 1, {"words", "meaning"})
     assert heron["bm25"] > 0
+    assert {term["term"]: term["times"] for term in heron["terms"]} == {"nest": 1, "behind": 1, "old": 1, "mill": 1}
+    assert sum(term["bm25"] for term in heron["terms"]) == pytest.approx(heron["bm25"], abs=1e-3)
     assert paths[str(marsh["frog"].id)]["stage"] == "top_k"
     assert told["phrases"] == ["behind the old mill"]
     assert told["ways"] == {"acme:main": "scan", "acme:shared": "scan", "acme:other": "scan"}
@@ -223,7 +260,7 @@ def test_expect_names_the_stage_that_dropped_it(alice, bob, charlie, store, mars
 
     heron, otter = marsh["heron"], marsh["otter"]
     assert stage(heron)["stage"] == "answered"
-    assert stage(otter, top_k=1)["stage"] == "top_k"
+    assert stage(otter, top_k=1)["stage"] == stage(otter, top_k=0)["stage"] == "top_k"
     assert stage(otter, min_similarity=0.99)["stage"] == "min_similarity"
     assert stage(marsh["frog"], project_wide=False)["stage"] == "namespace"
     assert stage(heron, filters={"status_filter": ["archived"]}) | {"status": "active"} == stage(
@@ -271,6 +308,18 @@ def test_a_model_can_be_named(alice, marsh):
     for name in ("next", "missing"):
         answer = alice.client.post(URL, {"namespace": "acme:main", "query": "heron", "model": name}, format="json")
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "model"), answer.content
+
+
+def test_a_model_that_is_retired_meanwhile_is_named(alice, marsh, monkeypatch):
+    other = EmbeddingModel.objects.create(name="next", provider="fake", dim=384, state="ready")
+
+    def retire(*_, **__):
+        EmbeddingModel.objects.filter(id=other.id).update(state="retired")
+
+    monkeypatch.setattr(tallies, "note_search", retire)
+    searches = [{"namespace": "acme:main", "query": "heron", "model": "next"}] * 2
+    answer = alice.client.post(f"{URL}/batch", {"searches": searches}, format="json")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "model"), answer.content
 
 
 def test_the_turn_after_the_question_is_found(alice, store):

@@ -11,7 +11,7 @@ SECTIONS = {"### Episodic": "episodic", "### Semantic": "semantic", "### Procedu
 GONE = "### No longer remembered"
 SOURCES = "user_explicit|system|tool_output|user_implicit|document|inference"
 OPENING = re.compile(r"<memory-context ([0-9a-f]{16})>")
-MEMORY = re.compile(rf"- \[([^\[\]]*)\] \(({SOURCES}), trust ([01]\.\d\d)(, linked)?\) (.+)")
+MEMORY = re.compile(rf"- \[([^\[\]]*)\] \(({SOURCES}), trust ([01]\.\d\d)\) (.+)")
 TOMBSTONE = re.compile(r"- \[(\d{4}-\d\d-\d\d)\] \(system\) (.+)")
 # What a careless reader might take for a fence, or a person for the end of a line.
 LOOSE = re.compile(r"<\s*/?\s*memory-context|<\s*/?\s*nova-|<\s*\|", re.IGNORECASE)
@@ -34,7 +34,6 @@ class Read:
     facts: tuple[str, ...]
     source: str
     trust: str
-    linked: bool
     text: str
 
 
@@ -72,9 +71,9 @@ def read_markdown(text):
 
 def _markdown_line(section, line):
     if section == "tombstone" and (match := TOMBSTONE.fullmatch(line)):
-        return Read(section, (match[1],), "system", "", False, match[2])
+        return Read(section, (match[1],), "system", "", match[2])
     if section and section != "tombstone" and (match := MEMORY.fullmatch(line)):
-        return Read(section, tuple(match[1].split(" · ")), match[2], match[3], bool(match[4]), match[5])
+        return Read(section, tuple(match[1].split(" · ")), match[2], match[3], match[4])
     raise NotOneBlock(f"a line of no kind: {line!r}")
 
 
@@ -90,9 +89,8 @@ def read_xml(text):
 
 def _xml_line(element):
     if element.tag == "nova-tombstone":
-        return Read("tombstone", (element.get("timestamp"), element.get("topics")), "system", "", False, element.text)
+        return Read("tombstone", (element.get("timestamp"), element.get("topics")), "system", "", element.text)
     if element.tag != "memory" or not re.fullmatch(SOURCES, element.get("source")):
         raise NotOneBlock(f"a line of no kind: {element.tag}")
     facts = (element.get("timestamp"), *element.get("about").split("; "))
-    linked = element.get("linked") == "true"
-    return Read(element.get("type"), facts, element.get("source"), element.get("trust"), linked, element.text)
+    return Read(element.get("type"), facts, element.get("source"), element.get("trust"), element.text)

@@ -33,7 +33,7 @@ def test_a_hostile_text_stays_one_line(number, form, fragment):
     rows = [fragment(f"before {number}"), fragment(text), fragment("after")]
     block = read(block_of(rows, form), form)
     assert len(block.lines) == 3
-    assert {(line.source, line.trust, line.linked) for line in block.lines} == {("inference", "0.50", False)}
+    assert {(line.source, line.trust) for line in block.lines} == {("inference", "0.50")}
     assert {"before " + str(number), "after"} <= {line.text for line in block.lines}
     (own,) = [line.text for line in block.lines if line.text not in (f"before {number}", "after")]
     assert own.replace("‹", "<") == one_line(text).replace("‹", "<")

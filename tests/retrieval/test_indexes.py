@@ -7,7 +7,15 @@ from django.utils import timezone
 
 from conflicts.front import embedding, index_keywords
 from memories import access, keys, tasks
-from memories.models import DocumentFrequency, Embedding, Fragment, KeywordStatistics, Namespace, vector_text
+from memories.models import (
+    DocumentFrequency,
+    Embedding,
+    EmbeddingModel,
+    Fragment,
+    KeywordStatistics,
+    Namespace,
+    vector_text,
+)
 from memories.models.bulk import insert
 from memories.providers import active_model
 from memories.retrieval import (
@@ -325,6 +333,32 @@ def test_indexes_of_namespaces_that_are_gone_are_dropped(ground, small):
     assert drop_strays() == 1
     with access.enter(ground, why="test"):
         assert indexed([main], active_model()) == {}
+
+
+@pytest.fixture
+def following(ground):
+    """A second model; it goes before the project does."""
+    with access.enter(ground, why="test"):
+        made = EmbeddingModel.objects.create(name="following", provider="fake", dim=384, state="ready")
+    yield made
+    with access.enter(ground, why="test"):
+        Embedding.objects.within(ground.project_id).filter(model=made).delete()
+        made.delete()
+
+
+def test_indexes_of_a_model_that_was_retired_are_dropped(ground, small, following):
+    fill(ground, "main", near(axis(0), MANY))
+    with access.enter(ground, why="test"):
+        former, (main,) = active_model(), spaces(ground, "main")
+        rows = Embedding.objects.within(ground.project_id).filter(namespace=main)
+        insert([embedding(row.fragment, axis(1), None, model=following) for row in rows.select_related("fragment")])
+    assert keep_indexes(ground) == (2, 0)
+    assert drop_strays() == 0
+    with access.enter(ground, why="test"):
+        Embedding.objects.within(ground.project_id).filter(model=former).delete()
+    assert drop_strays() == 1
+    with access.enter(ground, why="test"):
+        assert (indexed([main], former), set(indexed([main], following))) == ({}, {main.id})
 
 
 def test_the_planner_is_told_about_the_tables_as_wholes(ground):

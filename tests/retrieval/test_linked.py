@@ -5,15 +5,22 @@ import pytest
 from conflicts.front import ClaimDraft
 from memories import access
 from memories.models import Fragment
+from memories.retrieval.context import assembly
 from tests.retrieval.blocks import read
 
 # One of many: the link leads to a memory that the question itself does not find among the best.
 QUESTION = "where does the heron nest"
 
 
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Only two hits are drawn for each memory that is asked for."""
+    monkeypatch.setattr(assembly, "LEAST_CONSIDERED", 2)
+
+
 @pytest.fixture
 def crowd(store):
-    """So many better answers that nothing else is a hit: two hits are drawn for each memory that is asked for."""
+    """So many better answers that nothing else is a hit."""
     for n in range(8):
         store("acme:main", f"Where does the heron nest? Guess {n}.", importance=1.0)
 
@@ -50,7 +57,7 @@ def test_it_is_worth_half_of_its_hit_times_the_similarity(alice, store, best, li
 
 
 @pytest.mark.parametrize("form", ["markdown", "xml"])
-def test_it_is_handed_out_with_a_mark(alice, store, link, form):
+def test_it_is_handed_out_in_the_same_line_as_if_it_was_found(alice, store, link, form):
     """The hits are long and the budget is short, so that the linked memory is worth its few characters."""
     tail = "Ask the mill. " * 40 + "Or the otter?"
     long = [store("acme:main", f"Where does the heron nest? {n} {tail}") for n in range(4)]
@@ -58,9 +65,10 @@ def test_it_is_handed_out_with_a_mark(alice, store, link, form):
     for one in long:
         link(one, far, similarity=1.0)
     body = ask(alice, max_memories=2, max_tokens=340, format=form)
-    marks = {line.text: line.linked for line in read(body["prompt_prefix"], form).lines}
-    assert marks.pop("Otters sleep.") is True
-    assert list(marks.values()) == [False]
+    lines = {line.text: line for line in read(body["prompt_prefix"], form).lines}
+    assert len(lines) == 2
+    found = ask(alice, query="Otters sleep.", max_memories=1, format=form)
+    assert read(found["prompt_prefix"], form).lines == [lines["Otters sleep."]]
 
 
 @pytest.mark.parametrize("status", ["superseded", "quarantined", "disputed", "archived"])

@@ -30,6 +30,20 @@ def days(start, end):
         ("Who called last month?", ("2026-02-01", "2026-03-01")),
         ("Who called this year?", ("2026-01-01", "2027-01-01")),
         ("Who called last year?", ("2025-01-01", "2026-01-01")),
+        ("Who called last night?", ("2026-03-17", "2026-03-18")),
+        ("What did she paint in Sept 2022?", ("2022-09-01", "2022-10-01")),
+        ("Who called three days ago?", ("2026-03-15", "2026-03-16")),
+        ("Who called a week ago?", ("2026-03-09", "2026-03-16")),
+        ("Who called a couple of months ago?", ("2026-01-01", "2026-02-01")),
+        ("Who called 10 years ago?", ("2016-01-01", "2017-01-01")),
+        ("Who called in the last 3 days?", ("2026-03-15", "2026-03-19")),
+        ("Who called over the past two weeks?", ("2026-03-04", "2026-03-19")),
+        ("Who called last Friday?", ("2026-03-13", "2026-03-14")),
+        ("Who called on Wednesday?", ("2026-03-18", "2026-03-19")),
+        ("Who called last Wednesday?", ("2026-03-11", "2026-03-12")),
+        ("Who called in May?", ("2025-05-01", "2025-06-01")),
+        ("Who called in March?", ("2026-03-01", "2026-04-01")),
+        ("Who called last March?", ("2025-03-01", "2025-04-01")),
     ],
 )
 def test_times_are_read(question, expected):
@@ -38,7 +52,11 @@ def test_times_are_read(question, expected):
 
 @pytest.mark.parametrize(
     "question",
-    ["Where does the heron nest?", "Did it happen on 31 February 2023?", "Room 2023-99", "in 0000", "in Dec 9999"],
+    [
+        *("Where does the heron nest?", "Did it happen on 31 February 2023?", "Room 2023-99", "in 0000", "in Dec 9999"),
+        *("Who may march?", "What is on Mondays?", "Where was it long ago?", "Auguſt 2023"),
+        *("3 ſeptember 2023", "Aprıl 2023", "yeſterday", "laſt week", "two dayſ ago"),
+    ],
 )
 def test_what_is_no_time_is_none(question):
     assert period_of(question, now=NOW) is None
@@ -50,6 +68,11 @@ def test_cues_of_a_question():
     assert {"melanie", "fix"} <= cues.words
     assert "procedural" in cues.types
     assert cues.keys
+
+
+def test_a_phrase_is_looked_for_once_and_only_some_are():
+    assert understand('"a heron" or "A Heron"', now=NOW).phrases == ["a heron"]
+    assert len(understand("".join(f'"{n:04}"' for n in range(1600)), now=NOW).phrases) == 10
 
 
 @pytest.mark.parametrize("question", ["", "?", '"', '""', "\u202e", "😀", "x" * 10_000])

@@ -29,6 +29,7 @@ from memories.retrieval.questions import Hit, Question
 from memories.retrieval.rivals import outdone
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
+LEAST_CONSIDERED, MOST_CONSIDERED = 50, 200
 MOST_STONES = 3
 TASK_SHARE = 4  # tasks take a quarter of the room at the most
 RIVAL = "rival"
@@ -53,6 +54,11 @@ class Request:
     def most(self) -> int:
         """How many memories at the most."""
         return self.max_memories or (MEMORIES_WITHOUT_BUDGET if self.max_tokens is None else MEMORIES)
+
+    @property
+    def considered(self) -> int:
+        """How many hits it chooses from: where the best are too long, shorter ones may fit."""
+        return min(MOST_CONSIDERED, max(2 * self.most, LEAST_CONSIDERED))
 
     @property
     def space(self) -> Space:
@@ -90,7 +96,7 @@ class Memory:
 
 def context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """The context block for a question. Raises what search raises."""
-    results = find(principal, replace(request.question, top_k=min(200, 2 * request.most)), now=now)
+    results = find(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):
         salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
         places = places_of(principal, request.question)
@@ -127,13 +133,13 @@ def _candidates(
 ) -> tuple[list[Item[Memory]], list[Item[Memory]]]:
     """Hits and what they link to; apart those whose claim gives way to another's once linked ones come in."""
 
-    def item(fragment: Fragment, value: float, *, linked: bool) -> Item[Memory]:
-        made = entry(fragment, form=request.form, linked=linked)
+    def item(fragment: Fragment, value: float) -> Item[Memory]:
+        made = entry(fragment, form=request.form)
         return Item(Memory(fragment, made), made.kind, value, made.size)
 
     linked = linked_to(hits, request.question, places, principal, most=request.most, now=now)
-    items = [item(hit.fragment, hit.score, linked=False) for hit in hits]
-    items += [item(fragment, value, linked=True) for fragment, value in linked]
+    items = [item(hit.fragment, hit.score) for hit in hits]
+    items += [item(fragment, value) for fragment, value in linked]
     if not linked or request.question.filters.include_all:
         return items, []
     ids = [one.thing.fragment.id for one in items]

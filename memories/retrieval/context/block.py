@@ -31,10 +31,10 @@ class Entry:
         return len(self.text) + 1
 
 
-def entry(fragment: Fragment, *, form: str, linked: bool = False) -> Entry:
+def entry(fragment: Fragment, *, form: str) -> Entry:
     """A memory's entry, by when it happened."""
     order = (fragment.event_at or fragment.created_at, fragment.sequence or 0, fragment.id)
-    return Entry(fragment.type, order, line(fragment, form=form, linked=linked))
+    return Entry(fragment.type, order, line(fragment, form=form))
 
 
 def gone_entry(stone: Tombstone, *, form: str) -> Entry:

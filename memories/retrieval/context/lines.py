@@ -56,18 +56,18 @@ def _trust(fragment: Fragment) -> str:
     return f"{trust_of(fragment, now=None):.2f}"
 
 
-def line(fragment: Fragment, *, form: str, linked: bool = False) -> str:
-    """A memory's line; `linked` marks one that came along with another."""
-    return _xml(fragment, linked) if form == "xml" else _markdown(fragment, linked)
+def line(fragment: Fragment, *, form: str) -> str:
+    """A memory's line: the same however it was found."""
+    return _xml(fragment) if form == "xml" else _markdown(fragment)
 
 
-def _markdown(fragment: Fragment, linked: bool) -> str:
+def _markdown(fragment: Fragment) -> str:
     """`- [facts] (source class, trust) text`."""
-    label = f"{fragment.source}, trust {_trust(fragment)}" + (", linked" if linked else "")
+    label = f"{fragment.source}, trust {_trust(fragment)}"
     return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content) or UNKNOWN}"
 
 
-def _xml(fragment: Fragment, linked: bool) -> str:
+def _xml(fragment: Fragment) -> str:
     """[4]'s `<memory>` element, with the same facts."""
     attributes = {
         "timestamp": day(fragment),
@@ -75,7 +75,6 @@ def _xml(fragment: Fragment, linked: bool) -> str:
         "source": fragment.source,
         "trust": _trust(fragment),
         "about": "; ".join(facts(fragment)),
-        **({"linked": "true"} if linked else {}),
     }
     return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content) or UNKNOWN)}</memory>"
 
