@@ -1,5 +1,6 @@
 """Namespaces of any size: sentences, and vectors around real embeddings of such sentences."""
 
+import datetime
 import itertools
 import random
 import uuid
@@ -110,18 +111,20 @@ def store(principal: Principal, namespace: str, texts: Texts, count: int) -> Non
 
 
 def fragment(principal: Principal, space: Namespace, content: str, number: int, now: Any) -> Fragment:
-    """A row with values that filters can ask for."""
+    """A row with values that filters can ask for; they come from the last hundred hours."""
+    at = now - datetime.timedelta(hours=number % 100)
     return Fragment(
         project_id=principal.project_id,
         namespace=space,
-        agent_id="main",
+        agent_id=("main", "ann", "bo", "cy", "dee")[number % 5],
         type=("episodic", "semantic", "procedural")[number % 3],
         content=content,
         source_type=("manual", "conversation", "document", "task")[number % 4],
         tags=["main", f"t{number % 50}"],
+        outcome=("", "positive", "negative", "neutral")[number % 4],
         importance=(number % 10) / 10,
         source="inference",
         authority=1,
-        created_at=now,
-        updated_at=now,
+        created_at=at,
+        updated_at=at,
     )

@@ -8,6 +8,7 @@ Fills a database with sentences and vectors around real embeddings of such sente
 """
 
 import argparse
+import datetime
 import itertools
 import os
 import random
@@ -45,8 +46,11 @@ FILTERS: dict[str, dict[str, Any]] = {
     "none": {},
     "type": {"type": ["semantic"]},
     "source": {"source_type": ["document"]},
-    "agent, type": {"type": ["episodic", "procedural"], "min_weight": 0.4},
+    "type, weight": {"type": ["episodic", "procedural"], "min_weight": 0.4},
     "tag": {"tags": ["t7"]},
+    "agent": {"agent": ["ann", "bo"]},
+    "outcome": {"outcome": ["negative"]},
+    "since": {"since": (timezone.now() - datetime.timedelta(hours=24)).isoformat()},
 }
 
 
@@ -223,7 +227,7 @@ def recall(grounds: list[Ground], rounds: int) -> None:
             space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
             ready = indexed([space], model)
             for kind, filters in FILTERS.items():
-                wish = wanted(query, vector, Filters(**filters), most=100)
+                wish = wanted(query, vector, Filters(**validated(searching.FilterInput, filters)), most=100)
                 near = list(nearest([space], wish, indexed=ready, among=passing([space], wish))[0])[:10]
                 exact = list(nearest([space], wish, indexed={})[0])[:10]
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
