@@ -42,7 +42,7 @@ class ForgetInput(FilterInput):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something that narrows, and a count unless it is a dry run."""
         attrs = super().validate(attrs)
-        if not conditions(attrs) and not attrs.get("ids"):
+        if Filters(**conditions(attrs)) == Filters() and not attrs.get("ids"):
             raise serializers.ValidationError({"filters": ["Say what is to be forgotten: filters or ids."]})
         if not attrs["dry_run"] and "expected_count" not in attrs:
             raise serializers.ValidationError({"expected_count": ["Say how many memories these are."]})
