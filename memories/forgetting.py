@@ -16,6 +16,7 @@ from conflicts.front import lock_namespace
 from memories import access, backups, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation, Project, Tombstone
+from memories.models.words import Verb
 from memories.operations import BadOptions, Options, Progress
 from memories.retrieval import Filters
 
@@ -80,12 +81,16 @@ class Forgotten:
 def forget(
     principal: Principal, fragment_id: uuid.UUID, *, purge_backups: bool = False, now: datetime.datetime
 ) -> Forgotten:
-    """Erases one memory, or what is left of one that was evicted. Raises NotFound, NotPermitted."""
+    """Erases one memory, or what is left of one that was evicted. Raises NotFound, NotPermitted.
+
+    The answer names backups to who may see them; only these may purge them.
+    """
     with access.enter(principal, why="forget"):
+        check_purging(principal, purge=purge_backups)
         home = _home(principal.project_id, fragment_id)
         held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
         erased = ingest.forget(principal, fragment_id, now=now)
-        return Forgotten(1, [fragment_id], len(erased.digests), held_in)
+        return Forgotten(1, [fragment_id], len(erased.digests), held_in if sees_backups(principal) else [])
 
 
 def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
@@ -132,17 +137,29 @@ def forget_all(
     purge_backups: bool = False,
     now: datetime.datetime,
 ) -> Forgotten:
-    """Erases all that fits, with every copy of its texts, in one transaction.
+    """Erases all that fits, with every copy of its texts, in one transaction; the answer is as that of `forget`.
 
     Raises CountDiffers, and NotPermitted for what is above `authority`; nothing is forgotten then.
     """
     with access.enter(principal, why="forget"):
+        check_purging(principal, purge=purge_backups)
         lock_namespace(namespace.id)
         found = _found(namespace, wish, now=now, hold=True)
         check_right(namespace, Forgotten(len(found), found), expected=expected, authority=authority)
         held_in = backups_of(namespace, found, purge=purge_backups)
         erased = ingest.erase(namespace.project_id, found, authority=authority, now=now)
-        return Forgotten(len(found), found, len(erased.digests), held_in)
+        return Forgotten(len(found), found, len(erased.digests), held_in if sees_backups(principal) else [])
+
+
+def sees_backups(principal: Principal) -> bool:
+    """Whether backups are the principal's to see: they hold all of the project."""
+    return principal.covers_all and Verb.ADMIN in principal.verbs
+
+
+def check_purging(principal: Principal, *, purge: bool) -> None:
+    """Raises NotPermitted for a wish to purge backups by who may not see them."""
+    if purge and not sees_backups(principal):
+        raise NotPermitted("purging backups needs the verb admin and a key for all of the project")
 
 
 def check_right(namespace: Namespace, found: Forgotten, *, expected: int, authority: int) -> None:

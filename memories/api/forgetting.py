@@ -73,7 +73,9 @@ class ForgetAnswer(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="How many memories.")
     ids = serializers.ListField(child=serializers.UUIDField(), help_text="The first hundred of them.")
     digests = serializers.IntegerField(help_text="How many digests held their words and went too.")
-    backups = serializers.ListField(child=serializers.DictField(), help_text="Backups that still hold any of it.")
+    backups = serializers.ListField(
+        child=serializers.DictField(), help_text="Backups that still hold any of it; told to an admin of the project."
+    )
     dry_run = serializers.BooleanField()
     operation = OperationAnswer(allow_null=True, help_text="What forgets them, when they are many: 202.")
 
@@ -119,6 +121,7 @@ def _forgotten(principal: Principal, values: dict[str, Any], wish: Wish) -> Answ
     place = Namespace.objects.within(principal.project_id).filter(name=values["namespace"]).first()
     if place is None or not principal.covers(place.name):
         raise NotFound("namespace")
+    forgetting.check_purging(principal, purge=values["purge_backups"])
     now = timezone.now()
     found = forgetting.look(principal, place, wish, now=now)
     told: dict[str, Any] = {**found.report(), "dry_run": values["dry_run"], "operation": None}

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, jobs, operations
+from memories import access, forgetting, jobs, operations
 from memories.access import NotFound, NotPermitted, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Strict, Text, validated
@@ -81,6 +81,14 @@ def visible_to(principal: Principal, rows: Any) -> Any:
     return covered | rows.filter(namespace=None) if principal.covers_all else covered
 
 
+def told_to(principal: Principal, row: Operation) -> dict[str, Any]:
+    """The answer about an operation; whoever may see no backups reads no names of any."""
+    told = dict(OperationAnswer(row).data)
+    if told["report"] and "backups" in told["report"] and not forgetting.sees_backups(principal):
+        told["report"] = {**told["report"], "backups": []}
+    return told
+
+
 def place_of(principal: Principal, name: str | None) -> Namespace | None:
     """The namespace to work on, None for the whole project. Raises NotFound, NotPermitted."""
     if name is None:
@@ -115,7 +123,7 @@ class OperationsView(APIView):
             page = paged(
                 request,
                 rows,
-                lambda page: list(OperationAnswer(page, many=True).data),
+                lambda page: [told_to(principal_of(request), row) for row in page],
                 limit=query["limit"],
                 cursor=query.get("cursor"),
             )
@@ -181,7 +189,7 @@ class OperationView(APIView):
             row = visible_to(principal_of(request), rows_of(principal_of(request))).filter(id=operation_id).first()
             if row is None:
                 raise NotFound("operation")
-            return Response(OperationAnswer(row).data)
+            return Response(told_to(principal_of(request), row))
 
 
 class CancelView(APIView):
@@ -198,7 +206,7 @@ class CancelView(APIView):
                 raise NotFound("operation")
             place_of(principal_of(request), row.namespace and row.namespace.name)
             operations.cancel(principal_of(request), operation_id, now=timezone.now())
-            return Response(OperationAnswer(rows_of(principal_of(request)).get(id=operation_id)).data)
+            return Response(told_to(principal_of(request), rows_of(principal_of(request)).get(id=operation_id)))
 
 
 class UndoView(APIView):
