@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Min
+from django.db.models import F, Min, Q
 from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_datetime
 
@@ -16,7 +16,8 @@ from conflicts.front import lock_namespace
 from memories import access, backups, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation, Project, Tombstone
-from memories.models.words import Verb
+from memories.models.history import events_of
+from memories.models.words import BackupOrigin, Verb
 from memories.operations import BadOptions, Options, Progress
 from memories.retrieval import Filters
 
@@ -86,7 +87,7 @@ def forget(
     The answer names backups to who may see them; only these may purge them.
     """
     with access.enter(principal, why="forget"):
-        check_purging(principal, purge=purge_backups)
+        _hold_backups(principal, purge=purge_backups)
         home = _home(principal.project_id, fragment_id)
         held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
         erased = ingest.forget(principal, fragment_id, now=now)
@@ -142,7 +143,7 @@ def forget_all(
     Raises CountDiffers, and NotPermitted for what is above `authority`; nothing is forgotten then.
     """
     with access.enter(principal, why="forget"):
-        check_purging(principal, purge=purge_backups)
+        _hold_backups(principal, purge=purge_backups)
         lock_namespace(namespace.id)
         found = _found(namespace, wish, now=now, hold=True)
         check_right(namespace, Forgotten(len(found), found), expected=expected, authority=authority)
@@ -170,17 +171,28 @@ def check_right(namespace: Namespace, found: Forgotten, *, expected: int, author
         raise NotPermitted(f"the authority of {above} of these memories is above this key's ceiling")
 
 
+def _hold_backups(principal: Principal, *, purge: bool) -> None:
+    """Before all else a purge lets no other backup be noted, and is counted: one that is being written begins anew.
+
+    Raises NotPermitted as `check_purging`.
+    """
+    check_purging(principal, purge=purge)
+    if purge:
+        Project.objects.filter(id=principal.project_id).update(purges=F("purges") + 1)
+
+
 def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -> list[dict[str, Any]]:
     """The backups that may still hold one of these memories, which are there yet: made since the first was written.
 
-    With `purge` those that are not protected are deleted when the transaction has committed. Packs of the namespace
-    are deleted then in any case: they are copies on the way out.
+    Uploads may whenever they came. With `purge` those that are not protected are deleted when the transaction has
+    committed. Packs of the namespace are deleted then in any case: they are copies on the way out.
     """
-    born = Fragment.objects.within(namespace.project_id).filter(id__in=ids).aggregate(first=Min("created_at"))["first"]
     rows = Backup.objects.within(namespace.project_id).filter(namespaces__contains=[namespace.name])
     # Of what was evicted nobody knows any more when it was written.
     gone = Tombstone.objects.within(namespace.project_id).filter(original_id__in=ids).exists()
-    found = list((rows if gone or born is None else rows.filter(created_at__gte=born)).order_by("-created_at", "-id"))
+    born = None if gone else _first_written(namespace.project_id, ids)
+    since = Q(created_at__gte=born) | Q(origin=BackupOrigin.UPLOADED) if born else Q()
+    found = list(rows.filter(since).newest_first())
     going = _unneeded(found) if purge else []
     packs = list(
         Operation.objects.within(namespace.project_id)
@@ -200,6 +212,14 @@ def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -
         {"id": str(row.id), "file": row.file, "created_at": row.created_at.isoformat(), "purged": row in going}
         for row in found
     ]
+
+
+def _first_written(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> datetime.datetime | None:
+    """When the first of these memories was, by its own time or by history's: an upload's may lie ahead."""
+    rows = Fragment.objects.within(project_id).filter(id__in=ids).aggregate(at=Min("created_at"))
+    events = events_of(Fragment).objects.filter(project_id=project_id, pgh_obj__in=ids)
+    at: datetime.datetime | None = rows["at"]
+    return at and min(at, events.aggregate(at=Min("pgh_created_at"))["at"] or at)
 
 
 def _unneeded(rows: Sequence[Backup]) -> list[Backup]:

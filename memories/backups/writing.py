@@ -14,6 +14,7 @@ from django.db import connection
 from memories import access, audit, failpoints
 from memories.access import NotFound, Principal
 from memories.backups import changes, places, policies, records
+from memories.backups.estimating import size
 from memories.backups.manifest import Footer, Manifest
 from memories.models import Backup, Namespace, Operation, Project
 from memories.models.raw import execute, fetch, horizon
@@ -22,7 +23,6 @@ from memories.operations import BadOptions, Options, Progress
 
 LEVEL = 4  # of gzip: twice as fast as its default, a tenth larger
 ORIGINS = (BackupOrigin.ASKED, BackupOrigin.SCHEDULED, BackupOrigin.SYNC)
-A_NUMBER = 3.0  # bytes of a vector: half precision in base64, compressed (2.8 measured with random ones)
 OPTIONS = {"policy", "namespaces", "include_embeddings", "base", "origin", "prove"}
 
 
@@ -112,38 +112,51 @@ def make(
 ) -> Backup:
     """Writes the file, then its row. A second try of the same operation writes the same file again.
 
-    Raises NotFound for a namespace or base that is not there, NoSpace, RecordTooLong.
+    So does one during which backups were purged: it may hold what was forgotten. Raises NotFound for a namespace or
+    base that is not there, NoSpace, RecordTooLong.
     """
     backup_id = uuid.uuid5(operation.id, wish.origin)
     audit.seal(principal, now=now)
+    while True:
+        with access.enter(principal, why="backup"):
+            rows = Backup.objects.within(principal.project_id)
+            made: Backup | None = rows.filter(id=backup_id).first()
+            if made is not None:
+                return made
+            base = _base(principal.project_id, wish)
+        row = Backup(
+            id=backup_id,
+            project_id=principal.project_id,
+            policy=wish.policy,
+            policy_version=policies.VERSION,
+            include_embeddings=wish.include_embeddings,
+            base=base,
+            origin=wish.origin,
+            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz",
+            signer=audit.fingerprint(),
+            exported_at=now,
+            operation_id=operation.id,
+            created_at=now,
+        )
+        with progress.alive():
+            purges = _write(principal, row, wish, progress)
+            failpoints.reach("backup.published")
+            row.size = places.size_of(row.file)
+            if _noted(principal, row, progress, purges=purges):
+                return row
+        places.remove(row.file)
+
+
+def _noted(principal: Principal, row: Backup, progress: Progress, *, purges: int) -> bool:
+    """Writes the row, unless backups were purged since there had been so many purges."""
     with access.enter(principal, why="backup"):
-        rows = Backup.objects.within(principal.project_id)
-        made: Backup | None = rows.filter(id=backup_id).first()
-        if made is not None:
-            return made
-        base = _base(principal.project_id, wish)
-    row = Backup(
-        id=backup_id,
-        project_id=principal.project_id,
-        policy=wish.policy,
-        policy_version=policies.VERSION,
-        include_embeddings=wish.include_embeddings,
-        base=base,
-        origin=wish.origin,
-        file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz",
-        signer=audit.fingerprint(),
-        exported_at=now,
-        operation_id=operation.id,
-        created_at=now,
-    )
-    with progress.alive():
-        _write(principal, row, wish, progress)
-    failpoints.reach("backup.published")
-    row.size = places.size_of(row.file)
-    with access.enter(principal, why="backup"):
+        # Whoever purges holds it too: either he finds this row, or his purge is found here.
+        project = Project.objects.select_for_update(no_key=True).get(id=principal.project_id)
+        if project.purges != purges:
+            return False
         row.save(force_insert=True)
         progress.save(stage="written", done=row.records, total=row.records)
-    return row
+        return True
 
 
 def _base(project_id: uuid.UUID, wish: Wish) -> Backup | None:
@@ -164,17 +177,18 @@ def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
         yield
 
 
-def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) -> None:
-    """The file, and what the row says of it."""
+def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) -> int:
+    """The file, and what the row says of it; how many purges there had been."""
     whole = hashlib.sha256()
     with snapshot(principal, why="backup"):
+        purges = int(Project.objects.values_list("purges", flat=True).get(id=principal.project_id))
         named = _namespaces(principal.project_id, wish)
         row.namespaces, row.upto = [place.name for place in named], horizon()
         # Not earlier than the snapshot: by it forgetting finds the backups that may hold a memory.
         ((row.created_at,),) = fetch("SELECT clock_timestamp()", [])
         chosen = policies.choose(wish.policy, principal.project_id, [place.id for place in named])
         row.counts = chosen.counts
-        places.check_room(_estimate(principal, wish, [place.id for place in named]))
+        places.check_room(size(principal.project_id, [place.id for place in named], embeddings=wish.include_embeddings))
         selection = records.Selection(
             principal.project_id,
             tuple(place.id for place in named),
@@ -188,6 +202,7 @@ def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) ->
                 row.records = _lines(packed, _manifest(principal, row), selection, progress, chosen.counts)
             failpoints.reach("backup.written")
     row.sha256 = whole.hexdigest()
+    return purges
 
 
 def _lines(
@@ -254,27 +269,6 @@ def _namespaces(project_id: uuid.UUID, wish: Wish) -> list[Namespace]:
     for name in sorted(set(wish.namespaces) - {row.name for row in found}):
         raise NotFound(f"namespace {name}")
     return found
-
-
-SIZES = """SELECT
-    (SELECT coalesce(sum(pg_column_size(f.*)), 0) FROM memories_fragment f
-        WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s))
-    + (SELECT coalesce(sum(pg_column_size(r.*)), 0) FROM memories_revision r
-        JOIN memories_fragment f ON f.project_id = r.project_id AND f.id = r.fragment_id
-        WHERE r.project_id = %(project)s AND f.namespace_id = ANY (%(places)s))
-    + (SELECT coalesce(sum(octet_length(a.payload)), 0) FROM memories_archive a
-        WHERE a.project_id = %(project)s AND a.namespace_id = ANY (%(places)s))"""
-DIMENSIONS = """SELECT coalesce(sum(m.dim), 0) FROM memories_embedding e
-    JOIN memories_embeddingmodel m ON m.id = e.model_id
-    WHERE e.project_id = %(project)s AND e.namespace_id = ANY (%(places)s)"""
-
-
-def _estimate(principal: Principal, wish: Wish, place_ids: list[uuid.UUID]) -> int:
-    """About as many bytes as the file will have, rather more: the rows as the database keeps them, and vectors."""
-    values = {"project": principal.project_id, "places": place_ids}
-    ((size,),) = fetch(SIZES, values)
-    ((numbers,),) = fetch(DIMENSIONS, values) if wish.include_embeddings else [(0,)]
-    return int(size) + int(numbers * A_NUMBER)
 
 
 class _Tee:

@@ -911,6 +911,7 @@ class Migration(migrations.Migration):
                             ),
                         ),
                         ("salt", models.BinaryField(default=memories.models.project.new_salt)),
+                        ("purges", models.PositiveBigIntegerField(default=0, editable=False)),
                         ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                     ],
                     options={

@@ -28,6 +28,8 @@ class Project(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63, unique=True, validators=[name_part])
     salt = models.BinaryField(default=new_salt, editable=False)
+    # How often backups were purged: one that was being written meanwhile is written anew.
+    purges = models.PositiveBigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -4,6 +4,7 @@ import datetime
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from memories import access, branches, ingest, upkeep
 from memories.ingest import Turn
@@ -106,6 +107,8 @@ def test_backups_that_hold_it_are_named_and_purged(
     alice, principal, place, store, run, django_capture_on_commit_callbacks
 ):
     before = run("backup", namespaces=[MAIN])["backup_id"]
+    with access.enter(principal, why="test"):  # to history a test is one moment
+        Backup.objects.update(created_at=timezone.now() - datetime.timedelta(hours=1))
     rows = [store(MAIN, text, by=alice.principal) for text in (TEXT, "Otters swim.")]
     elsewhere = store("acme:other", "Badgers dig.", by=alice.principal)
     run("backup", namespaces=["acme:other"])
