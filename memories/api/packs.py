@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, backups, packs
+from memories import access, packs
 from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, validated
@@ -59,7 +59,7 @@ class PackDownloadView(APIView):
             place_of(principal, made.namespace.name)
         name = f"{made.namespace.name.replace(':', '-')}.sqlite"
         return FileResponse(
-            backups.opened(packs.name_of(made)),
+            packs.stored(principal, made),
             as_attachment=True,
             filename=name,
             content_type="application/vnd.sqlite3",

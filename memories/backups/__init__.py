@@ -1,7 +1,18 @@
 """Backups: what a project remembers as one signed file, proven by restoring it, and brought back from it."""
 
 from memories.backups.envelopes import EnvelopeTooLarge, NoEnvelope, envelope_of
-from memories.backups.keeping import StillNeeded, backups, delete, expire, found, project_of, proofs, protect, take_in
+from memories.backups.keeping import (
+    StillNeeded,
+    backups,
+    delete,
+    expire,
+    found,
+    project_of,
+    proofs,
+    protect,
+    spoiled,
+    take_in,
+)
 from memories.backups.places import FileMissing, NoSpace, opened, pack_file, remove, store, taking_room
 from memories.backups.proving import DrillFailed, FileChanged, drill, verify
 from memories.backups.proving import check as check_proof
@@ -50,6 +61,7 @@ __all__ = [
     "refuse_missing",
     "remove",
     "restore",
+    "spoiled",
     "store",
     "take_in",
     "taking_room",

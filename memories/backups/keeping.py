@@ -3,6 +3,7 @@
 import datetime
 import re
 import uuid
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from memories.backups.reading import Reader
 from memories.backups.restoring import BaseMissing, check_place
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
+from memories.models.raw import fetch
 from memories.models.words import BackupOrigin
 
 UPLOAD_DAYS = 7
@@ -23,6 +25,22 @@ PROVEN = datetime.timedelta(days=7)  # so long a good drill speaks for the backu
 LATE = datetime.timedelta(days=60)  # so long it may be since the last look at the packs
 # What stands elsewhere too, or stood before a restore: in numbers they would push out what is proven every day.
 PASSING = (BackupOrigin.UPLOADED, BackupOrigin.SYNC, BackupOrigin.SAFETY)
+
+# Packs in whose namespace something was forgotten that their snapshot may hold. What the open transaction itself forgot
+# before, its snapshot knew.
+SPOILED = """SELECT o.id FROM memories_operation o CROSS JOIN LATERAL (
+        SELECT (o.cursor ->> 'upto')::xid8 AS upto, pg_current_xact_id_if_assigned() AS mine
+    ) s WHERE o.project_id = %(project)s AND o.id = ANY (%(ids)s) AND (EXISTS (
+        SELECT FROM memories_erasureevent e JOIN memories_fragmentevent f
+            ON f.pgh_obj_id = e.fragment_id AND f.project_id = e.project_id AND f.namespace_id = o.namespace_id
+        WHERE e.project_id = o.project_id AND e.pgh_label <> 'delete'
+            AND e.recorded_in >= s.upto AND e.recorded_in IS DISTINCT FROM s.mine
+    ) OR EXISTS (
+        SELECT FROM memories_tombstoneevent t
+        WHERE t.project_id = o.project_id AND t.pgh_label = 'delete' AND t.namespace_id = o.namespace_id
+            AND t.recorded_in >= s.upto AND t.recorded_in IS DISTINCT FROM s.mine
+            AND NOT EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = t.project_id AND f.id = t.original_id)
+    ))"""
 
 
 class StillNeeded(Exception):
@@ -88,15 +106,22 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
         gone = [row for row in rows if row.id not in kept]
         for row in gone:  # the newest first: what goes on from another goes before it
             row.delete()
-        packs = Operation.objects.within(principal.project_id).filter(kind="pack", created_at__lt=fresh)
-        packed = list(packs.filter(created_at__gte=fresh - LATE).values_list("id", flat=True))
-        for name in (*(row.file for row in gone), *map(places.pack_file, packed)):
+        packs = Operation.objects.within(principal.project_id).filter(kind="pack", created_at__gte=fresh - LATE)
+        made_at = dict(packs.values_list("id", "created_at"))
+        stale = {i for i, at in made_at.items() if at < fresh}
+        stale |= set(spoiled(principal.project_id, made_at.keys() - stale))
+        for name in (*(row.file for row in gone), *map(places.pack_file, stale)):
             places.remove(name)
         known = set(backups(principal).values_list("file", flat=True))
     for name in places.abandoned(f"{principal.project}-"):
         if name not in known and _of_project(principal.project, name):
             places.remove(name)  # whoever wrote it was killed before its row was there
     return len(gone)
+
+
+def spoiled(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
+    """Those of these packs, by their operations, that may hold what was forgotten since. Inside `access.enter`."""
+    return [i for (i,) in fetch(SPOILED, {"project": project_id, "ids": list(pack_ids)})]
 
 
 def _of_project(project: str, name: str) -> bool:

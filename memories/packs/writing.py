@@ -5,14 +5,14 @@ import datetime
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import apsw
 
-from memories import access, backups
-from memories.access import Principal
+from memories import access, backups, failpoints
+from memories.access import NotFound, Principal
 from memories.models import EmbeddingModel, Namespace, Operation
 from memories.models.words import Status
 from memories.operations import BadOptions, Options, Progress
@@ -34,6 +34,15 @@ def name_of(operation: Operation) -> str:
     return backups.pack_file(operation.id)
 
 
+def stored(principal: Principal, operation: Operation) -> BinaryIO:
+    """The file of a pack. Raises FileMissing, also when something that it may hold was forgotten since it was made."""
+    name = name_of(operation)
+    with access.enter(principal, why="read pack"):
+        if backups.spoiled(principal.project_id, [operation.id]):
+            backups.remove(name)
+    return backups.opened(name)
+
+
 def write(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Packs the operation's namespace into the storage of the backups; the report names the pack."""
     namespace, now = operation.namespace, operation.started_at or operation.created_at
@@ -46,12 +55,14 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
             path = Path(folder) / "pack.sqlite"
             with backups.opened(row.file) as bundle:
                 number = fill(path, bundle, namespace=namespace, model=model, progress=progress, now=now)
+            failpoints.reach("pack.filled")
             with path.open("rb") as file:
                 digest, size = backups.store(name_of(operation), file)
     finally:
-        backups.delete(principal, row.id)
+        with suppress(NotFound):  # purged meanwhile
+            backups.delete(principal, row.id)
     with access.enter(principal, why="pack"):
-        progress.save(stage="packed", done=number, total=number)
+        progress.save(stage="packed", done=number, total=number, cursor={"upto": str(row.upto)})
     told = {"pack_id": str(operation.id), "namespace": namespace.name, "memories": number}
     return {**told, "size": size, "sha256": digest}
 

@@ -37,19 +37,28 @@ def run(principal, run_as):
 
 
 @pytest.fixture
-def evict(principal):
-    """Evicts memories, as an operation that can be undone; the operation."""
+def evict_of():
+    """Evicts memories of somebody's, as an operation that can be undone; the operation."""
 
-    def away(*ids):
-        now = timezone.now()
-        with access.enter(principal, why="test"):
-            ended = {"state": "succeeded", "finished_at": now, "report": {"evicted": len(ids)}}
-            done = Operation.objects.create(project_id=principal.project_id, kind="evict", **ended)
-            causes = {i: Cause(EvictionReason.LOW_WEIGHT, {}) for i in ids}
-            leave(principal.project_id, causes, copied="evicted", operation_id=done.id, now=now)
-        return done
+    def of(principal):
+        def away(*ids):
+            now = timezone.now()
+            with access.enter(principal, why="test"):
+                ended = {"state": "succeeded", "finished_at": now, "report": {"evicted": len(ids)}}
+                done = Operation.objects.create(project_id=principal.project_id, kind="evict", **ended)
+                causes = {i: Cause(EvictionReason.LOW_WEIGHT, {}) for i in ids}
+                leave(principal.project_id, causes, copied="evicted", operation_id=done.id, now=now)
+            return done
 
-    return away
+        return away
+
+    return of
+
+
+@pytest.fixture
+def evict(principal, evict_of):
+    """Evicts memories; the operation."""
+    return evict_of(principal)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memories import access, backups, failpoints, forgetting, ingest, jobs
-from memories.models import Backup
+from memories import access, backups, failpoints, forgetting, ingest, jobs, packs
+from memories.models import Backup, Erasure, Fragment
 
 TEXT = "The safe opens with xyzzyplugh."
 pytestmark = pytest.mark.usefixtures("storage")
@@ -131,3 +131,80 @@ def test_a_memory_from_a_clock_that_is_ahead_is_found_in_its_backups(service, se
     told = {row["id"]: row["purged"] for row in forgotten(service, uuid.UUID(chunk["id"]), purge=True).backups}
     assert (told[str(taken.id)], told[made]) == (True, True)
     assert holding(service, storage, b"heron") == set()
+
+
+@pytest.fixture
+def packed(service, secret):
+    """Packs the namespace; gives the operation."""
+
+    def make():
+        wish = {"kind": "pack", "namespace": secret[0], "options": {}, "now": timezone.now()}
+        ended = jobs.run(service, jobs.start(service, **wish, wake_up=False).id)
+        assert ended.state == "succeeded", ended.error
+        return ended
+
+    return make
+
+
+def kept(service, operation):
+    """Whether a pack can still be read."""
+    try:
+        with packs.stored(service, operation) as file:
+            assert file.read(16).startswith(b"SQLite")
+    except backups.FileMissing:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("point", ["backup.written", "backup.published", "pack.filled"])
+@pytest.mark.parametrize("evicted", [False, True])
+def test_a_pack_that_was_being_made_is_not_handed_out(service, secret, packed, storage, at, evict_of, evicted, point):
+    if evicted:
+        evict_of(service)(secret[1])
+    at(point, lambda: forgotten(service, secret[1]))
+    assert not kept(service, packed())
+    assert list(storage.iterdir()) == []
+    assert kept(service, packed())
+
+
+def test_a_merge_that_forgets_takes_packs_along(service, secret, run, packed, storage):
+    place, which = secret
+    pack = packed()
+    branch = f"{service.project}:side"
+    run("fork", place, target=branch)
+    with access.enter(service, why="test"):
+        copy = Fragment.objects.within(service.project_id).get(namespace__name=branch, content=TEXT)
+    forgotten(service, copy.id)
+    assert kept(service, pack)
+    assert run("merge", place, source=branch)["counts"]["forgotten"] == 1
+    assert not kept(service, pack)
+
+
+def test_a_restore_that_forgets_takes_packs_along(service, secret, run, packed, storage):
+    place, which = secret
+    before = run("backup")["backup_id"]
+    forgotten(service, which)
+    after = run("backup")["backup_id"]
+    with access.enter(service, why="test"):  # as on another machine, to which both files are brought
+        Erasure.objects.within(service.project_id).delete()
+    assert run("restore", backup_id=before)["insert"] == 1
+    pack = packed()
+    assert kept(service, pack)
+    assert run("restore", backup_id=after)["forgotten"] == 1
+    assert not kept(service, pack)
+
+
+def test_what_is_evicted_and_stored_spoils_no_pack(service, secret, packed, evict_of):
+    pack = packed()
+    evict_of(service)(secret[1])
+    draft = ingest.Draft(namespace=secret[0].name, content="Badgers dig.")
+    ingest.keep(service, ingest.prepare([draft]), now=timezone.now())
+    assert kept(service, pack)
+
+
+def test_spoiled_packs_are_cleared_away(service, secret, packed, storage, at):
+    at("pack.filled", lambda: forgotten(service, secret[1]))
+    packed()
+    assert len(list(storage.iterdir())) == 1
+    backups.expire(service, now=timezone.now())
+    assert list(storage.iterdir()) == []

@@ -42,11 +42,13 @@ class Command(TyperCommand):
         operation = watched(principal, jobs.start(principal, **made, wake_up=False), namespace)
         if operation.state != OperationState.SUCCEEDED:
             raise CommandError(f"The pack was not written: {(operation.error or {}).get('code')}.")
-        name = packs.name_of(operation)
-        with backups.opened(name) as stored, file.open("wb") as copy:
-            while chunk := stored.read(1 << 20):
-                copy.write(chunk)
-        backups.remove(name)
+        try:
+            with packs.stored(principal, operation) as stored, file.open("wb") as copy:
+                while chunk := stored.read(1 << 20):
+                    copy.write(chunk)
+        except backups.FileMissing as error:
+            raise CommandError("Something was forgotten while the pack was written: write it anew.") from error
+        backups.remove(packs.name_of(operation))
         told = {**(operation.report or {}), "file": str(file)}
         self.stdout.write(json.dumps(told) if as_json else described(operation))
 
