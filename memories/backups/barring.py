@@ -8,9 +8,16 @@ from memories.models.lineage import LINEAGE, quoting
 from memories.models.raw import batches, execute, fetch
 
 COPIES = 200
-# Of somebody as strong, or of this very memory: what the bundle itself names as erased counts too.
-ERASED = """EXISTS (SELECT FROM {table} e WHERE e.project_id = %(project)s AND (e.fragment_id = {fragment}
-    OR e.authority >= {authority} AND e.fingerprint = nova_fingerprint(%(project)s, {text})))"""
+# This very memory; or its words, by somebody as strong. What the bundle holds lived on beside the erasures it holds
+# too: that is another memory with these words, and only an erasure that the bundle does not know bars it by them.
+ERASED = """({fragment} IN (SELECT fragment_id FROM memories_erasure WHERE project_id = %(project)s
+        UNION ALL SELECT fragment_id FROM staged_erasure)
+    OR EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %(project)s AND e.authority >= {authority}
+        AND e.fingerprint = nova_fingerprint(%(project)s, {text})
+        AND NOT EXISTS (SELECT FROM staged_erasure b WHERE b.fragment_id = e.fragment_id
+            AND b.fingerprint = e.fingerprint AND b.authority >= e.authority)))"""
+BESIDE = """FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ('insert', 'update')
+    WHERE nova_fingerprint(%(project)s, s.content) IN (SELECT fingerprint FROM staged_erasure)"""
 GONE = """(SELECT fragment_id FROM memories_erasure WHERE project_id = %(project)s
     UNION ALL SELECT fragment_id FROM staged_erasure UNION ALL SELECT id FROM staged_forgotten
     UNION ALL SELECT id FROM staged_barred)"""
@@ -26,14 +33,23 @@ COMING = """SELECT s.id FROM staged_fragment s WHERE s.namespace_id = %(there)s 
 
 def erased(fragment: str, authority: str, text: str) -> str:
     """The SQL that asks whether a text was forgotten, here or where the bundle comes from."""
-    tables = [table for table in ("memories_erasure", "staged_erasure") if _any(table)]
-    asked = [ERASED.format(table=table, fragment=fragment, authority=authority, text=text) for table in tables]
-    return f"({' OR '.join(asked)})" if asked else "false"
+    if not any(_any(table) for table in ("memories_erasure", "staged_erasure")):
+        return "false"
+    return ERASED.format(fragment=fragment, authority=authority, text=text)
 
 
 def _any(table: str) -> bool:
     ((found,),) = fetch(f"SELECT EXISTS (SELECT FROM {table})", [])
     return bool(found)
+
+
+def spare(project_id: uuid.UUID) -> None:
+    """Names those that come although something else with their words was forgotten where they come from.
+
+    The database keeps every other forgotten text out until the open transaction ends.
+    """
+    if _any("staged_erasure"):
+        execute(f"SELECT set_config('nova.beside', array_agg(s.id)::text, true) {BESIDE}", {"project": project_id})
 
 
 def note_lineage() -> None:

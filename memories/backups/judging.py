@@ -67,19 +67,18 @@ def left_out() -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
-def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, as_it_is: bool = False) -> dict[str, Any]:
+def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, Any]:
     """Writes `staged_verdict` for the fragments staged under `there`, which belong under `here`; the counts.
 
-    `rejected` by reason, up to a hundred ids of those that something is told of. `as_it_is`: whatever was forgotten.
+    `rejected` by reason, up to a hundred ids of those that something is told of.
     """
     execute(DROP, [])
-    erased = "false" if as_it_is else barring.erased("s.id", "s.authority", "s.content")
+    erased = barring.erased("s.id", "s.authority", "s.content")
     statement = JUDGE.format(erased=erased, differs=DIFFERS)
     execute(statement, {"project": project_id, "here": here, "there": there})
     execute("ALTER TABLE staged_verdict ADD PRIMARY KEY (id)", [])
     execute("ANALYZE staged_verdict", [])
-    if not as_it_is:
-        barring.bar(project_id, there=there, here=here)
+    barring.bar(project_id, there=there, here=here)
     counted = fetch("SELECT verdict, reason, count(*) FROM staged_verdict GROUP BY 1, 2 ORDER BY 1, 2", [])
     counts = Counter({verdict: count for verdict, _, count in counted if verdict != "rejected"})
     rejected = {reason: count for verdict, reason, count in counted if verdict == "rejected"}

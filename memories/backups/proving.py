@@ -12,7 +12,7 @@ from django.db import transaction
 
 from memories import access, failpoints
 from memories.access import NotFound, Principal
-from memories.backups import applying, judging, places, records, restoring, staging, writing
+from memories.backups import applying, barring, judging, places, records, restoring, staging, writing
 from memories.backups.reading import BrokenBundle, Line, Reader
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
@@ -170,7 +170,8 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
         progress.note(stage="drill", done=done, total=len(read.ids))
         here = restoring.namespace(principal, read.stage.namespaces[name])
         applying.put_predicates(there=there, here=here)
-        told = judging.judge(project_id, there=there, here=here, as_it_is=True)
+        told = judging.judge(project_id, there=there, here=here)
+        barring.drop(project_id, there=there)
         applying.name_claims(project_id, there=there, here=here)
         restoring.write(project_id, there=there, here=here, held_back=[], told=told)
         applying.put_others(project_id, there=there, here=here)

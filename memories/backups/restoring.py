@@ -159,9 +159,10 @@ def stage(
         foreign = foreign or reader.signer not in trusted
     assert manifest is not None
     read = Read(manifest, foreign, taken)
-    if not as_it_is:
-        with access.enter(principal, why="restore"):
+    with access.enter(principal, why="restore"):
+        if not as_it_is:
             _prepare(principal, read)
+        barring.note_lineage()
     return read
 
 
@@ -180,7 +181,6 @@ def _prepare(principal: Principal, read: Read) -> None:
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
     if (read.foreign or not _salt_fits(principal, read.manifest)) and (count := _drop_erasures()):
         read.left_out["erasure"] = count
-    barring.note_lineage()
 
 
 def _drop_erasures() -> int:
@@ -268,6 +268,7 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
         applying.put_predicates(there=there, here=here)
     told = judging.judge(project_id, there=there, here=here)
     barring.drop(project_id, there=there)
+    barring.spare(project_id)
     told["rules_left"] = applying.rules_left(there=there, here=here)
     applying.name_claims(project_id, there=there, here=here)
     waiting = gating.contested(project_id, there=there, here=here, now=now)

@@ -198,7 +198,9 @@ TRIGGERS = r"""
             NEW.fingerprint := nova_keyed(its_salt, NEW.content);
             IF EXISTS (SELECT FROM memories_erasure e
                        WHERE e.project_id = NEW.project_id AND e.fingerprint = NEW.fingerprint
-                           AND e.authority >= NEW.authority) THEN
+                           AND e.authority >= NEW.authority)
+                -- A restore names those that lived on beside the erasure, where both come from.
+                AND NEW.id <> ALL (coalesce(NULLIF(current_setting('nova.beside', true), ''), '{}')::uuid[]) THEN
                 RAISE EXCEPTION 'this text was forgotten' USING ERRCODE = 'NV002';
             END IF;
         END IF;

@@ -25,9 +25,9 @@ def _stored_here(storage):
 def job(principal):
     """Runs an operation to its end, however that is."""
 
-    def work(kind, *, dry_run=False, **options):
+    def work(kind, *, place=None, dry_run=False, **options):
         jobs.check_options(kind, options, dry_run=dry_run)
-        wish = {"namespace": None, "options": options, "dry_run": dry_run, "now": timezone.now()}
+        wish = {"namespace": place, "options": options, "dry_run": dry_run, "now": timezone.now()}
         return jobs.run(principal, operations.start(principal, kind=kind, **wish).id)
 
     return work
