@@ -179,19 +179,34 @@ def _prepare(principal: Principal, read: Read) -> None:
     else:
         # By its id a memory is known under any salt.
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
-    if (read.foreign or not _salt_fits(principal, read.manifest)) and (count := _drop_erasures()):
+    if read.foreign or not _salt_fits(principal, read.manifest) and not _is_new(principal):
+        _drop_erasures(read)
+
+
+def _drop_erasures(read: Read) -> None:
+    """Fingerprints that are keyed with another salt say nothing here; the report says how many there are."""
+    if count := execute("DELETE FROM staged_erasure", []):
         read.left_out["erasure"] = count
-
-
-def _drop_erasures() -> int:
-    """Fingerprints that are keyed with another salt say nothing here; how many there are."""
-    ((count,),) = fetch("WITH gone AS (DELETE FROM staged_erasure RETURNING 1) SELECT count(*) FROM gone", [])
-    return int(count)
 
 
 def _salt_fits(principal: Principal, manifest: Manifest) -> bool:
     salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
-    return salt.hex() == manifest.salt or _is_new(principal)
+    return salt.hex() == manifest.salt
+
+
+def _agree_on_salt(principal: Principal, read: Read) -> None:
+    """Takes over the bundle's salt if the project is new still: since the plan somebody may have stored something.
+
+    Whoever makes a first namespace waits for the project's row.
+    """
+    if read.foreign or _salt_fits(principal, read.manifest):
+        return
+    project = Project.objects.select_for_update().get(id=principal.project_id)
+    if _is_new(principal):
+        project.salt = bytes.fromhex(read.manifest.salt)
+        project.save(update_fields=["salt"])
+    else:
+        _drop_erasures(read)
 
 
 def _is_new(principal: Principal) -> bool:
@@ -219,8 +234,7 @@ def apply(
 ) -> dict[str, Any]:
     """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
     with access.enter(principal, why="restore"):
-        if not read.foreign and _is_new(principal):
-            Project.objects.filter(id=principal.project_id).update(salt=bytes.fromhex(read.manifest.salt))
+        _agree_on_salt(principal, read)
         applying.put_owners()
         applying.put_erasures()
         applying.name_predicates(principal.project_id)

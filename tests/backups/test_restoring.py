@@ -7,11 +7,12 @@ import pytest
 
 from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
-from memories import access
+from memories import access, failpoints
 from memories.models import (
     Access,
     Backup,
     Embedding,
+    Erasure,
     Fragment,
     Link,
     PendingEmbedding,
@@ -356,3 +357,29 @@ def test_what_was_forgotten_is_so_by_its_id_under_another_salt(alice, principal,
     report = restore(after)
     assert (report["forgotten"], report["left_out"]) == (1, {"erasure": 1})
     assert [text for _, text, _ in texts()] == ["Otters swim."]
+
+
+@pytest.mark.parametrize("when", ["restore.staged", "nobody"])
+def test_a_project_that_is_used_before_the_bundle_is_applied_is_not_new(
+    alice, store, back_up, restore, wipe, monkeypatch, when
+):
+    """Fingerprints with another salt would bar nothing: they are left out, and that is told."""
+    row = store("acme:main", "To be forgotten.", by=alice.principal)
+    store("acme:main", "Otters swim.", by=alice.principal)
+    assert alice.client.delete(f"/api/v1/fragments/{row.id}").status_code == 204
+    made = back_up()
+    wipe()
+    first = {"namespace": "acme:main", "content": "A first memory."}
+
+    def meanwhile(name):
+        if name == when:
+            assert alice.client.post("/api/v1/fragments", first, format="json").status_code == 201
+
+    monkeypatch.setattr(failpoints, "reach", meanwhile)
+    report = restore(made)
+    assert (report["insert"], report["left_out"]) == (1, {"erasure": 1} if when == "restore.staged" else {})
+    with access.enter(alice.principal, why="test"):
+        assert Erasure.objects.count() == (0 if report["left_out"] else 1)
+    body = {"namespace": "acme:main", "content": "To be forgotten."}
+    status = alice.client.post("/api/v1/fragments", body, format="json").status_code
+    assert status == (201 if report["left_out"] else 409)
