@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from conflicts.front import lock_namespace
 from memories import access, audit, failpoints, ingest
 from memories.access import NotFound, Principal
-from memories.backups import applying, barring, gating, judging, places, planning, staging, writing
+from memories.backups import applying, barring, gating, judging, owners, places, planning, staging, writing
 from memories.backups.manifest import Manifest
 from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead, batches
 from memories.models import Backup, Fragment, Namespace, Operation, Project
@@ -177,6 +177,7 @@ def _prepare(principal: Principal, read: Read) -> None:
         read.left_out = judging.left_out()
         judging.cap(principal)
     else:
+        owners.meet(principal.project_id)
         # By its id a memory is known under any salt.
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
     if read.foreign or not _salt_fits(principal, read.manifest) and not _is_new(principal):
@@ -236,6 +237,7 @@ def apply(
     with access.enter(principal, why="restore"):
         _agree_on_salt(principal, read)
         applying.put_owners()
+        owners.meet(principal.project_id)  # somebody may have got a key since the plan
         applying.put_erasures()
         applying.name_predicates(principal.project_id)
         carry_out(principal.project_id, now=now)
