@@ -18,6 +18,8 @@ IDENTITY = (
     ("reflections", "recent", "f.category IN ('reflection', 'lesson')", MOST, "f.created_at DESC, f.id DESC"),
     ("knowledge", "important", "f.category = 'knowledge'", MOST, "f.importance DESC, f.created_at DESC, f.id DESC"),
 )
+# Conflicts do not come along: nobody could ever settle what waits in one.
+HEARD = "f.status <> 'quarantined'"
 HERE = "f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)"
 
 
@@ -45,7 +47,7 @@ def _identity(values: dict[str, Any]) -> Choice:
     for bucket, reason, condition, most, order in IDENTITY:
         limit = "" if most is None else f"LIMIT {most}"
         rows = fetch(
-            f"SELECT f.id FROM memories_fragment f WHERE {HERE} AND {condition} AND f.id <> ALL (%(taken)s)"
+            f"SELECT f.id FROM memories_fragment f WHERE {HERE} AND {condition} AND {HEARD} AND f.id <> ALL (%(taken)s)"
             f" ORDER BY {order} {limit}",
             {**values, "taken": list(chosen)},
         )

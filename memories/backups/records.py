@@ -97,12 +97,15 @@ ROWS = {
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.evicted_at, t.id""",
 }
 
+# Of a choice no memory names another that is not in it: it would be restored without.
+TOLD = "(%(chosen)s::uuid[] IS NULL OR {0} = ANY (%(chosen)s::uuid[]))"
+
 # What stands under a fragment, as lists, each in an order of its own.
 UNDER = {
     "revisions": ("memories.Revision", "u.revision", "true"),
     "votes": ("conflicts.Vote", "u.created_at, u.id", "true"),
     "labels": ("memories.ClusterLabel", "u.id", "true"),
-    "links": ("memories.Link", "u.kind, u.other_id", "u.kind <> 'similar'"),
+    "links": ("memories.Link", "u.kind, u.other_id", f"u.kind <> 'similar' AND {TOLD.format('u.other_id')}"),
 }
 
 
@@ -116,7 +119,8 @@ def _under(name: str, model: str, order: str, condition: str) -> str:
 
 # Each fragment is looked up by itself: the planner would rather scan the whole table for every batch.
 FRAGMENTS = f"""SELECT f.id::text, jsonb_build_object('kind', 'fragment', 'namespace', n.name,
-        'row', {_row("f", "memories.Fragment")}, 'claim', {_row("c", "memories.Claim")},
+        'row', {_row("f", "memories.Fragment")} || CASE WHEN {TOLD.format("f.superseded_by_id")} THEN '{{}}'::jsonb
+            ELSE '{{"superseded_by_id": null}}' END, 'claim', {_row("c", "memories.Claim")},
         'access', {_row("a", "memories.Access")},
         {", ".join(f"'{name}', {name}.held" for name in UNDER)})::text
     FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
@@ -228,15 +232,15 @@ def _rows(kind: str, selection: Selection) -> Iterator[bytes]:
 
 
 def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
-    chosen = "AND f.id = ANY (%(chosen)s)" if selection.fragments is not None else ""
     changed = f"AND ({CHANGED})" if selection.since else ""
     keys = f"""SELECT f.id::text FROM memories_fragment f
-        WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) {chosen} {changed}
+        WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")} {changed}
         ORDER BY f.created_at, f.id"""
-    values = {**selection.values, "chosen": list(selection.fragments or ())}
+    # Texts: psycopg would write a list anew at each place where the statement names it.
+    chosen = None if selection.fragments is None else f"{{{','.join(map(str, selection.fragments))}}}"
+    values = {**selection.values, "chosen": chosen}
     for batch in batches(keys, values, size=BATCH):
-        # A text: psycopg would write the list anew at each place where the statement names it.
-        asked = {**selection.values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
+        asked = {**values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
         vectors = _vectors(asked) if selection.embeddings else {}
         for fragment_id, line in fetch(FRAGMENTS, asked):
             more = vectors.get(fragment_id)

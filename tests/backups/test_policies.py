@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from conflicts.front import ClaimDraft
 from memories import access
 from memories.backups import policies
 from memories.models.raw import execute
@@ -81,6 +82,36 @@ def test_an_identity_is_restored_and_drilled(store, back_up, restore, wipe, text
     wipe()
     assert restore(row)["insert"] == 1
     assert [text for _, text, _ in texts()] == ["I am called Ada."]
+
+
+def test_what_names_no_other_is_restored_as_it_was(alice, store, link, back_up, restore, wipe, lines, job):
+    """An anchor that was replaced by, and is linked to, what the policy does not take."""
+    called = {name: ClaimDraft(subject="me", predicate="name", value=name) for name in ("Ada", "Bob")}
+    anchor = store("acme:main", "I am called Ada.", by=alice.principal, claim=called["Ada"], is_anchor=True)
+    other = store("acme:main", "We met in Oslo.", by=alice.principal, is_anchor=True)
+    plain = store("acme:main", "I am called Bob.", by=alice.principal, claim=called["Bob"])
+    link(anchor, plain, kind="related")
+    link(anchor, other, kind="related")
+    row = back_up(policy="identity")
+    assert job("drill", backup_id=str(row.id)).state == "succeeded"
+    wipe()
+    assert restore(row)["insert"] == 2
+    told = alice.client.get(f"/api/v1/fragments/{anchor.id}").json()
+    assert (told["status"], told["superseded_by"]) == ("superseded", None)
+    assert lines(back_up(policy="identity")) == lines(row)
+    (held,) = [told for line in lines(row) if (told := json.loads(line))["row"]["id"] == str(anchor.id)]
+    assert [each["other_id"] for each in held["links"]] == [str(other.id)]
+
+
+def test_what_waits_in_a_conflict_is_in_no_identity(alice, bob, store, back_up, lines):
+    """Its conflict would not come along, so that nobody could ever settle it."""
+    blue, green = (ClaimDraft(subject="sky", predicate="colour", value=value) for value in ("blue", "green"))
+    store("acme:main", "The sky is blue.", by=alice.principal, claim=blue, source="user_explicit", category="knowledge")
+    waits = {"claim": green, "category": "knowledge", "is_anchor": True}
+    assert store("acme:main", "The sky is green.", by=bob.principal, **waits).status == "quarantined"
+    row = back_up(policy="identity")
+    assert texts_of(lines(row)) == ["The sky is blue."]
+    assert [each["count"] for each in row.counts] == [0, 0, 0, 1]
 
 
 def test_an_empty_project_has_a_bundle_too(project, back_up, manifest, restore, job):
