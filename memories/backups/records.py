@@ -58,14 +58,16 @@ def _row(alias: str, model: str) -> str:
     return f"to_jsonb({alias}) - '{{{','.join(LEFT_OUT[model])}}}'::text[]"
 
 
+# Of a choice nothing names another memory, nor who said only such: it would be restored without.
+TOLD = "(%(chosen)s::uuid[] IS NULL OR {0} = ANY (%(chosen)s::uuid[]))"
 ROWS = {
     "owner": f"""SELECT jsonb_build_object('kind', 'owner', 'row', {_row("o", "memories.Owner")})::text
         FROM memories_owner o WHERE o.project_id = %(project)s AND o.id IN (
             SELECT f.owner_id FROM memories_fragment f
-            WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)
+            WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")}
             UNION SELECT v.owner_id FROM conflicts_vote v
             JOIN memories_fragment f ON f.project_id = v.project_id AND f.id = v.fragment_id
-            WHERE v.project_id = %(project)s AND f.namespace_id = ANY (%(places)s))
+            WHERE v.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")})
         ORDER BY o.created_at, o.id""",
     "namespace": f"""SELECT jsonb_build_object('kind', 'namespace', 'row',
             ({_row("n", "memories.Namespace")}) || jsonb_build_object('forked_from', s.name))::text
@@ -96,9 +98,6 @@ ROWS = {
         FROM memories_tombstone t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.evicted_at, t.id""",
 }
-
-# Of a choice no memory names another that is not in it: it would be restored without.
-TOLD = "(%(chosen)s::uuid[] IS NULL OR {0} = ANY (%(chosen)s::uuid[]))"
 
 # What stands under a fragment, as lists, each in an order of its own.
 UNDER = {
@@ -206,7 +205,9 @@ class Selection:
     @property
     def values(self) -> dict[str, Any]:
         """As the statements name them."""
-        named: dict[str, Any] = {"project": self.project_id, "places": list(self.places)}
+        # Long lists as texts: psycopg would write them anew at each place where the statement names them.
+        chosen = None if self.fragments is None else f"{{{','.join(map(str, self.fragments))}}}"
+        named: dict[str, Any] = {"project": self.project_id, "places": list(self.places), "chosen": chosen}
         if self.since:
             named |= {"since": str(self.since.change), "time": self.since.time}
         return named
@@ -236,11 +237,8 @@ def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
     keys = f"""SELECT f.id::text FROM memories_fragment f
         WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")} {changed}
         ORDER BY f.created_at, f.id"""
-    # Texts: psycopg would write a list anew at each place where the statement names it.
-    chosen = None if selection.fragments is None else f"{{{','.join(map(str, selection.fragments))}}}"
-    values = {**selection.values, "chosen": chosen}
-    for batch in batches(keys, values, size=BATCH):
-        asked = {**values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
+    for batch in batches(keys, selection.values, size=BATCH):
+        asked = {**selection.values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
         vectors = _vectors(asked) if selection.embeddings else {}
         for fragment_id, line in fetch(FRAGMENTS, asked):
             more = vectors.get(fragment_id)

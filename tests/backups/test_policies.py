@@ -103,7 +103,7 @@ def test_what_names_no_other_is_restored_as_it_was(alice, store, link, back_up, 
     assert [each["other_id"] for each in held["links"]] == [str(other.id)]
 
 
-def test_what_waits_in_a_conflict_is_in_no_identity(alice, bob, store, back_up, lines):
+def test_what_waits_in_a_conflict_is_in_no_identity(alice, bob, store, back_up, lines, job):
     """Its conflict would not come along, so that nobody could ever settle it."""
     blue, green = (ClaimDraft(subject="sky", predicate="colour", value=value) for value in ("blue", "green"))
     store("acme:main", "The sky is blue.", by=alice.principal, claim=blue, source="user_explicit", category="knowledge")
@@ -112,6 +112,7 @@ def test_what_waits_in_a_conflict_is_in_no_identity(alice, bob, store, back_up, 
     row = back_up(policy="identity")
     assert texts_of(lines(row)) == ["The sky is blue."]
     assert [each["count"] for each in row.counts] == [0, 0, 0, 1]
+    assert job("drill", backup_id=str(row.id)).state == "succeeded"
 
 
 def test_an_empty_project_has_a_bundle_too(project, back_up, manifest, restore, job):
