@@ -1,6 +1,7 @@
 """The shapes of requests about fragments."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from django.core.validators import RegexValidator
@@ -69,9 +70,21 @@ class Extra(serializers.JSONField):
         """The object. Raises ValidationError over 64 kB."""
         if not isinstance(data, dict):
             raise serializers.ValidationError("Give an object.")
-        if len(json.dumps(data)) > EXTRA_LIMIT:
+        if _length(data) > EXTRA_LIMIT:
             raise serializers.ValidationError(f"The object is over {EXTRA_LIMIT} bytes.")
         return data
+
+
+def _length(data: dict[str, Any]) -> int:
+    """Characters of an object as the database gives it back: all digits of a number, however it was written."""
+    text, more = json.dumps(data), 0
+
+    def written_out(number: str) -> None:
+        nonlocal more
+        more += len(f"{Decimal(number):f}") - len(number)
+
+    json.loads(text, parse_float=written_out)
+    return len(text) + more
 
 
 class Details(Strict):
@@ -81,7 +94,7 @@ class Details(Strict):
     category = Text(max_length=100, required=False, allow_blank=True)
     tags = words(required=False)
     topics = words(required=False)
-    entities = Entity(many=True, required=False)
+    entities = serializers.ListField(child=Entity(), max_length=100, required=False)
     outcome = serializers.ChoiceField(Outcome.choices, required=False, allow_null=True)
     importance = Number(min_value=0, max_value=1, required=False)
     emotional_valence = Number(min_value=-1, max_value=1, required=False)

@@ -19,8 +19,8 @@ from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import VERSION, Footer, Manifest
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
-# Texts that repeat themselves shrink to a hundredth; a bomb to less. The first bytes may do as they like.
-RATIO, FREE = 200, 16 * 1024 * 1024
+# The emptiest texts that may be stored shrink to a 300th, a bomb to less. The first bytes may do as they like.
+RATIO, FREE = 500, 16 * 1024 * 1024
 MOST = 2_000  # lines of a batch
 A_PART = 100  # bytes that a value of a line takes in memory, beside its text
 WEIGHT = 24 * 1024 * 1024  # of a batch: a heavier one is read by itself
@@ -172,7 +172,7 @@ def records_of(file: BinaryIO, *, now: datetime.datetime) -> Iterator[dict[str, 
 def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
     """One line as JSON that Postgres takes as it is. Raises ValueError, RecursionError."""
     opened = raw.count(b"{") + raw.count(b"[")
-    if records.parts(raw) > most:
+    if records.parts(raw, most=most) > most:
         raise ValueError("it has too many parts")
     told = json.loads(
         raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_doubles

@@ -8,9 +8,11 @@ so a namespace that was restored elsewhere gives the same lines.
 import base64
 import datetime
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,8 @@ BATCH, COPIES = 2_000, 200
 KINDS = ("owner", "namespace", "predicate", "erasure", "fragment", "episode", "conflict", "tombstone", "archive")
 
 LONGEST = 16 * 1024 * 1024  # bytes of a line that is written or read
-PARTS = 100_000  # likewise its brackets and commas: how many values it holds
+PARTS = 100_000  # likewise its brackets and commas outside of texts: how many values it holds
+TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text, or what a part begins with
 
 # What a choice of fragments needs to be understood.
 NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
@@ -213,9 +216,16 @@ class Selection:
         return named
 
 
-def parts(line: bytes) -> int:
-    """How many brackets and commas a line has, at least as many as values."""
-    return line.count(b"{") + line.count(b"[") + line.count(b",")
+def parts(line: bytes, *, most: int = PARTS) -> int:
+    """How many brackets and commas a line has, at least as many as values.
+
+    Those in texts are left out where there would be more than `most`.
+    """
+    found = line.count(b"{") + line.count(b"[") + line.count(b",")
+    if found <= most:
+        return found
+    tokens = islice(TOKEN.finditer(line), 3 * most + 1)  # beside a part stand two texts at most, or it is no JSON
+    return sum(not token[0].startswith(b'"') for token in tokens)
 
 
 def read(selection: Selection) -> Iterator[Record]:

@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import hashlib
+import json
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from memories.access import NotFound, Principal
 from memories.backups import changes, places, policies, records
 from memories.backups.estimating import size
 from memories.backups.manifest import Footer, Manifest
+from memories.backups.records import Record
 from memories.models import Backup, Namespace, Operation, Project
 from memories.models.raw import execute, fetch, horizon
 from memories.models.words import BackupOrigin, ExportPolicy
@@ -30,6 +32,10 @@ class RecordTooLong(Exception):
     """A record is longer than any reader takes."""
 
     code = "record_too_long"
+
+    def __init__(self, record: Record) -> None:
+        self.told = {"kind": record.kind, "id": json.loads(record.line)["row"]["id"]}
+        super().__init__(f"the {record.kind} {self.told['id']} is longer than any reader takes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +225,7 @@ def _lines(
     packed.write(head)
     for record in changes.read(selection):
         if len(record.line) > records.LONGEST or records.parts(record.line) > records.PARTS:
-            raise RecordTooLong(f"a record of kind {record.kind} is longer than any reader takes")
+            raise RecordTooLong(record)
         line = record.line + b"\n"
         digest.update(line)
         packed.write(line)

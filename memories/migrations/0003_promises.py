@@ -251,6 +251,22 @@ TRIGGERS = r"""
     END $$;
     CREATE TRIGGER claim_before BEFORE UPDATE ON memories_claim FOR EACH ROW EXECUTE FUNCTION nova_claim_before();
 
+    -- The newest 500 former texts of a fragment are kept: with more its record could be longer than a bundle's line may be.
+    CREATE FUNCTION nova_revision_newest() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        DELETE FROM memories_revision r
+            USING (SELECT DISTINCT project_id, fragment_id FROM fresh) AS f
+            CROSS JOIN LATERAL (
+                SELECT o.revision FROM memories_revision o
+                WHERE o.project_id = f.project_id AND o.fragment_id = f.fragment_id
+                ORDER BY o.revision DESC OFFSET 499 LIMIT 1
+            ) AS oldest
+            WHERE r.project_id = f.project_id AND r.fragment_id = f.fragment_id AND r.revision < oldest.revision;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER revision_newest AFTER INSERT ON memories_revision REFERENCING NEW TABLE AS fresh
+        FOR EACH STATEMENT EXECUTE FUNCTION nova_revision_newest();
+
     -- The search tables and the graph know whose session sees a fragment and when its claim holds.
     CREATE FUNCTION nova_claim_reach() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
@@ -301,11 +317,12 @@ UNDO_TRIGGERS = """
     DROP TRIGGER claim_reach_gone ON memories_claim;
     DROP TRIGGER claim_reach ON memories_claim;
     DROP TRIGGER claim_reach_new ON memories_claim;
+    DROP TRIGGER revision_newest ON memories_revision;
     DROP TRIGGER claim_before ON memories_claim;
     DROP TRIGGER fragment_marks ON memories_fragment;
     DROP TRIGGER fragment_status ON memories_fragment;
     DROP TRIGGER fragment_before ON memories_fragment;
-    DROP FUNCTION nova_never_changes, nova_claim_reach, nova_claim_before, nova_fragment_marks, nova_fragment_status, nova_fragment_before, nova_details_digest,
+    DROP FUNCTION nova_never_changes, nova_claim_reach, nova_revision_newest, nova_claim_before, nova_fragment_marks, nova_fragment_status, nova_fragment_before, nova_details_digest,
         nova_fingerprint, nova_keyed;
 """
 

@@ -241,7 +241,7 @@ def days_between(then: datetime.datetime, now: datetime.datetime) -> float:
 
 
 class Revision(TenantModel):
-    """A former text of a fragment; written by a trigger, erased with the fragment."""
+    """A former text of a fragment, the newest 500; written by a trigger, erased with the fragment."""
 
     fragment = parent("memories.Fragment", related_name="revisions")
     revision = models.PositiveIntegerField()

@@ -179,6 +179,7 @@ def test_another_projects_bundle(refused, bundle, storage):
 
 
 def test_a_bomb_is_stopped(refused, monkeypatch):
+    monkeypatch.setattr(reading, "CHUNK", 1024)
     monkeypatch.setattr(reading, "FREE", 1024 * 1024)
     assert "unpacks" in refused(gzip.compress(b"\0" * 50_000_000, mtime=0))["detail"]
 
