@@ -61,7 +61,7 @@ class Line:
             bytes.fromhex(row["signature"])
             leaves = [Leaf(*leaf) for leaf in row.pop("leaves")]
             return cls(Head(**row), leaves)
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
 
 

@@ -157,6 +157,10 @@ FILES = {
     "a signature that is none": (edit(lambda row: row.update(signature="zz")), "file_changed"),
     "a field taken out": (edit(lambda row: row.pop("upto")), "file_changed"),
     "no JSON": (lambda lines: [lines[0], '{"number": 2, what?\n', *lines[2:]], "file_changed"),
+    "endless nesting": (
+        lambda lines: [lines[0], '{"number": 2, "x": ' + "[" * 200_000 + "\n", *lines[2:]],
+        "file_changed",
+    ),
     "another number": (edit(lambda row: row.update(number=7)), "not_in_file"),
     "a line taken out": (lambda lines: [lines[0], *lines[2:]], "not_in_file"),
     "a line of noise": (lambda lines: [lines[0], "noise\n", *lines[2:]], "not_in_file"),
