@@ -2,12 +2,12 @@
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memories.backups import records
 from memories.backups.records import Record, Selection, Since
-from memories.models import Backup
-from memories.models.raw import batches
+from memories.models import Backup, Namespace
+from memories.models.raw import batches, fetch
 
 # An increment's own kinds, after those of any bundle: fragments that are gone, and the copies that are still kept.
 KINDS = ("gone", "kept")
@@ -24,12 +24,27 @@ GONE = """SELECT DISTINCT e.id FROM memories_fragmentevent e
 KEPT = """SELECT t.id FROM memories_archive t
     WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.id"""
 
+# What an increment leaves out, of namespaces that its base leaves out too.
+OLDER = """SELECT DISTINCT f.namespace_id FROM memories_fragment f
+    WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND f.change < %(since)s::text::xid8
+    UNION SELECT t.namespace_id FROM memories_archive t
+    WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) AND t.archived_at < %(time)s"""
+
 
 def since(base: Backup) -> Since:
     """Where a backup ends that another goes on from."""
     if base.upto is None or base.exported_at is None:
         raise ValueError("an upload has no change numbers of this instance")
     return Since(base.upto, base.exported_at - LATE)
+
+
+def uncovered(base: Backup, namespaces: Iterable[Namespace]) -> list[str]:
+    """The names of those of which an increment would leave something out that does not stand in the base."""
+    missing = {row.id: row.name for row in namespaces if row.name not in base.namespaces}
+    if not missing:
+        return []
+    selection = Selection(base.project_id, tuple(missing), since=since(base))
+    return sorted(missing[which] for (which,) in fetch(OLDER, selection.values))
 
 
 def read(selection: Selection) -> Iterator[Record]:

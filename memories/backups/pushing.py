@@ -5,17 +5,18 @@ off anywhere is gone on with by the next, and one that lost its files gets all o
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+from django.db.models import QuerySet
 
 from memories import access, audit
 from memories.access import Principal
-from memories.backups import places, writing
+from memories.backups import changes, places, writing
 from memories.backups.keeping import backups
-from memories.models import Backup
+from memories.models import Backup, Namespace
 from memories.models.words import BackupOrigin, ExportPolicy, OperationState
 from memories.providers.http import is_loopback
 
@@ -125,16 +126,19 @@ def options(principal: Principal, remote: Remote, *, embeddings: bool = False) -
     """The backup that is to be made: what changed since the last one that the other instance has taken, or all."""
     taken = remote.taken()
     with access.enter(principal, why="sync"):
-        base = next((row for row in _candidates(principal) if _stands(row, taken)), None)
+        rows = _candidates(principal).filter(include_embeddings=embeddings)
+        base = next((row for row in rows if _stands(row, taken)), None)
     wish: dict[str, Any] = {"origin": BackupOrigin.SYNC, "include_embeddings": embeddings}
     return {**wish, "base": str(base.id)} if base else wish
 
 
-def _candidates(principal: Principal) -> Iterator[Backup]:
+def _candidates(principal: Principal) -> QuerySet[Backup]:
     rows = backups(principal).filter(origin=BackupOrigin.SYNC, policy=ExportPolicy.FULL, signer=audit.fingerprint())
-    return iter(rows.order_by("-created_at", "-id"))
+    return rows.order_by("-created_at", "-id")
 
 
 def _stands(row: Backup, taken: set[str]) -> bool:
     chain = writing.chain_of(row)
-    return len(chain) < LONGEST_CHAIN and all(each.sha256 in taken for each in chain)
+    if len(chain) >= LONGEST_CHAIN or any(each.sha256 not in taken for each in chain):
+        return False
+    return not changes.uncovered(row, Namespace.objects.within(row.project_id))

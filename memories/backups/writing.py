@@ -89,7 +89,7 @@ def _check_base(options: Options) -> None:
 
 
 def refuse_missing(operation: Operation) -> None:
-    """Raises BadOptions when a namespace or the base that a queued backup names is not there."""
+    """Raises BadOptions when a namespace or the base that a queued backup names is not there, or covers less."""
     wish = Wish.of(operation.options)
     try:
         _namespaces(operation.project_id, wish)
@@ -119,7 +119,7 @@ def make(
     """Writes the file, then its row. A second try of the same operation writes the same file again.
 
     So does one during which backups were purged: it may hold what was forgotten. Raises NotFound for a namespace or
-    base that is not there, NoSpace, RecordTooLong.
+    base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
     """
     backup_id = uuid.uuid5(operation.id, wish.origin)
     audit.seal(principal, now=now)
@@ -171,6 +171,10 @@ def _base(project_id: uuid.UUID, wish: Wish) -> Backup | None:
     row: Backup | None = Backup.objects.within(project_id).filter(id=wish.base, upto__isnull=False).first()
     if row is None or row.policy != ExportPolicy.FULL or row.signer != audit.fingerprint():
         raise NotFound("base")
+    if row.include_embeddings != wish.include_embeddings:
+        raise BadOptions("base", "That backup has embeddings and this one not, or the other way round.")
+    if left := changes.uncovered(row, _namespaces(project_id, wish)):
+        raise BadOptions("base", f"That backup does not hold: {', '.join(left)[:500]}.")
     return row
 
 

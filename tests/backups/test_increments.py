@@ -13,10 +13,22 @@ from memories.backups import applying
 from memories.models import Backup, Fragment
 from memories.models.raw import execute
 from memories.operations import BadOptions
+from tests.backups.conftest import live
 
 
 def kinds(lines):
     return [line.split(b'"kind": "')[1].split(b'"')[0].decode() for line in lines]
+
+
+@pytest.fixture
+def before_all(principal):
+    """Makes a backup end after all that was written so far: a test is one transaction, without before and after."""
+
+    def moved(row):
+        live(principal, "UPDATE memories_backup SET upto = '1099511627776' WHERE id = %s", row.id)
+        return row
+
+    return moved
 
 
 def test_only_what_changed_since(service, committed, lines):
@@ -121,6 +133,38 @@ def test_only_a_full_backup_of_here_is_a_base(store, back_up, job):
     store("acme:main", "The heron nests by the mill.", is_anchor=True)
     row = back_up(policy="identity")
     assert job("backup", base=str(row.id)).error["type"] == "NotFound"
+
+
+def test_a_base_that_covers_less_is_refused(alice, store, back_up, job, before_all):
+    """What neither holds would be lost, and nothing would tell."""
+    for name in ("acme:a", "acme:b"):
+        store(name, "The heron nests by the mill.")
+    base = before_all(back_up(namespaces=["acme:a"]))
+    for more in ({}, {"namespaces": ["acme:a", "acme:b"]}):
+        assert job("backup", base=str(base.id), **more).error["type"] == "BadOptions"
+        answer = alice.client.post("/api/v1/backups", {"base": str(base.id), **more}, format="json")
+        assert answer.status_code == 400
+        assert [(each["field"], each["message"]) for each in answer.json()["errors"]] == [
+            ("base", "That backup does not hold: acme:b.")
+        ]
+    assert back_up(base=str(base.id), namespaces=["acme:a"]).namespaces == ["acme:a"]
+    whole = before_all(back_up())
+    assert back_up(base=str(whole.id), namespaces=["acme:a"]).namespaces == ["acme:a"]
+
+
+def test_a_base_and_what_goes_on_from_it_both_have_embeddings_or_neither(store, back_up, job):
+    store("acme:a", "The heron nests by the mill.")
+    bare, full = back_up(), back_up(include_embeddings=True)
+    assert job("backup", base=str(bare.id), include_embeddings=True).error["type"] == "BadOptions"
+    assert job("backup", base=str(full.id)).error["type"] == "BadOptions"
+    assert back_up(base=str(full.id), include_embeddings=True).include_embeddings
+
+
+def test_a_base_from_before_a_namespace_is_taken(store, back_up):
+    store("acme:a", "The heron nests by the mill.")
+    base = back_up()
+    store("acme:new", "Otters sleep.")
+    assert back_up(base=str(base.id)).namespaces == ["acme:a", "acme:new"]
 
 
 @pytest.mark.parametrize(
