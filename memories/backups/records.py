@@ -143,6 +143,8 @@ VECTORS = """SELECT e.fragment_id::text, m.name, m.dim, vector_send(e.vector::ve
 CHANGED = """f.change >= %(since)s::text::xid8
     OR f.id IN (SELECT e.fragment_id FROM memories_claimevent e
                 WHERE e.project_id = %(project)s AND e.recorded_in >= %(since)s::text::xid8)
+    OR f.id IN (SELECT c.fragment_id FROM memories_claim c
+                WHERE c.project_id = %(project)s AND c.last_seen_at >= %(time)s)
     OR f.id IN (SELECT a.fragment_id FROM memories_access a
                 WHERE a.project_id = %(project)s AND a.last_accessed_at >= %(time)s)
     OR f.id IN (SELECT v.fragment_id FROM conflicts_vote v

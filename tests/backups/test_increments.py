@@ -98,6 +98,18 @@ def test_a_chain_restores_what_its_last_one_saw(
     assert lines(back_up()) == whole
 
 
+def test_a_claim_that_was_said_again_is_in_the_next_one(principal, alice, store, back_up, lines, before_all):
+    claim = ClaimDraft(subject="Ada", predicate="budget", value="$750")
+    row = store("acme:main", "Ada has $750.", by=alice.principal, claim=claim)
+    store("acme:main", "The heron nests by the mill.")
+    live(principal, "UPDATE memories_claim SET last_seen_at = last_seen_at - interval '1 day'")
+    base = before_all(back_up())
+    again = store("acme:main", "Ada's budget is $750.", by=alice.principal, claim=claim)
+    assert again.id == row.id
+    increment = [line for line in lines(back_up(base=str(base.id))) if b'"kind": "fragment"' in line]
+    assert increment == [line for line in lines(back_up()) if str(row.id).encode() in line]
+
+
 def test_a_chain_that_restores_as_something_else_is_found(principal, store, back_up, job, monkeypatch):
     store("acme:main", "The heron nests by the mill.")
     first = back_up()
