@@ -8,8 +8,11 @@ from typing import Any, Self
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from memories import audit
+from memories.backups import policies
+from memories.models.words import ExportPolicy
 
 FORMAT, VERSION, PURPOSE = "novamem-bundle", 1, "bundle"
+COUNT = {"bucket": str, "reason": str, "count": int}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Manifest:
     instance: str
     namespaces: list[str]
     embeddings: bool
-    # Of the fragments, by bucket: {bucket, reason, count}.
+    # Of the fragments in this file, by bucket: {bucket, reason, count}.
     counts: list[dict[str, Any]]
     # What changed in transactions from `upto` on may be missing; an increment holds only what changed since `since`.
     upto: str
@@ -50,7 +53,24 @@ class Manifest:
         for name, value in told.items():
             if not _fits(value, wanted[name].type):
                 raise ValueError(f"{name} of the manifest is of another type")
+        if any({name: type(value) for name, value in each.items()} != COUNT for each in told["counts"]):
+            raise ValueError("counts of the manifest is of another type")
         return cls(**told)
+
+    def bucket_of(self, row: Mapping[str, Any]) -> str:
+        """Where a fragment counts: only an identity has more than one bucket."""
+        if self.policy == ExportPolicy.IDENTITY:
+            return policies.identity_bucket(row)
+        return self.counts[0]["bucket"] if self.counts else ""
+
+    def miscounted(self, found: Mapping[str, int]) -> str:
+        """How it counts otherwise than the file, which holds `found` by bucket; empty when it does not."""
+        said = {each["bucket"]: each["count"] for each in self.counts}
+        for bucket in {**said, **found}:
+            if said.get(bucket, 0) != found.get(bucket, 0):
+                held = found.get(bucket, 0)
+                return f"the manifest counts {said.get(bucket, 0)} fragments of {bucket!r}, the file holds {held}"
+        return ""
 
     @property
     def key(self) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memories.backups.records import CHANGED, Selection
 from memories.models.raw import fetch
 from memories.models.words import ExportPolicy
 
@@ -20,6 +21,12 @@ IDENTITY = (
 )
 # Conflicts do not come along: nobody could ever settle what waits in one.
 HEARD = "f.status <> 'quarantined'"
+CATEGORIES = {
+    "narrative_checkpoint": "narrative_checkpoints",
+    "reflection": "reflections",
+    "lesson": "reflections",
+    "knowledge": "knowledge",
+}
 HERE = "f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)"
 
 
@@ -31,17 +38,20 @@ class Choice:
     counts: list[dict[str, Any]]
 
 
-def choose(policy: str, project_id: uuid.UUID, places: list[uuid.UUID]) -> Choice:
-    """What the policy takes of these namespaces; a memory counts in the first bucket that takes it."""
-    return POLICIES[policy]({"project": project_id, "places": places})
+def choose(policy: str, selection: Selection) -> Choice:
+    """What the policy takes of the selection; a memory counts in the first bucket that takes it."""
+    return POLICIES[policy](selection)
 
 
-def _full(values: dict[str, Any]) -> Choice:
-    ((count,),) = fetch(f"SELECT count(*) FROM memories_fragment f WHERE {HERE}", values)
-    return Choice(None, [{"bucket": "everything", "reason": "full", "count": count}])
+def _full(selection: Selection) -> Choice:
+    bucket, reason, changed = "everything", "full", ""
+    if selection.since:
+        bucket, reason, changed = "changed", "increment", f"AND ({CHANGED})"
+    ((count,),) = fetch(f"SELECT count(*) FROM memories_fragment f WHERE {HERE} {changed}", selection.values)
+    return Choice(None, [{"bucket": bucket, "reason": reason, "count": count}])
 
 
-def _identity(values: dict[str, Any]) -> Choice:
+def _identity(selection: Selection) -> Choice:
     chosen: dict[uuid.UUID, None] = {}
     counts = []
     for bucket, reason, condition, most, order in IDENTITY:
@@ -49,14 +59,19 @@ def _identity(values: dict[str, Any]) -> Choice:
         rows = fetch(
             f"SELECT f.id FROM memories_fragment f WHERE {HERE} AND {condition} AND {HEARD} AND f.id <> ALL (%(taken)s)"
             f" ORDER BY {order} {limit}",
-            {**values, "taken": list(chosen)},
+            {**selection.values, "taken": list(chosen)},
         )
         chosen |= dict.fromkeys(row[0] for row in rows)
         counts.append({"bucket": bucket, "reason": reason, "count": len(rows)})
     return Choice(tuple(chosen), counts)
 
 
-POLICIES: Mapping[str, Callable[[dict[str, Any]], Choice]] = {
+def identity_bucket(row: Mapping[str, Any]) -> str:
+    """The bucket of an identity in which a fragment counts, by its row; empty when none takes it."""
+    return "anchors" if row["is_anchor"] else CATEGORIES.get(row["category"], "")
+
+
+POLICIES: Mapping[str, Callable[[Selection], Choice]] = {
     ExportPolicy.FULL: _full,
     ExportPolicy.IDENTITY: _identity,
 }

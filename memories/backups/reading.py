@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ class Reader:
         self._latest = (now + AHEAD).astimezone(datetime.UTC).isoformat(timespec="microseconds")
         self._shapes = shapes.shapes()
         self.number, self.count = 1, 0
+        self._held = Counter[str]()
         self.footer: Footer | None = None
         first = next(self._lines, b"")
         self._digest.update(first + b"\n")
@@ -111,6 +113,8 @@ class Reader:
                 raise BrokenBundle(self.number, "this namespace is not in the manifest")
             self._digest.update(raw + b"\n")
             self.count += 1
+            if kind == "fragment":
+                self._held[self.manifest.bucket_of(told["row"])] += 1
             yield Line(self.number, kind, told, raw)
         raise BrokenBundle(self.number, "the file ends before its footer")
 
@@ -152,6 +156,8 @@ class Reader:
             raise BrokenBundle(self.number, "the signature does not fit the public key of the manifest")
         if next(self._lines, None) is not None:
             raise BrokenBundle(self.number + 1, "something follows the footer")
+        if fault := self.manifest.miscounted(self._held):
+            raise BrokenBundle(1, fault)
         self.footer = footer
 
     def _parsed(self, raw: bytes) -> dict[str, Any]:

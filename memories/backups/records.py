@@ -203,9 +203,16 @@ class Selection:
     since: "Since | None" = None
 
     @classmethod
-    def of(cls, project_id: uuid.UUID, namespaces: Sequence[Namespace], *, embeddings: bool = False) -> "Selection":
-        """Everything of these namespaces."""
-        return cls(project_id, tuple(row.id for row in namespaces), embeddings)
+    def of(
+        cls,
+        project_id: uuid.UUID,
+        namespaces: Sequence[Namespace],
+        *,
+        embeddings: bool = False,
+        since: "Since | None" = None,
+    ) -> "Selection":
+        """Everything of these namespaces, or what changed since."""
+        return cls(project_id, tuple(row.id for row in namespaces), embeddings, since=since)
 
     @property
     def values(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from django.db import connection
@@ -196,16 +196,12 @@ def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) ->
         row.namespaces, row.upto = [place.name for place in named], horizon()
         # Not earlier than the snapshot: by it forgetting finds the backups that may hold a memory.
         ((row.created_at,),) = fetch("SELECT clock_timestamp()", [])
-        chosen = policies.choose(wish.policy, principal.project_id, [place.id for place in named])
-        row.counts = chosen.counts
         places.check_room(size(principal.project_id, [place.id for place in named], embeddings=wish.include_embeddings))
-        selection = records.Selection(
-            principal.project_id,
-            tuple(place.id for place in named),
-            embeddings=wish.include_embeddings,
-            fragments=chosen.fragments,
-            since=changes.since(row.base) if row.base else None,
-        )
+        since = changes.since(row.base) if row.base else None
+        selection = records.Selection.of(principal.project_id, named, embeddings=wish.include_embeddings, since=since)
+        chosen = policies.choose(wish.policy, selection)
+        row.counts = chosen.counts
+        selection = replace(selection, fragments=chosen.fragments)
         with places.written(row.file) as file:
             tee = _Tee(file, whole)
             with gzip.GzipFile(filename="", fileobj=tee, mode="wb", compresslevel=LEVEL, mtime=0) as packed:

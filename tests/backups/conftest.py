@@ -109,9 +109,15 @@ def texts(principal):
 
 
 def forged(path, change):
-    """Rewrites a bundle: `change` gets and gives its lines as JSON; the footer is made anew, and signed by us."""
+    """Rewrites a bundle: `change` gets and gives its lines as JSON; the footer is made anew, and signed by us.
+
+    Where all fragments are in one bucket, its count follows, unless it was changed.
+    """
     told = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    former = [dict(each) for each in told[0]["counts"]]
     head, *body, _ = change(told) or told
+    if len(former) == 1 and head.get("counts") == former:
+        head["counts"] = [former[0] | {"count": sum(each.get("kind") == "fragment" for each in body)}]
     written = [json.dumps(each, ensure_ascii=False).encode() for each in (head, *body)]
     digest = hashlib.sha256(b"".join(line + b"\n" for line in written)).hexdigest()
     footer = Footer.of(len(body), digest).line()

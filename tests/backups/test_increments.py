@@ -98,6 +98,14 @@ def test_a_chain_restores_what_its_last_one_saw(
     assert lines(back_up()) == whole
 
 
+def test_an_increment_counts_what_it_holds(store, back_up, job, before_all):
+    store("acme:main", "The heron nests by the mill.")
+    base = before_all(back_up())
+    row = back_up(base=str(base.id))
+    assert row.counts == [{"bucket": "changed", "reason": "increment", "count": 0}]
+    assert job("verify", backup_id=str(row.id)).state == "succeeded"
+
+
 def test_a_claim_that_was_said_again_is_in_the_next_one(principal, alice, store, back_up, lines, before_all):
     claim = ClaimDraft(subject="Ada", predicate="budget", value="$750")
     row = store("acme:main", "Ada has $750.", by=alice.principal, claim=claim)

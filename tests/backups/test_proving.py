@@ -1,12 +1,14 @@
 """Verify reads a backup to its end, a drill restores it where nobody sees it; both say so in its row."""
 
+import hashlib
+
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from memories import access, jobs, operations
 from memories.models import Backup, Fragment
-from tests.backups.conftest import forged
+from tests.backups.conftest import forged, live
 
 
 @pytest.fixture
@@ -66,6 +68,39 @@ def test_a_file_that_is_rightly_signed_but_another_one_is_found(store, back_up, 
     row = back_up()
     forged(storage / row.file, lambda told: None)
     assert job("verify", backup_id=str(row.id)).error["code"] == "file_changed"
+
+
+@pytest.mark.parametrize(
+    ("policy", "counts", "why"),
+    [
+        ("full", {"everything": 999}, "the manifest counts 999 fragments of 'everything', the file holds 2"),
+        ("full", {}, "the manifest counts 0 fragments of '', the file holds 2"),
+        ("full", {"everything": True}, "counts of the manifest is of another type"),
+        (
+            "identity",
+            {"anchors": 2, "narrative_checkpoints": 0, "reflections": 0, "knowledge": 0},
+            "the manifest counts 2 fragments of 'anchors', the file holds 1",
+        ),
+    ],
+)
+def test_counts_that_are_not_what_the_file_holds_are_found(
+    principal, store, back_up, job, storage, policy, counts, why
+):
+    store("acme:main", "I am called Ada.", is_anchor=True, category="knowledge")
+    store("acme:main", "Herons eat fish.", category="knowledge")
+    row = back_up(policy=policy)
+    assert job("verify", backup_id=str(row.id)).state == "succeeded"
+
+    def miscount(told):
+        told[0]["counts"] = [{"bucket": name, "reason": "so", "count": count} for name, count in counts.items()]
+
+    path = storage / row.file
+    forged(path, miscount)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    live(principal, "UPDATE memories_backup SET sha256 = %s WHERE id = %s", sha256, row.id)
+    for kind in ("verify", "drill", "restore"):
+        error = job(kind, backup_id=str(row.id)).error
+        assert (error["code"], error["line"], error["detail"]) == ("broken_bundle", 1, why)
 
 
 def test_a_missing_file_is_found(store, back_up, job, storage, seen):
