@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from memories import access, backups
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Strict, Text, validated
+from memories.api.fields import Flag, Id, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, require_all, rows_of, started
@@ -34,7 +34,7 @@ class BackupInput(Strict):
     namespaces = serializers.ListField(child=Text(validators=[namespace_form]), required=False, max_length=1000)
     policy = serializers.ChoiceField(ExportPolicy.choices, default=ExportPolicy.FULL)
     include_embeddings = Flag(default=False)
-    base = serializers.UUIDField(required=False, allow_null=True, help_text="Only what changed since that backup.")
+    base = Id(required=False, allow_null=True, help_text="Only what changed since that backup.")
 
 
 class BackupQuery(Strict):
@@ -91,11 +91,11 @@ class BackupAnswer(serializers.Serializer[Any]):
 class RestoreInput(Strict):
     """A restore to start: of a backup that is here."""
 
-    backup_id = serializers.UUIDField()
+    backup_id = Id()
     dry_run = Flag(default=False, help_text="Only plan.")
     trust_signer = Text(required=False, help_text="The fingerprint of a signer to believe.")
     allow_version = Flag(default=False)
-    plan_id = serializers.UUIDField(required=False, help_text="Of a dry run: do what it said, or nothing.")
+    plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
 
 
 class UploadInput(Strict):

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from memories import branches, jobs
 from memories.access import NotFound
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Strict, Text, Whole, validated
+from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -32,7 +32,7 @@ class MergeInput(Strict):
 
     target = Text(validators=[namespace_form])
     dry_run = Flag(default=False)
-    plan_id = serializers.UUIDField(required=False, help_text="Of a dry run: do what it said, or nothing.")
+    plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
 
 
 class DeleteInput(Strict):

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from memories import access, upkeep
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Number, Strict, Text, Whole, validated
+from memories.api.fields import Flag, Id, Number, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, rows_of, started, undone, visible_to
@@ -38,7 +38,7 @@ class ConsolidationInput(Strict):
     prune_age_days = _number(Whole, "prune_age_days", help_text="How long what was replaced stays, 90.")
     method = serializers.ChoiceField(["extractive", "llm"], required=False)
     max_memories = _number(Whole, "max_memories", allow_null=True, help_text="How many memories it may change.")
-    plan_id = serializers.UUIDField(required=False, allow_null=True, help_text="Apply this plan.")
+    plan_id = Id(required=False, allow_null=True, help_text="Apply this plan.")
     confirm = Flag(required=False, help_text="Although the plan changes more than 100 memories and a fifth.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

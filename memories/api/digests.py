@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from memories import upkeep
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, validated
+from memories.api.fields import Id, Strict, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
 from memories.api.once import Answer, answer_once
 from memories.operations import BadOptions
@@ -24,7 +24,7 @@ class DigestInput(Strict):
     """Which memories become one."""
 
     ids = serializers.ListField(
-        child=serializers.UUIDField(),
+        child=Id(),
         min_length=FEWEST,
         max_length=MOST,
         help_text="Active memories of one namespace that claim nothing; not pinned, anchors, shortened or digests.",

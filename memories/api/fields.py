@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import uuid
 from functools import cache
 from typing import Any
 
@@ -39,6 +40,17 @@ class Whole(serializers.IntegerField):
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
         return data
+
+
+class Id(serializers.UUIDField):
+    """A UUID as a JSON string."""
+
+    def to_internal_value(self, data: Any) -> uuid.UUID:
+        """The UUID."""
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
+        found: uuid.UUID = super().to_internal_value(data)
+        return found
 
 
 class Flag(serializers.BooleanField):

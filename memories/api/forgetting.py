@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from memories import forgetting, jobs
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Strict, Text, Whole, validated
+from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -33,7 +33,7 @@ class ForgetInput(FilterInput):
     """What is to be forgotten: the filters of a search, here or under `filters`, and ids; how many that are."""
 
     namespace = Text(validators=[namespace_form])
-    ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_IDS, required=False)
+    ids = serializers.ListField(child=Id(), min_length=1, max_length=MOST_IDS, required=False)
     filters = FilterInput(required=False)
     expected_count = Whole(min_value=0, required=False, help_text="Another count than this forgets nothing: 409.")
     dry_run = Flag(default=False, help_text="Only count.")

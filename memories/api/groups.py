@@ -14,7 +14,7 @@ from memories import access
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, OrNull, answers
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fields import Id, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -47,7 +47,7 @@ class EpisodeInput(Strict):
 
     namespace = Text(validators=[namespace_form])
     title = Text(max_length=NAME_LIMIT, required=False, default="", allow_blank=True)
-    ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_READ)
+    ids = serializers.ListField(child=Id(), min_length=1, max_length=MOST_READ)
 
     def validate_ids(self, value: list[uuid.UUID]) -> list[uuid.UUID]:
         """Each once."""

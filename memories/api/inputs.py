@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from conflicts.front import ClaimDraft, says_something
-from memories.api.fields import Flag, Moment, Number, Strict, Text, Whole, words
+from memories.api.fields import Flag, Id, Moment, Number, Strict, Text, Whole, words
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT
 from memories.models.namespace import FORM
@@ -34,7 +34,7 @@ class Provenance(Strict):
 
     source = serializers.ChoiceField(SourceClass.choices)
     source_id = Text(max_length=255, required=False, default="")
-    parents = serializers.ListField(child=serializers.UUIDField(), max_length=100, required=False, default=list)
+    parents = serializers.ListField(child=Id(), max_length=100, required=False, default=list)
 
 
 class ClaimInput(Strict):

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Moment, Number, OneOrMore, Strict, Text, Whole, several, validated
+from memories.api.fields import Flag, Id, Moment, Number, OneOrMore, Strict, Text, Whole, several, validated
 from memories.api.inputs import namespace_form
 from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
 from memories.providers import NoSuchModel, model_named
@@ -124,7 +124,7 @@ class SearchInput(QuestionInput):
 
     top_k = Whole(min_value=0, max_value=200, default=settings.RETRIEVAL_TOP_K)
     explain = Flag(default=False)
-    expect = serializers.UUIDField(required=False)
+    expect = Id(required=False)
 
 
 class SearchBatchInput(Strict):

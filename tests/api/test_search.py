@@ -174,6 +174,8 @@ def test_answers_are_counted_off_the_request(alice, marsh):
         {"top_k": -1},
         {"top_k": 201},
         {"min_similarity": 2},
+        {"expect": True},
+        {"expect": 5},
         {"profile": "best"},
         {"rerank": {"relevance": -1}},
         {"rerank": {"relevance": 0, "confidence": 0, "recency": 0, "importance": 0}},
