@@ -84,14 +84,14 @@ def forget(
 ) -> Forgotten:
     """Erases one memory, or what is left of one that was evicted. Raises NotFound, NotPermitted.
 
-    The answer names backups to who may see them; only these may purge them.
+    The answer names backups to who covers all of the project; of these, admins may purge them.
     """
     with access.enter(principal, why="forget"):
         _hold_backups(principal, purge=purge_backups)
         home = _home(principal.project_id, fragment_id)
         held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
         erased = ingest.forget(principal, fragment_id, now=now)
-        return Forgotten(1, [fragment_id], len(erased.digests), held_in if sees_backups(principal) else [])
+        return Forgotten(1, [fragment_id], len(erased.digests), held_in if principal.covers_all else [])
 
 
 def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
@@ -149,11 +149,11 @@ def forget_all(
         check_right(namespace, Forgotten(len(found), found), expected=expected, authority=authority)
         held_in = backups_of(namespace, found, purge=purge_backups)
         erased = ingest.erase(namespace.project_id, found, authority=authority, now=now)
-        return Forgotten(len(found), found, len(erased.digests), held_in if sees_backups(principal) else [])
+        return Forgotten(len(found), found, len(erased.digests), held_in if principal.covers_all else [])
 
 
 def sees_backups(principal: Principal) -> bool:
-    """Whether backups are the principal's to see: they hold all of the project."""
+    """Whether backups are the principal's to see and delete: they hold all of the project."""
     return principal.covers_all and Verb.ADMIN in principal.verbs
 
 

@@ -20,7 +20,7 @@ from memories.api.fields import Moment, Strict, Text, several, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
-from memories.forgetting import forget
+from memories.forgetting import forget, sees_backups
 from memories.ingest import keep, prepare, revise
 from memories.models import Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
@@ -248,7 +248,8 @@ class FragmentView(APIView):
         principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
         done = forget(principal, fragment_id, purge_backups=query["purge_backups"], now=timezone.now())
         held = ", ".join(str(row["id"]) for row in done.backups if not row["purged"])
-        return Response(status=204, headers={"X-NovaMem-Backups": held} if held else None)
+        told = held and sees_backups(principal)
+        return Response(status=204, headers={"X-NovaMem-Backups": held} if told else None)
 
 
 def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
