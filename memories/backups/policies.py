@@ -12,21 +12,16 @@ from memories.models.words import ExportPolicy
 VERSION = 1
 MOST = 500  # of a bucket that is limited
 
-# What makes an agent who it is: (bucket, reason, condition, how many, which first).
-IDENTITY = (
-    ("anchors", "anchor", "f.is_anchor", None, "f.created_at, f.id"),
-    ("narrative_checkpoints", "checkpoint", "f.category = 'narrative_checkpoint'", None, "f.created_at, f.id"),
-    ("reflections", "recent", "f.category IN ('reflection', 'lesson')", MOST, "f.created_at DESC, f.id DESC"),
-    ("knowledge", "important", "f.category = 'knowledge'", MOST, "f.importance DESC, f.created_at DESC, f.id DESC"),
+# What makes an agent who it is: (bucket, reason, categories, how many, which first); no categories: what is an anchor.
+IDENTITY: tuple[tuple[str, str, tuple[str, ...], int | None, str], ...] = (
+    ("anchors", "anchor", (), None, "f.created_at, f.id"),
+    ("narrative_checkpoints", "checkpoint", ("narrative_checkpoint",), None, "f.created_at, f.id"),
+    ("reflections", "recent", ("reflection", "lesson"), MOST, "f.created_at DESC, f.id DESC"),
+    ("knowledge", "important", ("knowledge",), MOST, "f.importance DESC, f.created_at DESC, f.id DESC"),
 )
+BUCKETS = {category: bucket for bucket, _, categories, *_ in IDENTITY for category in categories}
 # Conflicts do not come along: nobody could ever settle what waits in one.
 HEARD = "f.status <> 'quarantined'"
-CATEGORIES = {
-    "narrative_checkpoint": "narrative_checkpoints",
-    "reflection": "reflections",
-    "lesson": "reflections",
-    "knowledge": "knowledge",
-}
 HERE = "f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s)"
 
 
@@ -54,12 +49,13 @@ def _full(selection: Selection) -> Choice:
 def _identity(selection: Selection) -> Choice:
     chosen: dict[uuid.UUID, None] = {}
     counts = []
-    for bucket, reason, condition, most, order in IDENTITY:
+    for bucket, reason, categories, most, order in IDENTITY:
+        condition = "f.category = ANY (%(categories)s)" if categories else "f.is_anchor"
         limit = "" if most is None else f"LIMIT {most}"
         rows = fetch(
             f"SELECT f.id FROM memories_fragment f WHERE {HERE} AND {condition} AND {HEARD} AND f.id <> ALL (%(taken)s)"
             f" ORDER BY {order} {limit}",
-            {**selection.values, "taken": list(chosen)},
+            {**selection.values, "taken": list(chosen), "categories": list(categories)},
         )
         chosen |= dict.fromkeys(row[0] for row in rows)
         counts.append({"bucket": bucket, "reason": reason, "count": len(rows)})
@@ -68,7 +64,7 @@ def _identity(selection: Selection) -> Choice:
 
 def identity_bucket(row: Mapping[str, Any]) -> str:
     """The bucket of an identity in which a fragment counts, by its row; empty when none takes it."""
-    return "anchors" if row["is_anchor"] else CATEGORIES.get(row["category"], "")
+    return "anchors" if row["is_anchor"] else BUCKETS.get(row["category"], "")
 
 
 POLICIES: Mapping[str, Callable[[Selection], Choice]] = {
