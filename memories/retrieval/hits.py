@@ -26,7 +26,7 @@ BUDGET, FILTERED_BUDGET, FILTERED_POOL = 500, 1_500, 10_000
 BUDGET_PER_HIT, FILTERED_ENOUGH = 5, 3  # times as many as are asked for
 # How many an index holds in view while it is searched: the more the larger it is, or it misses whole neighbourhoods
 # where all are about as near; pgvector takes no more.
-EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 500
+EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 800
 MOST_SCANNED = 20_000
 
 
