@@ -41,7 +41,7 @@ from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.understanding import Cues
 
 SIZES = (5_000, 50_000, 500_000)
-CLIENTS, WRITES = 4, 20
+CLIENTS, WRITERS, WRITES = 4, 10, 20
 FILTERS: dict[str, dict[str, Any]] = {
     "none": {},
     "type": {"type": ["semantic"]},
@@ -73,12 +73,12 @@ def asked(grounds: list[Ground], seed: int) -> Iterator[tuple[Ground, str, str]]
         yield dice.choices(grounds, weights)[0], question(dice), dice.choice(kinds)
 
 
-def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list[float]) -> None:
-    """Twenty stores a second until told to stop."""
-    dice = random.Random(9)
+def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list[float], place: int) -> None:
+    """One of the writers that store twenty a second together, each in its turn, until told to stop."""
+    dice = random.Random(900 + place)
     with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
-        due = time.perf_counter()
-        while not stop.is_set():
+        due = time.perf_counter() + place / WRITES
+        while not stop.wait(max(0.0, due - time.perf_counter())):
             ground = dice.choice(grounds)
             start = time.perf_counter()
             client.post(
@@ -87,8 +87,7 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
                 headers={"Authorization": f"Bearer {ground.key}"},
             ).raise_for_status()
             times.append((time.perf_counter() - start) * 1000)
-            due += 1 / WRITES
-            stop.wait(max(0.0, due - time.perf_counter()))
+            due += WRITERS / WRITES
 
 
 def in_batches(url: str, ground: Ground) -> None:
@@ -134,13 +133,13 @@ def load(url: str, grounds: list[Ground], seconds: float) -> tuple[float, float]
                     for name, part in parts.items():
                         stages[name].append(part)
 
-    writer = threading.Thread(target=write_on, args=(url, grounds, stop, writes))
+    writers = [threading.Thread(target=write_on, args=(url, grounds, stop, writes, place)) for place in range(WRITERS)]
     clients = [threading.Thread(target=client, args=(seed,)) for seed in range(CLIENTS)]
-    for thread in (writer, *clients):
+    for thread in (*writers, *clients):
         thread.start()
     time.sleep(seconds)
     stop.set()
-    for thread in (writer, *clients):
+    for thread in (*writers, *clients):
         thread.join()
     everything = list(itertools.chain(*took.values()))
     print(f"  {CLIENTS} clients, {len(everything)} searches, {len(writes)} writes in {seconds:.0f} s (milliseconds)")
