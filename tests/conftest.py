@@ -216,14 +216,16 @@ def neighbour(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project
 
 
 @pytest.fixture(autouse=True)
-def _no_project_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
-    """A test that commits takes its projects away again: others count the projects of the whole database."""
+def _nobody_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
+    """A test that commits takes its projects and people away again: others count those of the whole database."""
     yield
     if "django_db_setup" in request.fixturenames and "db" not in request.fixturenames:
         with django_db_blocker.unblock(), connections["owner"].cursor() as cursor:
             cursor.execute("DELETE FROM memories_membership")
             cursor.execute("DELETE FROM memories_project RETURNING name")
-            stayed = [name for (name,) in cursor.fetchall()]
+            stayed = cursor.fetchall()
+            cursor.execute("DELETE FROM auth_user RETURNING username")
+            stayed += cursor.fetchall()
             connections["owner"].close()
         assert not stayed
 

@@ -88,8 +88,8 @@ def stage(server):
     user = get_user_model()._default_manager.create_user(name, password=PASSWORD)
     Membership.objects.create(user=user, project=project, role="viewer")
     yield Stage(server, project, name)
-    Membership.objects.filter(project=project).delete()
     user.delete()
+    get_user_model()._default_manager.filter(memberships__project=project).delete()
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
     connections["owner"].close()
