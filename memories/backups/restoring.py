@@ -13,10 +13,10 @@ from django.db import IntegrityError, transaction
 from conflicts.front import lock_namespace
 from memories import access, audit, failpoints, ingest
 from memories.access import NotFound, Principal
-from memories.backups import applying, barring, gating, judging, owners, places, planning, staging, writing
+from memories.backups import applying, barring, gating, judging, owners, places, planning, salts, staging, writing
 from memories.backups.manifest import Manifest
 from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead, batches
-from memories.models import Backup, Fragment, Namespace, Operation, Project
+from memories.models import Backup, Fragment, Namespace, Operation
 from memories.models.raw import execute, fetch
 from memories.models.words import BackupOrigin
 from memories.operations import BadOptions, Options, Progress, check_plan_id
@@ -180,45 +180,8 @@ def _prepare(principal: Principal, read: Read) -> None:
         owners.meet(principal.project_id)
         # By its id a memory is known under any salt.
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
-    if read.foreign or not _salt_fits(principal, read.manifest) and not _is_new(principal):
-        _drop_erasures(read)
-
-
-def _drop_erasures(read: Read) -> None:
-    """Fingerprints that are keyed with another salt say nothing here; the report says how many there are."""
-    if count := execute("DELETE FROM staged_erasure", []):
-        read.left_out["erasure"] = count
-
-
-def _salt_fits(principal: Principal, manifest: Manifest) -> bool:
-    salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
-    return salt.hex() == manifest.salt
-
-
-def _agree_on_salt(principal: Principal, read: Read) -> None:
-    """Takes over the bundle's salt if the project is new still: since the plan somebody may have stored something.
-
-    Whoever makes a first namespace waits for the project's row.
-    """
-    if read.foreign or _salt_fits(principal, read.manifest):
-        return
-    project = Project.objects.select_for_update().get(id=principal.project_id)
-    if _is_new(principal):
-        project.salt = bytes.fromhex(read.manifest.salt)
-        project.save(update_fields=["salt"])
-    else:
-        _drop_erasures(read)
-
-
-def _is_new(principal: Principal) -> bool:
-    """Whether nothing was ever kept here that is keyed with the project's salt."""
-    tables = ("memories_fragment", "conflicts_predicate", "conflicts_pendingconflict", "memories_erasure")
-    kept = " OR ".join(
-        f"EXISTS (SELECT FROM {table} t WHERE t.project_id = %(project)s)"
-        for table in (*tables, "memories_tombstone", "memories_archive")
-    )
-    ((found,),) = fetch(f"SELECT {kept}", {"project": principal.project_id})
-    return not found
+    if read.foreign or not salts.fit(principal, read.manifest) and not salts.is_new(principal):
+        salts.drop_fingerprints(read.left_out)
 
 
 def _safety(principal: Principal, operation: Operation, progress: Progress, *, now: datetime.datetime) -> str | None:
@@ -235,7 +198,8 @@ def apply(
 ) -> dict[str, Any]:
     """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
     with access.enter(principal, why="restore"):
-        _agree_on_salt(principal, read)
+        if not read.foreign:
+            salts.agree(principal, read.manifest, read.left_out)
         applying.put_owners()
         owners.meet(principal.project_id)  # somebody may have got a key since the plan
         applying.put_erasures()
