@@ -5,20 +5,17 @@ from memories.models.backups import Backup
 from memories.models.branch import Origin
 from memories.models.claim import Claim
 from memories.models.connections import (
-    NAME_LIMIT,
     Cluster,
     ClusterLabel,
     ClusterMember,
     Connected,
-    Entity,
     Episode,
     EpisodeMember,
     Link,
-    Mention,
     PendingConnection,
-    Relation,
 )
 from memories.models.console import SEARCH_BOUNDS, SavedView, SearchDay
+from memories.models.entities import NAME_LIMIT, Entity, Mention, Relation
 from memories.models.exchange import Exchange
 from memories.models.fragment import (
     CONTENT_LIMIT,

@@ -1,15 +1,16 @@
-"""What joins memories: links, clusters, episodes, the graph of entities, and what still waits to be joined.
+"""What joins memories: links, clusters, episodes, and what still waits to be joined; the graph is in `entities`.
 
 All but what people give (episodes made by hand, labels, links drawn by hand) is worked out from fragments, claims and
 vectors by `memories.upkeep.connections`.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
 
-from memories.models.search import EmbeddingModel, SearchRow
+from memories.models.entities import NAME_LIMIT
+from memories.models.search import EmbeddingModel
 from memories.models.tenant import (
     Catalogue,
     TenantModel,
@@ -20,9 +21,7 @@ from memories.models.tenant import (
     parent,
     unique_in_project,
 )
-from memories.models.words import EntityLabel, LinkKind
-
-NAME_LIMIT = 200
+from memories.models.words import LinkKind
 
 
 class Link(TenantModel):
@@ -261,96 +260,3 @@ class EpisodeMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.fragment_id} in {self.episode_id}"
-
-
-class Entity(TenantModel):
-    """A thing that memories of a namespace speak of: its name in canonical form, the first 200 characters of it.
-
-    `node` is the same in every namespace of the project. How it is written and what it is stands in its mentions, so
-    that nothing of a forgotten text stays; without mentions it goes, by trigger.
-    """
-
-    namespace = parent("memories.Namespace")
-    node = models.UUIDField()
-    spelling = models.CharField(max_length=NAME_LIMIT)
-
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its last mention",
-        fork="rebuilt",
-        rebuild="manage.py rebuild graph, from entities and claims",
-    )
-
-    class Meta:
-        constraints: ClassVar = [
-            unique_in_project("entity_project_id", "id"),
-            unique_in_project("entity_once", "namespace", "node"),
-        ]
-        indexes: ClassVar = [
-            # A node in whichever namespaces know it.
-            models.Index(fields=["project", "node"], name="entity_by_node"),
-        ]
-
-    def __str__(self) -> str:
-        return self.spelling
-
-
-class Mention(SearchRow):
-    """That a fragment speaks of an entity, and how."""
-
-    pk: Any = models.CompositePrimaryKey("project_id", "entity_id", "fragment_id")
-    entity = parent("memories.Entity", related_name="mentions")
-    fragment = parent("memories.Fragment", related_name="mentions")
-    text = models.CharField(max_length=NAME_LIMIT)
-    label = models.CharField(max_length=16, choices=EntityLabel)
-    confidence = models.FloatField()
-
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its fragment",
-        fork="rebuilt",
-        rebuild="manage.py rebuild graph, from entities and claims",
-    )
-
-    class Meta:
-        constraints: ClassVar = [
-            one_of("mention_label", "label", EntityLabel),
-            between("mention_confidence", "confidence", 0, 1),
-        ]
-        indexes: ClassVar = [
-            # The triggers: what a fragment speaks of.
-            models.Index(fields=["project", "fragment"], name="mention_by_fragment"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.text} in {self.fragment_id}"
-
-
-class Relation(SearchRow):
-    """What a claim says, as an edge: subject, predicate, and its value as the object."""
-
-    pk: Any = models.CompositePrimaryKey("project_id", "fragment_id")
-    fragment = parent("memories.Fragment", related_name="relations")
-    subject = parent("memories.Entity")
-    predicate = models.CharField(max_length=100)
-    object = parent("memories.Entity")
-
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its fragment",
-        fork="rebuilt",
-        rebuild="manage.py rebuild graph, from claims",
-    )
-
-    class Meta:
-        indexes: ClassVar = [
-            # The edges of a node.
-            models.Index(fields=["project", "subject"], name="relation_by_subject"),
-            models.Index(fields=["project", "object"], name="relation_by_object"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.subject_id} {self.predicate} {self.object_id}"
