@@ -378,6 +378,14 @@ def test_the_task_keeps_both(ground, small):
         assert KeywordStatistics.objects.within(ground.project_id).filter(namespace=main).exists()
 
 
+def test_a_graph_is_built_with_the_care_that_recall_was_measured_with(ground, small):
+    fill(ground, "main", near(axis(0), MANY))
+    keep_indexes(ground)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT reloptions FROM pg_class WHERE relname LIKE 'vectors\\_%' AND reloptions IS NOT NULL")
+        assert cursor.fetchall() == [(["m=16", "ef_construction=200"],)]
+
+
 def test_an_index_is_built_in_as_much_memory_as_its_graph_needs():
     assert memory_for(20_000, dim=384) < 100
     assert 700 < memory_for(500_000, dim=384) < 1_000
