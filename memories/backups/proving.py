@@ -12,7 +12,7 @@ from django.db import transaction
 
 from memories import access, failpoints
 from memories.access import NotFound, Principal
-from memories.backups import applying, barring, judging, places, records, restoring, staging, writing
+from memories.backups import accompanying, applying, barring, judging, places, records, restoring, staging, writing
 from memories.backups.reading import BrokenBundle, Line, Reader
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
@@ -165,16 +165,16 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
     project_id = principal.project_id
     applying.put_owners()
     applying.put_erasures()
-    applying.name_predicates(project_id)
+    accompanying.name_predicates(project_id)
     for done, (name, there) in enumerate(read.ids):
         progress.note(stage="drill", done=done, total=len(read.ids))
         here = restoring.namespace(principal, read.stage.namespaces[name])
-        applying.put_predicates(there=there, here=here)
+        accompanying.put_predicates(there=there, here=here)
         told = judging.judge(project_id, there=there, here=here)
         barring.drop(project_id, there=there)
         applying.name_claims(project_id, there=there, here=here)
-        restoring.write(project_id, there=there, here=here, held_back=[], told=told)
-        applying.put_others(project_id, there=there, here=here)
+        applying.write(project_id, here=here, held_back=[], told=told)
+        accompanying.put_others(project_id, there=there, here=here)
         if rejected := {key: told[key] for key in ("rejected", "blocked_by_erasure") if told[key]}:
             raise DrillFailed(rejected)
 

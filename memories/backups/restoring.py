@@ -13,7 +13,19 @@ from django.db import IntegrityError, transaction
 from conflicts.front import lock_namespace
 from memories import access, audit, failpoints, ingest
 from memories.access import NotFound, Principal
-from memories.backups import applying, barring, gating, judging, owners, places, planning, salts, staging, writing
+from memories.backups import (
+    accompanying,
+    applying,
+    barring,
+    gating,
+    judging,
+    owners,
+    places,
+    planning,
+    salts,
+    staging,
+    writing,
+)
 from memories.backups.manifest import Manifest
 from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead, batches
 from memories.models import Backup, Fragment, Namespace, Operation
@@ -203,7 +215,7 @@ def apply(
         applying.put_owners()
         owners.meet(principal.project_id)  # somebody may have got a key since the plan
         applying.put_erasures()
-        applying.name_predicates(principal.project_id)
+        accompanying.name_predicates(principal.project_id)
         carry_out(principal.project_id, now=now)
     failpoints.reach("restore.project")
     parts: dict[str, Any] = {}
@@ -245,36 +257,21 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     if not fetch(
         "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
     ):
-        applying.put_predicates(there=there, here=here)
+        accompanying.put_predicates(there=there, here=here)
     told = judging.judge(project_id, there=there, here=here)
     barring.drop(project_id, there=there)
     barring.spare(project_id)
-    told["rules_left"] = applying.rules_left(there=there, here=here)
+    told["rules_left"] = accompanying.rules_left(there=there, here=here)
     applying.name_claims(project_id, there=there, here=here)
     waiting = gating.contested(project_id, there=there, here=here, now=now)
-    write(project_id, there=there, here=here, held_back=list(waiting), told=told)
+    applying.write(project_id, here=here, held_back=list(waiting), told=told)
     failpoints.reach("restore.half")
-    applying.clear_graves(project_id)
-    told["others"] = applying.put_others(project_id, there=there, here=here)
-    applying.put_versions(project_id, now=now)
+    accompanying.clear_graves(project_id)
+    told["others"] = accompanying.put_others(project_id, there=there, here=here)
+    accompanying.put_versions(project_id, now=now)
     applying.index(project_id)
     told["through_the_gate"] = gating.hear(project_id, waiting, now=now)
     return told
-
-
-def write(
-    project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, held_back: Sequence[uuid.UUID], told: dict[str, Any]
-) -> None:
-    """The fragments that were judged as new or newer, with all under them."""
-    applying.put_fragments(here=here, held_back=held_back)
-    if taken := applying.mark_taken(project_id):
-        told["insert"] -= taken
-        told["rejected"]["id_taken"] = taken
-    if told["update"]:
-        applying.change_fragments(project_id, here=here, held_back=held_back)
-    applying.put_under(here=here)
-    applying.put_links()
-    applying.put_vectors(project_id, here=here)
 
 
 def namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from conflicts.front import ClaimDraft
 from memories import access, ingest, jobs, operations
-from memories.backups import applying
+from memories.backups import accompanying
 from memories.models import Backup, Fragment
 from memories.models.raw import execute
 from memories.operations import BadOptions
@@ -124,13 +124,13 @@ def test_a_chain_that_restores_as_something_else_is_found(principal, store, back
     store("acme:main", "Otters sleep.")
     last = back_up(base=str(first.id))
     assert job("drill", backup_id=str(last.id)).state == "succeeded"
-    put = applying.put_others
+    put = accompanying.put_others
 
     def spoilt(*args, **kwargs):
         put(*args, **kwargs)
         execute("UPDATE memories_fragment SET content = 'Otters swim.' WHERE content = 'Otters sleep.'", [])
 
-    monkeypatch.setattr(applying, "put_others", spoilt)
+    monkeypatch.setattr(accompanying, "put_others", spoilt)
     ended = job("drill", backup_id=str(last.id))
     assert (ended.state, ended.error["code"]) == ("failed", "drill_failed")
 

@@ -1,0 +1,125 @@
+"""What a restore writes beside memories: rules, episodes, conflicts, tombstones and copies, by the same SQL."""
+
+import datetime
+import json
+import uuid
+
+from conflicts.front import spelling_digests
+from memories.backups.applying import put
+from memories.backups.staging import MEMBERS, MODELS
+from memories.models import Archive
+from memories.models.raw import batches, execute, fetch
+
+COPIES = 200
+
+
+def name_predicates(project_id: uuid.UUID) -> None:
+    """Under which the rules are known once."""
+    rows = fetch("SELECT id, name FROM staged_predicate", [])
+    digests = spelling_digests(project_id, [name for _, name in rows])
+    for (which, _), digest in zip(rows, digests, strict=True):
+        execute("UPDATE staged_predicate SET spelling_digest = %s WHERE id = %s", [digest, which])
+
+
+def put_predicates(*, there: uuid.UUID, here: uuid.UUID) -> int:
+    """Rules that the namespace has none of."""
+    place = {"namespace_id": f"'{here}'::uuid"}
+    return put("conflicts.Predicate", "predicate", f"WHERE s.namespace_id = '{there}'", replaced=place)
+
+
+def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
+    """How many of the bundle's rules the namespace has not: they would rename what is claimed here."""
+    ((count,),) = fetch(
+        """SELECT count(*) FROM staged_predicate s WHERE s.namespace_id = %s AND NOT EXISTS (
+               SELECT FROM conflicts_predicate p WHERE p.project_id = s.project_id AND p.namespace_id = %s
+                   AND p.spelling_digest = s.spelling_digest)""",
+        [there, here],
+    )
+    return int(count)
+
+
+def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
+    """Episodes with their members, conflicts, tombstones and copies; how many of each."""
+    mine, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
+    known = "(SELECT f.id FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
+    sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
+    lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
+    counts = {
+        "episode": put(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
+        "conflict": put(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
+        "tombstone": put(
+            MODELS["tombstone"], "tombstone", f"{mine} AND NOT {lives.format('original_id')}", replaced=place
+        ),
+        "archive": _put_copies(project_id, there=there, here=here),
+    }
+    execute(
+        f"""INSERT INTO memories_episodemember (project_id, episode_id, fragment_id, position)
+            SELECT s.project_id, s.episode_id, s.fragment_id, s.position FROM {MEMBERS} s
+            JOIN memories_episode e ON e.project_id = s.project_id AND e.id = s.episode_id AND e.namespace_id = %s
+            WHERE {lives.format("fragment_id")} ON CONFLICT DO NOTHING""",
+        [here],
+    )
+    return counts
+
+
+# The rows of a copy live here again: the inverse of what `records.COPY` takes away.
+_HOME = """{0} || (SELECT coalesce(jsonb_object_agg(k, %(home)s::jsonb -> k), '{{}}')
+    FROM unnest('{{project_id,namespace_id}}'::text[]) AS k WHERE jsonb_exists({0}, k))"""
+LIVING = f"""SELECT a.id, a.fragment_id, a.reason, a.operation_id, a.archived_at, a.expires_at,
+        (SELECT jsonb_object_agg(key, CASE jsonb_typeof(value)
+            WHEN 'object' THEN {_HOME.format("value")}
+            WHEN 'array' THEN (SELECT coalesce(jsonb_agg(CASE jsonb_typeof(e) WHEN 'object'
+                THEN {_HOME.format("e")} ELSE e END ORDER BY place), '[]')
+                FROM jsonb_array_elements(value) WITH ORDINALITY AS l (e, place))
+            ELSE value END) FROM jsonb_each(convert_from(a.payload, 'UTF8')::jsonb))::text
+    FROM staged_archive a WHERE a.namespace_id = %(there)s
+        AND (a.reason = 'compacted' OR NOT EXISTS (
+            SELECT FROM memories_fragment f WHERE f.project_id = a.project_id AND f.id = a.fragment_id))
+    ORDER BY a.archived_at, a.id"""
+
+
+def _put_copies(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> int:
+    home = {"project_id": str(project_id), "namespace_id": str(here)}
+    values = {"there": there, "home": json.dumps(home)}
+    count = 0
+    for rows in batches(LIVING, values, size=COPIES):
+        names = ("id", "fragment_id", "reason", "operation_id", "archived_at", "expires_at")
+        fresh = [
+            Archive(
+                **dict(zip(names, row[:-1], strict=True)),
+                project_id=project_id,
+                namespace_id=here,
+                payload=Archive.packed(row[-1]),
+                lineage=Archive.lineage_in(row[-1]),
+            )
+            for row in rows
+        ]
+        Archive.objects.bulk_create(fresh, ignore_conflicts=True)
+        count += len(fresh)
+    return count
+
+
+def clear_graves(project_id: uuid.UUID) -> None:
+    """Who is here again has no tombstone, and no copy to come back from."""
+    values = {"project": project_id}
+    back = "USING staged_verdict v WHERE t.project_id = %(project)s AND v.verdict = 'insert'"
+    execute(f"DELETE FROM memories_archive t {back} AND v.id = t.fragment_id AND t.reason <> 'compacted'", values)
+    execute(f"DELETE FROM memories_tombstone t {back} AND v.id = t.original_id", values)
+
+
+VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_id, kind, reason, existing_id,
+        subject_digest, predicate_digest, key_digest, value_digest, scope, session_id, statement, new_authority,
+        existing_authority, revision, created_at, resolution, keep, note)
+    SELECT gen_random_uuid(), f.project_id, f.namespace_id, 'restore', 'equal_time_other_content', f.id, '', '', '',
+        sha256(convert_to(s.content, 'UTF8')), '', '', jsonb_build_object('subject', '', 'predicate', 'content',
+            'value', s.content, 'negated', false), s.authority, f.authority, 1, %(now)s, '', '', ''
+    FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict = 'conflict'
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.id
+    WHERE NOT EXISTS (
+        SELECT FROM conflicts_pendingconflict c WHERE c.project_id = f.project_id AND c.existing_id = f.id
+            AND c.kind = 'restore' AND c.value_digest = sha256(convert_to(s.content, 'UTF8')))"""
+
+
+def put_versions(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+    """A conflict for each memory of which the bundle has another version of the same time; once."""
+    execute(VERSIONS, {"project": project_id, "now": now})
