@@ -18,6 +18,8 @@ MADE = {"memories.Fragment": {"fingerprint", "details_digest", "change"}, "memor
 BATCH = 5_000
 TAKEN = "JOIN staged_verdict v ON v.id = {id} AND v.verdict IN ({verdicts})"
 NEW, NEWER = "'insert'", "'insert', 'update'"
+ANALYZE = "SELECT nova_analyze_fragments()"
+SUCCESSOR = "(SELECT o.id FROM memories_fragment o WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)"
 
 
 def columns(model: str) -> list[str]:
@@ -72,20 +74,26 @@ def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
     execute("ANALYZE staged_digest", [])
 
 
-def put_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
-    """Those judged as new. Held back ones lie in the archive until the gate has heard them."""
+def put_fragments(*, here: uuid.UUID, superseded: bool, held_back: Sequence[uuid.UUID] = ()) -> int:
+    """Those judged as new, superseded or not. Held back ones lie in the archive until the gate has heard them."""
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
-    successor = """CASE WHEN EXISTS (
-            SELECT FROM staged_verdict w WHERE w.id = s.superseded_by_id AND w.verdict = 'insert')
-        OR EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.superseded_by_id)
-        THEN s.superseded_by_id END"""
     replaced = {
         "namespace_id": f"'{here}'::uuid",
-        "superseded_by_id": successor,
+        "superseded_by_id": SUCCESSOR if superseded else "NULL",
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
     }
-    return put(
-        *("memories.Fragment", "fragment", TAKEN.format(id="s.id", verdicts=NEW)), once="(id)", replaced=replaced
+    taken = TAKEN.format(id="s.id", verdicts=NEW)
+    which = f"{taken} WHERE s.superseded_by_id IS {'NOT ' if superseded else ''}NULL"
+    return put("memories.Fragment", "fragment", which, once="(id)", replaced=replaced)
+
+
+def put_successors(project_id: uuid.UUID) -> None:
+    """Who follows whom, of those that came in one statement: only after it is known who came."""
+    execute(
+        f"""UPDATE memories_fragment f SET superseded_by_id = {SUCCESSOR} FROM staged_fragment s
+            {TAKEN.format(id="s.id", verdicts=NEW)}
+            WHERE f.project_id = %s AND f.id = s.id AND f.superseded_by_id IS NULL AND {SUCCESSOR} IS NOT NULL""",
+        [project_id],
     )
 
 
@@ -107,8 +115,7 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
     told = {
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
-        "superseded_by_id": """(SELECT o.id FROM memories_fragment o
-            WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)""",
+        "superseded_by_id": SUCCESSOR,
     }
     assigned = ", ".join(f'"{name}" = {told.get(name, f"s.{name}")}' for name in names)
     taken = "FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict = 'update'"
@@ -204,9 +211,20 @@ def index(project_id: uuid.UUID) -> None:
     )
 
 
-def write(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Sequence[uuid.UUID], told: dict[str, Any]) -> None:
+def write(
+    project_id: uuid.UUID,
+    *,
+    here: uuid.UUID,
+    held_back: Sequence[uuid.UUID],
+    told: dict[str, Any],
+    analyze: str = ANALYZE,
+) -> None:
     """The fragments that were judged as new or newer, with all under them."""
-    put_fragments(here=here, held_back=held_back)
+    put_fragments(here=here, superseded=False, held_back=held_back)
+    if told["insert"] >= BATCH:
+        execute(analyze, [])  # before anything refers to them (docs/decisions/0073)
+    put_fragments(here=here, superseded=True, held_back=held_back)
+    put_successors(project_id)
     if taken := mark_taken(project_id):
         told["insert"] -= taken
         told["rejected"]["id_taken"] = taken

@@ -1,13 +1,17 @@
 """What a restore does to what is there: nothing is set back, nothing forgotten returns, belief decides."""
 
 import datetime
+import itertools
 import uuid
 
 import pytest
+from django.conf import settings
+from django.db import connection
 
 from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
 from memories import access, failpoints
+from memories.backups import applying
 from memories.models import (
     Access,
     Backup,
@@ -19,7 +23,8 @@ from memories.models import (
     Project,
     Revision,
 )
-from memories.models.raw import execute
+from memories.models.raw import execute, fetch
+from novamem import database
 from tests.backups.conftest import forged, live
 
 DAY = datetime.timedelta(days=1)
@@ -304,6 +309,30 @@ def test_an_id_that_somebody_else_has_is_rejected(store, charlie, back_up, resto
     assert texts() == []
 
 
+@pytest.mark.parametrize("which", [1, 2], ids=["superseded too", "the last"])
+def test_what_was_followed_by_a_memory_whose_id_somebody_else_has_is_followed_by_none(
+    principal, store, charlie, back_up, restore, wipe, storage, fresh, which
+):
+    theirs = store("elsewhere:main", "A secret.", by=charlie.principal)
+    rows = [store("acme:main", f"The heron nests by the {place}.") for place in ("mill", "weir", "pond")]
+    for old, new in itertools.pairwise(rows):
+        live(principal, "UPDATE memories_fragment SET superseded_by_id = %s WHERE id = %s", new.id, old.id)
+    backup = back_up()
+    wipe()
+
+    def taken(told):
+        names = {str(rows[which].id): str(theirs.id)}
+        for each in (each["row"] for each in told if each.get("kind") == "fragment"):
+            for column in ("id", "superseded_by_id"):
+                each[column] = names.get(each[column], each[column])
+
+    forged(storage / backup.file, taken)
+    report = restore(backup)
+    assert (report["rejected"], report["insert"]) == ({"id_taken": 1}, 2)
+    followed = [row.superseded_by_id for row in map(fresh, rows) if row is not None]
+    assert followed == {1: [None, None], 2: [rows[1].id, None]}[which]
+
+
 def test_former_texts_come_back_once(principal, store, back_up, restore, wipe):
     row = store("acme:main", "Old.")
     live(principal, "UPDATE memories_fragment SET content = 'New.' WHERE id = %s", row.id)
@@ -383,3 +412,60 @@ def test_a_project_that_is_used_before_the_bundle_is_applied_is_not_new(
     body = {"namespace": "acme:main", "content": "To be forgotten."}
     status = alice.client.post("/api/v1/fragments", body, format="json").status_code
     assert status == (201 if report["left_out"] else 409)
+
+
+@pytest.fixture
+def beside(db):
+    """A connection of the owner's beside the test's transaction."""
+    with database.connect(database.url_for(settings.ENV["DATABASE_URL"], connection.settings_dict["NAME"])) as other:
+        yield other
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """How many memories the planner takes the table to hold before anything that refers to them is written."""
+    counts, put_under = [], applying.put_under
+
+    def counted(**values):
+        ((count,),) = fetch("SELECT reltuples FROM pg_class WHERE oid = 'memories_fragment'::regclass", [])
+        counts.append(count)
+        put_under(**values)
+
+    monkeypatch.setattr(applying, "put_under", counted)
+    monkeypatch.setattr(applying, "BATCH", 20)
+    return counts
+
+
+@pytest.fixture
+def lost(principal, store, back_up, wipe, beside):
+    """Makes the backup of some memories, each followed by another; none is left, and the planner knows it."""
+
+    def made(pairs):
+        for number in range(pairs):
+            old, new = (store("acme:main", f"Heron {number} nests by the {place}.") for place in ("mill", "weir"))
+            live(principal, "UPDATE memories_fragment SET superseded_by_id = %s WHERE id = %s", new.id, old.id)
+        backup = back_up()
+        wipe()
+        beside.execute("ANALYZE memories_fragment")  # as autovacuum does: it sees nothing of a transaction that is open
+        return backup
+
+    return made
+
+
+def test_the_planner_is_told_of_many_memories_before_anything_refers_to_them(lost, restore, told):
+    """Nobody else tells it; where it takes the table for empty, each check of a reference may read all of a project."""
+    assert restore(lost(10))["insert"] == 20
+    assert told == [10]  # the superseded come second: they refer to memories themselves
+
+
+def test_of_few_memories_the_planner_need_not_know(lost, restore, told):
+    assert restore(lost(9))["insert"] == 18
+    assert told == [0]
+
+
+def test_a_restore_does_not_wait_for_whoever_analyzes_meanwhile(lost, restore, told, beside):
+    backup = lost(10)
+    with beside.transaction():
+        beside.execute("LOCK TABLE memories_fragment IN SHARE UPDATE EXCLUSIVE MODE")
+        assert restore(backup)["insert"] == 20
+    assert told == [0]

@@ -114,6 +114,7 @@ def test_definer_functions_pin_their_search_path(db):
         "nova_keyword_hits",
         "nova_passing",
         "nova_find_key",
+        "nova_analyze_fragments",
         "nova_connect_embedded",
         "nova_unmentioned",
     }
