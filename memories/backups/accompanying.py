@@ -39,12 +39,13 @@ def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
 
 
 def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
-    """Episodes with their members, conflicts, tombstones and copies; how many of each."""
+    """Origins, episodes with their members, conflicts, tombstones and copies; how many of each."""
     mine, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
     known = "(SELECT f.id FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
     lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     counts = {
+        "origin": _put_origins(project_id, mine, replaced=place),
         "episode": put(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
         "conflict": put(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
         "tombstone": put(
@@ -60,6 +61,18 @@ def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> d
         [here],
     )
     return counts
+
+
+def _put_origins(project_id: uuid.UUID, mine: str, *, replaced: dict[str, str]) -> int:
+    """Of which memories others are copies, gone ones too; of those that are newer here it stays as it is."""
+    judged = "EXISTS (SELECT FROM staged_verdict v WHERE v.id = s.fragment_id AND v.verdict = '{0}')"
+    execute(
+        f"DELETE FROM memories_origin o USING staged_origin s {mine} AND {judged.format('update')}"
+        " AND o.project_id = %s AND o.fragment_id = s.fragment_id",
+        [project_id],
+    )
+    known = f"{mine} AND NOT {judged.format('rejected')}"
+    return put(MODELS["origin"], "origin", known, once="(fragment_id)", replaced=replaced)
 
 
 # The rows of a copy live here again: the inverse of what `records.COPY` takes away.

@@ -1,15 +1,18 @@
 """Applying: staged rows become real ones by set-based SQL, one namespace at a time; the same SQL serves the drill."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.apps import apps
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
 from conflicts.front import digests_of, index_keywords
+from memories.access import Principal
 from memories.backups import judging
 from memories.backups.staging import UNDER
+from memories.models import Namespace
 from memories.models.raw import batches, execute
 from memories.models.search import LIVE
 
@@ -44,6 +47,22 @@ def put(model: str, name: str, source: str, *, once: str = "", replaced: dict[st
             f" ON CONFLICT {once} DO NOTHING"
         )
         return int(cursor.rowcount)
+
+
+def put_namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
+    """The namespace of that name; made as the record says when it is missing, under its own id where that is free."""
+    rows = Namespace.objects.within(principal.project_id)
+    found = rows.filter(name=row["name"]).first()
+    if found is None:
+        source = rows.filter(name=row["forked_from"]).first() if row["forked_from"] else None
+        more = {name: row[name] for name in ("language", "archive_policy", "created_at")}
+        fresh = Namespace(
+            id=uuid.UUID(row["id"]), project_id=principal.project_id, name=row["name"], forked_from=source, **more
+        )
+        with suppress(IntegrityError), transaction.atomic():
+            Namespace.objects.bulk_create([fresh], ignore_conflicts=True)
+        found = Namespace.objects.ensure(project_id=principal.project_id, name=row["name"])
+    return uuid.UUID(str(found.id))
 
 
 def put_owners() -> int:

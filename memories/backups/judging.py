@@ -34,6 +34,8 @@ JUDGE = """CREATE TEMP TABLE staged_verdict AS
 DIFFERS = " OR ".join(f"s.{name} IS DISTINCT FROM f.{name}" for name in BIRTH)
 
 
+# Records that are not taken of a stranger at all.
+STRANGE = ("owner", "predicate", "origin", "conflict", "tombstone", "archive", "access", "vector")
 # What a stranger may not say of what stands here: that it is linked, or replaced.
 REACHING = "s.kind = 'supersedes' OR NOT EXISTS (SELECT FROM staged_fragment f WHERE f.id = s.other_id)"
 
@@ -54,14 +56,13 @@ def cap(principal: Principal) -> None:
     # Whoever it waited for is not here.
     execute("DELETE FROM staged_fragment WHERE status = 'quarantined'", [])
     execute(f"DELETE FROM staged_links s WHERE {REACHING}", [])
-    for table in ("votes", "labels", "access", "vector", "owner", "predicate", "conflict", "tombstone", "archive"):
+    for table in ("votes", "labels", *STRANGE):
         execute(f"DELETE FROM staged_{table}", [])
 
 
 def left_out() -> dict[str, int]:
     """How many records of a signer that nobody trusts are not taken at all, by kind."""
-    kinds = ("owner", "predicate", "conflict", "tombstone", "archive", "access", "vector")
-    counts = {kind: fetch(f"SELECT count(*) FROM staged_{kind}", [])[0][0] for kind in kinds}
+    counts = {kind: fetch(f"SELECT count(*) FROM staged_{kind}", [])[0][0] for kind in STRANGE}
     ((counts["link"],),) = fetch(f"SELECT count(*) FROM staged_links s WHERE {REACHING}", [])
     ((counts["quarantined"],),) = fetch("SELECT count(*) FROM staged_fragment WHERE status = 'quarantined'", [])
     return {kind: count for kind, count in counts.items() if count}

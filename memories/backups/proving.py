@@ -23,13 +23,14 @@ from memories.operations import BadOptions, Options, Progress
 SHADOWED = (
     *("memories_owner", "memories_namespace", "conflicts_predicate", "memories_erasure", "memories_fragment"),
     *("memories_claim", "memories_access", "memories_revision", "conflicts_vote", "memories_clusterlabel"),
-    *("memories_link", "memories_episode", "memories_episodemember", "conflicts_pendingconflict"),
+    *("memories_link", "memories_origin", "memories_episode", "memories_episodemember", "conflicts_pendingconflict"),
     *("memories_tombstone", "memories_archive", "memories_embedding"),
 )
 BELOW = ("memories_revision", "conflicts_vote", "memories_clusterlabel", "memories_link")
 KEYS = {
     "memories_claim": "fragment_id",
     "memories_access": "fragment_id",
+    "memories_origin": "fragment_id",
     "memories_episodemember": "episode_id, fragment_id",
     "memories_embedding": "namespace_id, fragment_id, model_id",
 }
@@ -168,7 +169,7 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
     accompanying.name_predicates(project_id)
     for done, (name, there) in enumerate(read.ids):
         progress.note(stage="drill", done=done, total=len(read.ids))
-        here = restoring.namespace(principal, read.stage.namespaces[name])
+        here = applying.put_namespace(principal, read.stage.namespaces[name])
         accompanying.put_predicates(there=there, here=here)
         told = judging.judge(project_id, there=there, here=here)
         barring.drop(project_id, there=there)

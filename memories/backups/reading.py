@@ -128,7 +128,7 @@ class Reader:
         if "namespace" in shape.fields and type(told["namespace"]) is not str:
             raise BrokenBundle(self.number, "the namespace is no name")
         row = told["row"]
-        at, which = row[shape.order], row["id"]
+        at, which = row[shape.order], row[shape.key]
         if type(at) is not str or type(which) is not str:
             raise BrokenBundle(self.number, "time or id is missing")
         if "vectors" in told and (fault := vectors.fault(told["vectors"])):

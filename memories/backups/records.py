@@ -22,8 +22,11 @@ from memories.models.raw import batches, fetch
 
 BATCH, COPIES = 2_000, 200
 
-# In this order, so that what a record refers to comes before it; within a kind by (created_at, id).
-KINDS = ("owner", "namespace", "predicate", "erasure", "fragment", "episode", "conflict", "tombstone", "archive")
+# In this order, so that what a record refers to comes before it; within a kind by time and id (origins: fragment's id).
+KINDS = (
+    *("owner", "namespace", "predicate", "erasure", "fragment", "origin"),
+    *("episode", "conflict", "tombstone", "archive"),
+)
 
 LONGEST = 16 * 1024 * 1024  # bytes of a line that is written or read
 PARTS = 100_000  # likewise its brackets and commas outside of texts: how many values it holds
@@ -40,6 +43,7 @@ LEFT_OUT = {
     "conflicts.Predicate": (*PLACE, "spelling_digest"),
     "memories.Erasure": PLACE,
     "memories.Fragment": (*PLACE, "change", "fingerprint", "details_digest"),
+    "memories.Origin": PLACE,
     "memories.Claim": (
         *(*PLACE, "fragment_id", "status", "validity"),
         *("subject_digest", "predicate_digest", "key_digest", "value_digest"),
@@ -83,6 +87,10 @@ ROWS = {
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.created_at, t.id""",
     "erasure": f"""SELECT jsonb_build_object('kind', 'erasure', 'row', {_row("t", "memories.Erasure")})::text
         FROM memories_erasure t WHERE t.project_id = %(project)s ORDER BY t.erased_at, t.id""",
+    "origin": f"""SELECT jsonb_build_object('kind', 'origin', 'namespace', n.name,
+            'row', {_row("t", "memories.Origin")})::text
+        FROM memories_origin t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.fragment_id""",
     "episode": f"""SELECT jsonb_build_object('kind', 'episode', 'namespace', n.name,
             'row', {_row("t", "memories.Episode")}, 'members',
                 (SELECT jsonb_agg(jsonb_build_object('fragment_id', m.fragment_id, 'position', m.position)

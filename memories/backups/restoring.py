@@ -4,11 +4,10 @@ import datetime
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
-
-from django.db import IntegrityError, transaction
 
 from conflicts.front import lock_namespace
 from memories import access, audit, failpoints, ingest
@@ -28,7 +27,7 @@ from memories.backups import (
 )
 from memories.backups.manifest import Manifest
 from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead, batches
-from memories.models import Backup, Fragment, Namespace, Operation
+from memories.models import Backup, Fragment, Operation
 from memories.models.raw import execute, fetch
 from memories.models.words import BackupOrigin
 from memories.operations import BadOptions, Options, Progress, check_plan_id
@@ -74,8 +73,17 @@ class Read:
 
     @property
     def ids(self) -> list[tuple[str, uuid.UUID]]:
-        """The namespaces and under which ids they are staged."""
-        return [(name, uuid.UUID(row["id"])) for name, row in self.stage.namespaces.items()]
+        """The namespaces and under which ids they are staged, each after the one that it was forked from."""
+        rows = self.stage.namespaces
+        try:
+            names = list(
+                TopologicalSorter(
+                    {name: {row["forked_from"]} & rows.keys() for name, row in rows.items()}
+                ).static_order()
+            )
+        except CycleError as error:
+            raise BrokenBundle(1, "namespaces are forked from each other") from error
+        return [(name, uuid.UUID(rows[name]["id"])) for name in names]
 
 
 def restore(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -252,7 +260,7 @@ def carry_out(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
 
 def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now: datetime.datetime) -> dict[str, Any]:
     project_id = principal.project_id
-    here = namespace(principal, read.stage.namespaces[name])
+    here = applying.put_namespace(principal, read.stage.namespaces[name])
     lock_namespace(here)
     if not fetch(
         "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
@@ -272,22 +280,6 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     applying.index(project_id)
     told["through_the_gate"] = gating.hear(project_id, waiting, now=now)
     return told
-
-
-def namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
-    """The namespace of that name; made as the record says when it is missing, under its own id where that is free."""
-    rows = Namespace.objects.within(principal.project_id)
-    found = rows.filter(name=row["name"]).first()
-    if found is None:
-        source = rows.filter(name=row["forked_from"]).first() if row["forked_from"] else None
-        more = {name: row[name] for name in ("language", "archive_policy", "created_at")}
-        fresh = Namespace(
-            id=uuid.UUID(row["id"]), project_id=principal.project_id, name=row["name"], forked_from=source, **more
-        )
-        with suppress(IntegrityError), transaction.atomic():
-            Namespace.objects.bulk_create([fresh], ignore_conflicts=True)
-        found = Namespace.objects.ensure(project_id=principal.project_id, name=row["name"])
-    return uuid.UUID(str(found.id))
 
 
 __all__ = ["BaseMissing", "BrokenBundle", "WrongProject", "check", "restore"]

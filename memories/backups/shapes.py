@@ -136,13 +136,14 @@ def _types(field: Any) -> frozenset[type]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A kind: its own fields beside `kind`, its row, the column of its order, the models of its lists and objects."""
+    """A kind: its own fields beside `kind`, its row, its order and key, the models of its lists and objects."""
 
     fields: frozenset[str]
     row: Row
     order: str
     lists: Mapping[str, Row]
     single: Mapping[str, Row]
+    key: str = "id"
     optional: frozenset[str] = frozenset()
     copied: Mapping[str, Row] = field(default_factory=dict)
 
@@ -210,6 +211,7 @@ def shapes() -> dict[str, Shape]:
             lists={name: Row.of(model) for name, (model, _, _) in UNDER.items()},
             optional=frozenset({"vectors"}),
         ),
+        "origin": _shape("memories.Origin", "fragment_id", "namespace", key="fragment_id"),
         "episode": _shape("memories.Episode", "began_at", "namespace", lists={"members": members}),
         "conflict": _shape("conflicts.PendingConflict", "created_at", "namespace"),
         "tombstone": _shape("memories.Tombstone", "evicted_at", "namespace"),

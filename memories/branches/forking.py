@@ -93,7 +93,12 @@ def _held(source: Namespace) -> int:
 
 
 def _made_a_branch(source: Namespace, target: Namespace) -> None:
-    """Its settings are the source's; what is left of a namespace that was empty goes."""
+    """Its settings are the source's; what is left of an empty namespace goes. Nothing is a branch of its own."""
+    above: Namespace | None = source
+    while above is not None and above.forked_from_id != target.id:
+        above = above.forked_from
+    if above is not None:
+        Namespace.objects.within(source.project_id).filter(id=above.id).update(forked_from=None)
     Namespace.objects.within(source.project_id).filter(id=target.id).update(
         forked_from=source, language=source.language, archive_policy=source.archive_policy
     )

@@ -25,8 +25,8 @@ class Origin(models.Model):
 
     objects = TenantQuerySet.as_manager()
     catalogue = Catalogue(
-        kind="operational",
-        export="not exported: ids of this instance; elsewhere sources and claims say what is the same",
+        kind="canonical",
+        export="record kind `origin`",
         erase="kept: ids only, which say what a merge has to forget too",
         fork="made anew, naming the same root",
     )

@@ -7,8 +7,9 @@ from django.conf import settings
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from memories import access, keys, tallies, upkeep
+from memories import access, jobs, keys, tallies, upkeep
 from memories.access import Principal
+from memories.models import Namespace
 from memories.models.words import CopyReason, EvictionReason
 
 SAYINGS = 12
@@ -29,7 +30,7 @@ def caller(project: Any, ceiling: str) -> APIClient:
 
 
 def live(principal: Principal, client: APIClient, other: APIClient) -> None:
-    """Two namespaces with texts, claims that contradict each other, votes, links, revisions, and what left."""
+    """Two namespaces and a branch with texts, claims that contradict each other, votes, revisions, and what left."""
     main, side = f"{principal.project}:main", f"{principal.project}:side"
 
     def done(method: str, path: str, body: Any = None, *, by: APIClient = client) -> Any:
@@ -53,7 +54,17 @@ def live(principal: Principal, client: APIClient, other: APIClient) -> None:
     done("post", "episodes", {"namespace": main, "title": "Nests", "ids": sayings[:3]})
     done("post", "digests", {"ids": sayings[3:6]})
     done("delete", f"fragments/{sayings[6]}")
+    _fork(principal, side, f"{principal.project}:branch")
     _read_and_leave(principal, reads=sayings[:2], leaves=sayings[7:9])
+
+
+def _fork(principal: Principal, source: str, target: str) -> None:
+    with access.enter(principal, why="bench"):
+        namespace = Namespace.objects.within(principal.project_id).get(name=source)
+    wish: dict[str, Any] = {"kind": "fork", "namespace": namespace, "options": {"target": target}}
+    ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+    assert ended is not None
+    assert ended.state == "succeeded", ended.error
 
 
 def _read_and_leave(principal: Principal, *, reads: list[str], leaves: list[str]) -> None:

@@ -137,7 +137,7 @@ def places(principal):
 
 
 @pytest.fixture
-def lived(principal, alice, bob, store, old, fill, link, run, settings):
+def lived(principal, alice, bob, store, old, fill, link, run, job, settings):
     """A project in which something of every kind has happened."""
     fill(12, 400)
     settings.CAPACITY = {"all": 8, "hot": 0, "warm": 0, "cold": 0}
@@ -159,6 +159,9 @@ def lived(principal, alice, bob, store, old, fill, link, run, settings):
         at = {"copied": CopyReason.EVICTED, "operation_id": None, "now": timezone.now()}
         upkeep.leave(principal.project_id, cause, **at)
     link(row, other, kind="related")
+    with access.enter(principal, why="test"):
+        place = Namespace.objects.get(name="acme:other")
+    assert job("fork", place=place, target="acme:branch").state == "succeeded"
     alice.client.post(f"/api/v1/fragments/{row.id}/reinforce", {}, format="json")
     body = {"content": "The heron nests.", "revision": 1}
     assert bob.client.patch(f"/api/v1/fragments/{row.id}", body, format="json").status_code == 200

@@ -19,6 +19,7 @@ from memories.models import (
     Fragment,
     Keywords,
     Link,
+    Namespace,
     Origin,
 )
 from memories.upkeep.connections import put_together
@@ -174,3 +175,18 @@ def test_a_fork_begun_again_after_its_end_does_nothing(fork, full, operation_of,
     before = count(Fragment)
     assert branches.fork(principal, ended, None) == ended.report
     assert count(Fragment) == before
+
+
+def test_a_namespace_that_becomes_a_branch_of_its_branch_is_no_longer_its_source(
+    fork, store, alice, place_of, principal
+):
+    """Or neither would stand in a tree, nor go into a backup in an order in which they can be made."""
+    store(MAIN, "The heron nests by the mill.", by=alice.principal)
+    fork()
+    fork(SIDE, "acme:far")
+    with access.enter(principal, why="test"):
+        Fragment.objects.filter(namespace__name=MAIN).delete()
+    assert fork("acme:far", MAIN).state == "succeeded"
+    with access.enter(principal, why="test"):
+        above = {row.name: row.forked_from and row.forked_from.name for row in Namespace.objects.all()}
+    assert above == {MAIN: "acme:far", "acme:far": SIDE, SIDE: None}
