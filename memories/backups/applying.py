@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import structlog
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 
@@ -13,16 +14,17 @@ from memories.access import Principal
 from memories.backups import judging
 from memories.backups.staging import UNDER
 from memories.models import Namespace
-from memories.models.raw import batches, execute
+from memories.models.raw import batches, execute, fetch
 from memories.models.search import LIVE
+
+log = structlog.get_logger(__name__)
 
 # Columns that triggers set, or that are generated.
 MADE = {"memories.Fragment": {"fingerprint", "details_digest", "change"}, "memories.Claim": {"validity"}}
 BATCH = 5_000
+MANY = 1_000  # of which the planner has to know
 TAKEN = "JOIN staged_verdict v ON v.id = {id} AND v.verdict IN ({verdicts})"
 NEW, NEWER = "'insert'", "'insert', 'update'"
-ANALYZE = "SELECT nova_analyze_fragments()"
-SUCCESSOR = "(SELECT o.id FROM memories_fragment o WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)"
 
 
 def columns(model: str) -> list[str]:
@@ -93,25 +95,30 @@ def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
     execute("ANALYZE staged_digest", [])
 
 
-def put_fragments(*, here: uuid.UUID, superseded: bool, held_back: Sequence[uuid.UUID] = ()) -> int:
-    """Those judged as new, superseded or not. Held back ones lie in the archive until the gate has heard them."""
+def put_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
+    """Those judged as new. Held back ones lie in the archive until the gate has heard them."""
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
     replaced = {
         "namespace_id": f"'{here}'::uuid",
-        "superseded_by_id": SUCCESSOR if superseded else "NULL",
+        "superseded_by_id": "NULL",  # see put_successors
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
     }
-    taken = TAKEN.format(id="s.id", verdicts=NEW)
-    which = f"{taken} WHERE s.superseded_by_id IS {'NOT ' if superseded else ''}NULL"
-    return put("memories.Fragment", "fragment", which, once="(id)", replaced=replaced)
+    return put("memories.Fragment", "fragment", TAKEN.format(id="s.id", verdicts=NEW), once="(id)", replaced=replaced)
+
+
+def analyze() -> None:
+    """Tells the planner of them (docs/decisions/0073); where somebody holds the table for longer it goes on without."""
+    ((done,),) = fetch("SELECT nova_analyze_fragments()", [])
+    if not done:
+        log.warning("restored_fragments_not_analyzed")
 
 
 def put_successors(project_id: uuid.UUID) -> None:
-    """Who follows whom, of those that came in one statement: only after it is known who came."""
+    """Who supersedes whom: which of them came is known only after it."""
     execute(
-        f"""UPDATE memories_fragment f SET superseded_by_id = {SUCCESSOR} FROM staged_fragment s
-            {TAKEN.format(id="s.id", verdicts=NEW)}
-            WHERE f.project_id = %s AND f.id = s.id AND f.superseded_by_id IS NULL AND {SUCCESSOR} IS NOT NULL""",
+        f"""UPDATE memories_fragment f SET superseded_by_id = o.id
+            FROM staged_fragment s {TAKEN.format(id="s.id", verdicts=NEW)}, memories_fragment o
+            WHERE f.project_id = %s AND f.id = s.id AND o.project_id = f.project_id AND o.id = s.superseded_by_id""",
         [project_id],
     )
 
@@ -134,7 +141,8 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
     told = {
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
-        "superseded_by_id": SUCCESSOR,
+        "superseded_by_id": """(SELECT o.id FROM memories_fragment o
+            WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)""",
     }
     assigned = ", ".join(f'"{name}" = {told.get(name, f"s.{name}")}' for name in names)
     taken = "FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict = 'update'"
@@ -236,13 +244,12 @@ def write(
     here: uuid.UUID,
     held_back: Sequence[uuid.UUID],
     told: dict[str, Any],
-    analyze: str = ANALYZE,
+    shadow: bool = False,
 ) -> None:
-    """The fragments that were judged as new or newer, with all under them."""
-    put_fragments(here=here, superseded=False, held_back=held_back)
-    if told["insert"] >= BATCH:
-        execute(analyze, [])  # before anything refers to them (docs/decisions/0073)
-    put_fragments(here=here, superseded=True, held_back=held_back)
+    """The fragments that were judged as new or newer, with all under them. Nothing refers to those of a shadow."""
+    put_fragments(here=here, held_back=held_back)
+    if told["insert"] >= MANY and not shadow:
+        analyze()
     put_successors(project_id)
     if taken := mark_taken(project_id):
         told["insert"] -= taken

@@ -174,7 +174,7 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
         told = judging.judge(project_id, there=there, here=here)
         barring.drop(project_id, there=there)
         applying.name_claims(project_id, there=there, here=here)
-        applying.write(project_id, here=here, held_back=[], told=told, analyze="ANALYZE pg_temp.memories_fragment")
+        applying.write(project_id, here=here, held_back=[], told=told, shadow=True)
         accompanying.put_others(project_id, there=there, here=here)
         if rejected := {key: told[key] for key in ("rejected", "blocked_by_erasure") if told[key]}:
             raise DrillFailed(rejected)

@@ -7,6 +7,7 @@ import uuid
 import pytest
 from django.conf import settings
 from django.db import connection
+from structlog.testing import capture_logs
 
 from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
@@ -424,15 +425,15 @@ def beside(db):
 @pytest.fixture
 def told(monkeypatch):
     """How many memories the planner takes the table to hold before anything that refers to them is written."""
-    counts, put_under = [], applying.put_under
+    counts, put_successors = [], applying.put_successors
 
-    def counted(**values):
+    def counted(project_id):
         ((count,),) = fetch("SELECT reltuples FROM pg_class WHERE oid = 'memories_fragment'::regclass", [])
         counts.append(count)
-        put_under(**values)
+        put_successors(project_id)
 
-    monkeypatch.setattr(applying, "put_under", counted)
-    monkeypatch.setattr(applying, "BATCH", 20)
+    monkeypatch.setattr(applying, "put_successors", counted)
+    monkeypatch.setattr(applying, "MANY", 20)
     return counts
 
 
@@ -455,7 +456,7 @@ def lost(principal, store, back_up, wipe, beside):
 def test_the_planner_is_told_of_many_memories_before_anything_refers_to_them(lost, restore, told):
     """Nobody else tells it; where it takes the table for empty, each check of a reference may read all of a project."""
     assert restore(lost(10))["insert"] == 20
-    assert told == [10]  # the superseded come second: they refer to memories themselves
+    assert told == [20]
 
 
 def test_of_few_memories_the_planner_need_not_know(lost, restore, told):
@@ -467,5 +468,9 @@ def test_a_restore_does_not_wait_for_whoever_analyzes_meanwhile(lost, restore, t
     backup = lost(10)
     with beside.transaction():
         beside.execute("LOCK TABLE memories_fragment IN SHARE UPDATE EXCLUSIVE MODE")
-        assert restore(backup)["insert"] == 20
+        with capture_logs() as logs:
+            assert restore(backup)["insert"] == 20
     assert told == [0]
+    assert "restored_fragments_not_analyzed" in [entry["event"] for entry in logs]
+    ((settings_of_it,),) = fetch("SELECT proconfig FROM pg_proc WHERE proname = 'nova_analyze_fragments'", [])
+    assert "lock_timeout=2s" in settings_of_it
