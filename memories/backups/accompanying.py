@@ -39,13 +39,12 @@ def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
 
 
 def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
-    """Origins, episodes with their members, conflicts, tombstones and copies; how many of each."""
+    """Episodes with their members, conflicts, tombstones and copies; how many of each."""
     mine, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
     known = "(SELECT f.id FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
     lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     counts = {
-        "origin": _put_origins(project_id, mine, replaced=place),
         "episode": put(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
         "conflict": put(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
         "tombstone": put(
@@ -61,18 +60,6 @@ def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> d
         [here],
     )
     return counts
-
-
-def _put_origins(project_id: uuid.UUID, mine: str, *, replaced: dict[str, str]) -> int:
-    """Of which memories others are copies, gone ones too; of those that are newer here it stays as it is."""
-    judged = "EXISTS (SELECT FROM staged_verdict v WHERE v.id = s.fragment_id AND v.verdict = '{0}')"
-    execute(
-        f"DELETE FROM memories_origin o USING staged_origin s {mine} AND {judged.format('update')}"
-        " AND o.project_id = %s AND o.fragment_id = s.fragment_id",
-        [project_id],
-    )
-    known = f"{mine} AND NOT {judged.format('rejected')}"
-    return put(MODELS["origin"], "origin", known, once="(fragment_id)", replaced=replaced)
 
 
 # The rows of a copy live here again: the inverse of what `records.COPY` takes away.
@@ -110,6 +97,29 @@ def _put_copies(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
         Archive.objects.bulk_create(fresh, ignore_conflicts=True)
         count += len(fresh)
     return count
+
+
+# Of whom something is said: who came, stands here or is gone, and no id of another project's. Of who is gone only where
+# nothing was said before: the namespace may have begun anew since.
+ORIGINS = """WHERE s.namespace_id = '{there}' AND (s.fragment_id IN (SELECT t.id FROM staged_taken t)
+    OR EXISTS (SELECT FROM memories_fragment f
+        WHERE f.project_id = s.project_id AND f.namespace_id = '{here}' AND f.id = s.fragment_id)
+    OR NOT EXISTS (SELECT FROM memories_origin o WHERE o.project_id = s.project_id AND o.namespace_id = '{here}')
+        AND (EXISTS (SELECT FROM memories_tombstone d
+                WHERE d.project_id = s.project_id AND d.namespace_id = '{here}' AND d.original_id = s.fragment_id)
+            OR EXISTS (SELECT FROM memories_erasure e
+                WHERE e.project_id = s.project_id AND e.fragment_id = s.fragment_id)))"""
+
+
+def put_origins(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+    """Of which memories others are copies; once all is judged, since what digests quote goes by what stood before."""
+    execute(
+        """DELETE FROM memories_origin o USING staged_origin s JOIN staged_taken t ON t.id = s.fragment_id
+           WHERE s.namespace_id = %s AND o.project_id = %s AND o.fragment_id = s.fragment_id""",
+        [there, project_id],
+    )
+    rows = ORIGINS.format(there=there, here=here)
+    put(MODELS["origin"], "origin", rows, once="(fragment_id)", replaced={"namespace_id": f"'{here}'::uuid"})
 
 
 def clear_graves(project_id: uuid.UUID) -> None:

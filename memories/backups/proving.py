@@ -14,7 +14,7 @@ from memories import access, failpoints
 from memories.access import NotFound, Principal
 from memories.backups import accompanying, applying, barring, judging, places, records, restoring, staging, writing
 from memories.backups.reading import BrokenBundle, Line, Reader
-from memories.models import Backup, Operation
+from memories.models import Backup, Namespace, Operation
 from memories.models.backups import SOUND
 from memories.models.raw import execute, fetch
 from memories.operations import BadOptions, Options, Progress
@@ -167,6 +167,7 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
     applying.put_owners()
     applying.put_erasures()
     accompanying.name_predicates(project_id)
+    _put_sources(principal, read)
     for done, (name, there) in enumerate(read.ids):
         progress.note(stage="drill", done=done, total=len(read.ids))
         here = applying.put_namespace(principal, read.stage.namespaces[name])
@@ -178,10 +179,22 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
         accompanying.put_others(project_id, there=there, here=here)
         if rejected := {key: told[key] for key in ("rejected", "blocked_by_erasure") if told[key]}:
             raise DrillFailed(rejected)
+    for name, there in read.ids:
+        here = applying.put_namespace(principal, read.stage.namespaces[name])
+        accompanying.put_origins(project_id, there=there, here=here)
+
+
+def _put_sources(principal: Principal, read: restoring.Read) -> None:
+    """What a branch was forked from, where the backup leaves it out."""
+    rows = read.stage.namespaces
+    absent = {row["forked_from"] for row in rows.values() if row["forked_from"]} - rows.keys()
+    for name in absent:
+        Namespace.objects.ensure(project_id=principal.project_id, name=name)
 
 
 def _found(principal: Principal, read: restoring.Read, row: Backup) -> dict[str, Any]:
-    places_ = [here for (here,) in fetch("SELECT id FROM memories_namespace", [])]
+    names = list(read.stage.namespaces)
+    places_ = [here for (here,) in fetch("SELECT id FROM memories_namespace WHERE name = ANY (%s)", [names])]
     selection = records.Selection(principal.project_id, tuple(places_), embeddings=row.include_embeddings)
     if row.base_id is not None:
         lines = (record.line for record in records.read(selection) if record.kind == "fragment")

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from conflicts.front import lock_namespace
@@ -74,16 +73,14 @@ class Read:
     @property
     def ids(self) -> list[tuple[str, uuid.UUID]]:
         """The namespaces and under which ids they are staged, each after the one that it was forked from."""
-        rows = self.stage.namespaces
-        try:
-            names = list(
-                TopologicalSorter(
-                    {name: {row["forked_from"]} & rows.keys() for name, row in rows.items()}
-                ).static_order()
-            )
-        except CycleError as error:
-            raise BrokenBundle(1, "namespaces are forked from each other") from error
-        return [(name, uuid.UUID(rows[name]["id"])) for name in names]
+        rows, ordered = self.stage.namespaces, dict[str, None]()
+        for each in rows:
+            above, name = dict[str, None](), each
+            while name in rows and name not in ordered and name not in above:
+                above[name] = None
+                name = rows[name]["forked_from"]
+            ordered.update(dict.fromkeys(reversed(above)))
+        return [(name, uuid.UUID(rows[name]["id"])) for name in ordered]
 
 
 def restore(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -238,6 +235,11 @@ def apply(
             progress.report = {**report, **planning.told(parts)}
         failpoints.reach("restore.committed")
         progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
+    for name, there in read.ids:
+        with progress.alive(), access.enter(principal, why="restore"):
+            here = applying.put_namespace(principal, read.stage.namespaces[name])
+            lock_namespace(here)
+            accompanying.put_origins(principal.project_id, there=there, here=here)
     return parts
 
 

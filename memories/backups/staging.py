@@ -53,8 +53,8 @@ FILLED: dict[str, dict[str, Any]] = {
 COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **forms.COPIED}.items()}
 # Of these an increment brings all that there are.
 WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "tombstone")
-# At most one of each fragment.
-ONE = ("claim", "access", "origin")
+# Known by their fragment: one at most of each.
+BY_FRAGMENT = ("claim", "access", "origin")
 MEMBERS = "staged_episodemember"
 TABLES = (
     *(f"staged_{name}" for name in (*MODELS, *UNDER, *COPIED)),
@@ -74,7 +74,7 @@ def create() -> None:
     drop()
     for name, model in {**MODELS, **UNDER}.items():
         table = apps.get_model(model)._meta.db_table
-        key = "fragment_id" if name in ONE else "id"
+        key = "fragment_id" if name in BY_FRAGMENT else "id"
         more = ", bundle smallint NOT NULL, ordinal bigint NOT NULL" if name == "fragment" else ""
         execute(
             f"CREATE TEMP TABLE staged_{name} (LIKE {table} INCLUDING CONSTRAINTS INCLUDING DEFAULTS{more},"
@@ -252,7 +252,7 @@ class Stage:
     def _take_under(self, name: str) -> None:
         filled = {**FILLED.get(name, {}), "project_id": str(self.principal.project_id)}
         each = f"nullif(l.body -> '{name}', 'null')"
-        rows = f"(SELECT {each} AS e) AS t" if name in ONE else f"jsonb_array_elements({each}) AS t (e)"
+        rows = f"(SELECT {each} AS e) AS t" if name in BY_FRAGMENT else f"jsonb_array_elements({each}) AS t (e)"
         execute(
             f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l CROSS JOIN LATERAL {rows}
                 CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, t.e || %(filled)s::jsonb

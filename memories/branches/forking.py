@@ -94,14 +94,13 @@ def _held(source: Namespace) -> int:
 
 def _made_a_branch(source: Namespace, target: Namespace) -> None:
     """Its settings are the source's; what is left of an empty namespace goes. Nothing is a branch of its own."""
-    above: Namespace | None = source
-    while above is not None and above.forked_from_id != target.id:
-        above = above.forked_from
-    if above is not None:
-        Namespace.objects.within(source.project_id).filter(id=above.id).update(forked_from=None)
-    Namespace.objects.within(source.project_id).filter(id=target.id).update(
-        forked_from=source, language=source.language, archive_policy=source.archive_policy
-    )
+    rows = Namespace.objects.within(source.project_id)
+    sources = dict(rows.values_list("id", "forked_from"))
+    above = source.id
+    while sources.get(above) not in (None, target.id):
+        above = sources.pop(above)
+    rows.filter(id=above, forked_from=target).update(forked_from=None)
+    rows.filter(id=target.id).update(forked_from=source, language=source.language, archive_policy=source.archive_policy)
     Origin.objects.within(source.project_id).filter(namespace=target).delete()
     execute(
         "DELETE FROM conflicts_predicate WHERE project_id = %s AND namespace_id = %s", [source.project_id, target.id]

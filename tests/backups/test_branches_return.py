@@ -73,16 +73,57 @@ def test_a_branch_that_was_there_before_its_source_is_its_branch_again(principal
 
 
 @pytest.mark.usefixtures("branched")
-def test_namespaces_that_are_each_others_branches_are_refused(back_up, job, storage):
+def test_of_two_namespaces_that_are_each_others_branches_one_is(principal, back_up, restore, wipe, job, place):
+    above = "UPDATE memories_namespace SET forked_from_id = %s WHERE name = %s"
+    live(principal, above, place(SIDE).id, MAIN)
+    assert job("fork", place=place(MAIN), target="acme:far").state == "succeeded"
     made = back_up()
+    wipe()
+    restore(made)
+    assert sum(place(name).forked_from_id is None for name in (MAIN, SIDE)) == 1
 
-    def each_other(told):
-        for row in (each["row"] for each in told if each.get("kind") == "namespace"):
-            row["forked_from"] = {MAIN: SIDE, SIDE: MAIN}[row["name"]]
 
-    forged(storage / made.file, each_other)
-    ended = job("restore", backup_id=str(made.id))
-    assert (ended.state, ended.error["code"]) == ("failed", "broken_bundle")
+@pytest.mark.usefixtures("branched")
+def test_a_digest_whose_line_was_forgotten_elsewhere_comes_back(alice, principal, back_up, restore, wipe, job, place):
+    """It quotes a memory of the branch that it lived in before, whose original is forgotten."""
+    with access.enter(principal, why="test"):
+        ids = [str(row.id) for row in Fragment.objects.filter(namespace__name=MAIN).order_by("created_at")]
+    assert alice.client.post("/api/v1/digests", {"ids": ids[:3]}, format="json").status_code == 201
+    assert job("fork", place=place(MAIN), target="acme:one").state == "succeeded"
+    with access.enter(principal, why="test"):
+        row = Fragment.objects.get(namespace__name="acme:one", content=TEXTS[0])
+        cause = {row.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
+        upkeep.leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+    assert job("fork", place=place("acme:one"), target="acme:two").state == "succeeded"
+    assert alice.client.delete(f"/api/v1/fragments/{ids[0]}").status_code == 204
+    with access.enter(principal, why="test"):
+        before = Fragment.objects.count()
+    made = back_up()
+    assert job("drill", backup_id=str(made.id)).state == "succeeded"
+    wipe()
+    assert restore(made)["blocked_by_erasure"] == 0
+    with access.enter(principal, why="test"):
+        assert Fragment.objects.count() == before
+
+
+@pytest.mark.usefixtures("branched")
+def test_what_a_branch_forgot_in_a_former_life_is_not_carried(alice, principal, preview, back_up, restore, job, place):
+    with access.enter(principal, why="test"):
+        ids = list(Fragment.objects.filter(namespace__name=SIDE).values_list("id", flat=True))
+    for which in ids:
+        assert alice.client.delete(f"/api/v1/fragments/{which}").status_code == 204
+    made = back_up()
+    assert job("fork", place=place(MAIN), target=SIDE).state == "succeeded"
+    before = preview(SIDE, MAIN)
+    restore(made)
+    assert preview(SIDE, MAIN) == before
+
+
+@pytest.mark.usefixtures("branched")
+@pytest.mark.parametrize("policy", ["full", "identity"])
+def test_a_drill_of_a_branch_alone_proves_it(back_up, job, policy):
+    made = back_up(namespaces=[SIDE], policy=policy)
+    assert job("drill", backup_id=str(made.id)).state == "succeeded"
 
 
 @pytest.mark.usefixtures("branched")
