@@ -33,7 +33,7 @@ from novamem import broker, database, env
 from novamem.celery import app as celery
 
 # Fixtures that several rooms share.
-pytest_plugins = ["tests.ages", "tests.governed", "tests.killing"]
+pytest_plugins = ["tests.ages", "tests.governed", "tests.killing", "tests.places"]
 
 # Each process of a parallel run has a database of its own.
 TEST_DATABASE = os.environ.get("TEST_DATABASE", "novamem_test") + os.environ.get("PYTEST_XDIST_WORKER", "")

@@ -1,4 +1,4 @@
-"""What a restore writes beside memories: rules, episodes, conflicts, tombstones and copies, by the same SQL."""
+"""What a restore writes beside memories: rules, origins, episodes, conflicts, tombstones, copies, by the same SQL."""
 
 import datetime
 import json

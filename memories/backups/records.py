@@ -201,7 +201,7 @@ class Selection:
     """Which records: of these namespaces of a project, with vectors or without.
 
     With `fragments` only these of them, and of the other kinds only what these need to be understood. With `since` only
-    the fragments and copies that changed since, and all of the other kinds: they are few.
+    the fragments and copies that changed since, and all of the other kinds.
     """
 
     project_id: uuid.UUID

@@ -95,6 +95,15 @@ def another_key(tmp_path, settings):
 
 
 @pytest.fixture
+def fresh(principal):
+    def load(row):
+        with access.enter(principal, why="test"):
+            return Fragment.objects.within(principal.project_id).filter(id=row.id).first()
+
+    return load
+
+
+@pytest.fixture
 def texts(principal):
     """What is remembered, by namespace, with the status."""
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from memories import access, upkeep
 from memories.backups.records import KINDS
-from memories.models import Fragment, Namespace, Origin
+from memories.models import Fragment, Origin
 from memories.models.words import CopyReason, EvictionReason
 from tests.backups.conftest import forged, live
 
@@ -14,20 +14,11 @@ TEXTS = [f"The heron nests by the {place}." for place in ("mill", "weir", "pond"
 
 
 @pytest.fixture
-def place(principal):
-    def find(name):
-        with access.enter(principal, why="test"):
-            return Namespace.objects.within(principal.project_id).get(name=name)
-
-    return find
-
-
-@pytest.fixture
-def preview(job, place):
+def preview(job, place_of):
     """What a merge would do: how many come, are replaced, are skipped, are forgotten, and why."""
 
     def plan(source, target):
-        ended = job("merge", place=place(target), dry_run=True, source=source)
+        ended = job("merge", place=place_of(target), dry_run=True, source=source)
         assert ended.state == "succeeded", ended.error
         return ended.report["counts"], ended.report["skipped_because"]
 
@@ -35,11 +26,11 @@ def preview(job, place):
 
 
 @pytest.fixture
-def branched(alice, principal, store, job, place):
+def branched(alice, principal, store, job, place_of):
     """A namespace and its branch: a memory is as it was, others were changed, forgotten or evicted in one of both."""
     for text in TEXTS:
         store(MAIN, text, by=alice.principal)
-    assert job("fork", place=place(MAIN), target=SIDE).state == "succeeded"
+    assert job("fork", place=place_of(MAIN), target=SIDE).state == "succeeded"
     with access.enter(principal, why="test"):
         rows = {row.content: row for row in Fragment.objects.filter(namespace__name=MAIN)}
         copies = {row.content: row for row in Fragment.objects.filter(namespace__name=SIDE)}
@@ -64,6 +55,16 @@ def test_a_merge_does_what_it_would_have_done_before(preview, back_up, restore, 
 
 
 @pytest.mark.usefixtures("branched")
+def test_a_restore_that_ended_before_them_brings_them_when_it_is_run_again(principal, back_up, restore, wipe, lines):
+    made = back_up()
+    wipe()
+    restore(made)
+    live(principal, "DELETE FROM memories_origin")
+    assert restore(made)["unchanged"] > 0
+    assert lines(back_up()) == lines(made)
+
+
+@pytest.mark.usefixtures("branched")
 def test_a_branch_that_was_there_before_its_source_is_its_branch_again(principal, back_up, restore, wipe, lines):
     live(principal, "UPDATE memories_namespace SET created_at = created_at - interval '1 day' WHERE name = %s", SIDE)
     made = back_up()
@@ -73,28 +74,30 @@ def test_a_branch_that_was_there_before_its_source_is_its_branch_again(principal
 
 
 @pytest.mark.usefixtures("branched")
-def test_of_two_namespaces_that_are_each_others_branches_one_is(principal, back_up, restore, wipe, job, place):
+def test_of_two_namespaces_that_are_each_others_branches_one_is(principal, back_up, restore, wipe, job, place_of):
     above = "UPDATE memories_namespace SET forked_from_id = %s WHERE name = %s"
-    live(principal, above, place(SIDE).id, MAIN)
-    assert job("fork", place=place(MAIN), target="acme:far").state == "succeeded"
+    live(principal, above, place_of(SIDE).id, MAIN)
+    assert job("fork", place=place_of(MAIN), target="acme:far").state == "succeeded"
     made = back_up()
     wipe()
     restore(made)
-    assert sum(place(name).forked_from_id is None for name in (MAIN, SIDE)) == 1
+    assert sum(place_of(name).forked_from_id is None for name in (MAIN, SIDE)) == 1
 
 
 @pytest.mark.usefixtures("branched")
-def test_a_digest_whose_line_was_forgotten_elsewhere_comes_back(alice, principal, back_up, restore, wipe, job, place):
+def test_a_digest_whose_line_was_forgotten_elsewhere_comes_back(
+    alice, principal, back_up, restore, wipe, job, place_of
+):
     """It quotes a memory of the branch that it lived in before, whose original is forgotten."""
     with access.enter(principal, why="test"):
         ids = [str(row.id) for row in Fragment.objects.filter(namespace__name=MAIN).order_by("created_at")]
     assert alice.client.post("/api/v1/digests", {"ids": ids[:3]}, format="json").status_code == 201
-    assert job("fork", place=place(MAIN), target="acme:one").state == "succeeded"
+    assert job("fork", place=place_of(MAIN), target="acme:one").state == "succeeded"
     with access.enter(principal, why="test"):
         row = Fragment.objects.get(namespace__name="acme:one", content=TEXTS[0])
         cause = {row.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
         upkeep.leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
-    assert job("fork", place=place("acme:one"), target="acme:two").state == "succeeded"
+    assert job("fork", place=place_of("acme:one"), target="acme:two").state == "succeeded"
     assert alice.client.delete(f"/api/v1/fragments/{ids[0]}").status_code == 204
     with access.enter(principal, why="test"):
         before = Fragment.objects.count()
@@ -107,13 +110,15 @@ def test_a_digest_whose_line_was_forgotten_elsewhere_comes_back(alice, principal
 
 
 @pytest.mark.usefixtures("branched")
-def test_what_a_branch_forgot_in_a_former_life_is_not_carried(alice, principal, preview, back_up, restore, job, place):
+def test_what_a_branch_forgot_in_a_former_life_is_not_carried(
+    alice, principal, preview, back_up, restore, job, place_of
+):
     with access.enter(principal, why="test"):
         ids = list(Fragment.objects.filter(namespace__name=SIDE).values_list("id", flat=True))
     for which in ids:
         assert alice.client.delete(f"/api/v1/fragments/{which}").status_code == 204
     made = back_up()
-    assert job("fork", place=place(MAIN), target=SIDE).state == "succeeded"
+    assert job("fork", place=place_of(MAIN), target=SIDE).state == "succeeded"
     before = preview(SIDE, MAIN)
     restore(made)
     assert preview(SIDE, MAIN) == before
@@ -132,10 +137,10 @@ def test_a_drill_proves_it(back_up, job):
 
 
 @pytest.mark.usefixtures("branched")
-def test_an_increment_brings_all_of_them(preview, back_up, restore, wipe, store, job, place):
+def test_an_increment_brings_all_of_them(preview, back_up, restore, wipe, store, job, place_of):
     base = back_up()
     store(SIDE, "Otters swim.")
-    assert job("merge", place=place(MAIN), source=SIDE).state == "succeeded"
+    assert job("merge", place=place_of(MAIN), source=SIDE).state == "succeeded"
     before, made = preview(MAIN, SIDE), back_up(base=str(base.id))
     wipe()
     restore(made)
@@ -183,9 +188,9 @@ def test_of_an_id_that_somebody_else_has_nothing_is_said(principal, charlie, sto
         for row in (each["row"] for each in told if each.get("kind") in ("fragment", "origin")):
             for column in {"id", "fragment_id"} & row.keys():
                 row[column] = row[column].replace(str(copy.id), str(theirs.id))
-        told[1:-1] = sorted(told[1:-1], key=lambda each: (KINDS.index(each["kind"]), place_of(each["row"])))
+        told[1:-1] = sorted(told[1:-1], key=lambda each: (KINDS.index(each["kind"]), order_of(each["row"])))
 
-    def place_of(row):
+    def order_of(row):
         return (row["fragment_id"], "") if "root_id" in row else (row.get("created_at", ""), row["id"])
 
     forged(storage / made.file, taken)

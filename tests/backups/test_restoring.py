@@ -5,40 +5,20 @@ import itertools
 import uuid
 
 import pytest
-from django.conf import settings
-from django.db import connection
-from structlog.testing import capture_logs
 
 from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
 from memories import access, failpoints
-from memories.backups import applying
 from memories.models import (
-    Access,
     Backup,
-    Embedding,
     Erasure,
-    Fragment,
-    Link,
-    PendingEmbedding,
     Project,
     Revision,
 )
-from memories.models.raw import execute, fetch
-from novamem import database
 from tests.backups.conftest import forged, live
 
 DAY = datetime.timedelta(days=1)
 NEWLY = "UPDATE memories_fragment SET content = 'New.', updated_at = updated_at + interval '1 second'"
-
-
-@pytest.fixture
-def fresh(principal):
-    def load(row):
-        with access.enter(principal, why="test"):
-            return Fragment.objects.within(principal.project_id).filter(id=row.id).first()
-
-    return load
 
 
 def changed(**values):
@@ -221,67 +201,6 @@ def test_the_stronger_one_that_comes_back_wins(alice, bob, store, back_up, resto
     }
 
 
-def test_of_an_unknown_signer_nothing_is_believed_above_a_document(
-    alice, store, back_up, restore, wipe, another_key, fresh
-):
-    claim = ClaimDraft(subject="Ada", predicate="budget", value="$900")
-    row = store("acme:main", "Ada's budget is $900.", by=alice.principal, claim=claim, source="user_explicit")
-    backup = back_up()
-    another_key()
-    wipe()
-    report = restore(backup)
-    after = fresh(row)
-    assert report["foreign"] is True
-    assert (row.authority, after.authority, after.source) == (6, 2, "document")
-    assert after.owner_id != row.owner_id
-    assert report["left_out"] == {"owner": 1}
-
-
-def test_of_an_unknown_signer_nothing_reaches_what_stands_here(
-    principal, alice, store, back_up, restore, storage, link, another_key
-):
-    live = store("acme:main", "The heron nests by the mill.", by=alice.principal)
-    one = store("acme:main", "Otters sleep.", by=alice.principal)
-    other = store("acme:main", "Badgers dig.", by=alice.principal)
-    link(one, live, kind="related")
-    link(one, other, kind="related")
-    link(one, other, kind="supersedes")
-    alice.client.get(f"/api/v1/fragments/{one.id}")
-    with access.enter(principal, why="test"):
-        execute(
-            "INSERT INTO memories_access"
-            " (fragment_id, project_id, access_count, count_at_tier, last_accessed_at, stability)"
-            " VALUES (%s, %s, 999, 0, now(), 10) ON CONFLICT (fragment_id) DO UPDATE SET access_count = 999",
-            [one.id, principal.project_id],
-        )
-    row = back_up(include_embeddings=True)
-    for each in (one, other):
-        with access.enter(principal, why="test"):
-            execute("DELETE FROM memories_fragment WHERE id = %s", [each.id])
-    forged(
-        storage / row.file,
-        lambda told: [each for each in told if (each.get("row") or {}).get("id") != str(live.id)],
-    )
-    another_key()
-    report = restore(row)
-    assert report["left_out"] == {"owner": 1, "access": 1, "vector": 2, "link": 3}
-    with access.enter(principal, why="test"):
-        links = Link.objects.within(principal.project_id).filter(fragment=one.id).exclude(kind="similar")
-        assert [(each.other_id, each.kind) for each in links] == [(other.id, "related")]
-        assert not Access.objects.filter(fragment__in=[one.id, other.id]).exists()
-        assert not Embedding.objects.filter(fragment__in=[one.id, other.id]).exists()
-        assert PendingEmbedding.objects.filter(fragment__in=[one.id, other.id]).count() == 2
-
-
-def test_a_trusted_signer_is_believed(alice, store, back_up, restore, wipe, another_key, fresh):
-    row = store("acme:main", "Ada's budget is $900.", by=alice.principal, source="user_explicit")
-    backup = back_up()
-    another_key()
-    wipe()
-    assert restore(backup, trust_signer=backup.signer)["foreign"] is False
-    assert fresh(row).authority == 6
-
-
 def test_a_safety_backup_comes_first(principal, store, back_up, restore):
     store("acme:main", "The heron nests by the mill.")
     report = restore(back_up())
@@ -361,19 +280,6 @@ def test_rules_that_would_rename_what_is_claimed_here_are_counted(alice, store, 
     assert restore(made)["namespaces"]["acme:main"]["rules_left"] == 0
 
 
-def test_what_waited_for_somebody_elsewhere_is_left_out(alice, bob, store, back_up, restore, wipe, texts, another_key):
-    held = ClaimDraft("Ada", "budget", "$750")
-    store("acme:main", "Ada's budget is $750.", by=alice.principal, claim=held)
-    store("acme:main", "Ada's budget is $900.", by=bob.principal, claim=ClaimDraft("Ada", "budget", "$900"))
-    made = back_up()
-    assert [status for *_, status in texts()] == ["active", "quarantined"]
-    wipe()
-    another_key()
-    report = restore(made)
-    assert (report["insert"], report["left_out"]["quarantined"]) == (1, 1)
-    assert [status for *_, status in texts()] == ["active"]
-
-
 def test_what_was_forgotten_is_so_by_its_id_under_another_salt(alice, principal, store, back_up, restore, wipe, texts):
     row = store("acme:main", "To be forgotten.", by=alice.principal)
     before = back_up()
@@ -413,64 +319,3 @@ def test_a_project_that_is_used_before_the_bundle_is_applied_is_not_new(
     body = {"namespace": "acme:main", "content": "To be forgotten."}
     status = alice.client.post("/api/v1/fragments", body, format="json").status_code
     assert status == (201 if report["left_out"] else 409)
-
-
-@pytest.fixture
-def beside(db):
-    """A connection of the owner's beside the test's transaction."""
-    with database.connect(database.url_for(settings.ENV["DATABASE_URL"], connection.settings_dict["NAME"])) as other:
-        yield other
-
-
-@pytest.fixture
-def told(monkeypatch):
-    """How many memories the planner takes the table to hold before anything that refers to them is written."""
-    counts, put_successors = [], applying.put_successors
-
-    def counted(project_id):
-        ((count,),) = fetch("SELECT reltuples FROM pg_class WHERE oid = 'memories_fragment'::regclass", [])
-        counts.append(count)
-        put_successors(project_id)
-
-    monkeypatch.setattr(applying, "put_successors", counted)
-    monkeypatch.setattr(applying, "MANY", 20)
-    return counts
-
-
-@pytest.fixture
-def lost(principal, store, back_up, wipe, beside):
-    """Makes the backup of some memories, each followed by another; none is left, and the planner knows it."""
-
-    def made(pairs):
-        for number in range(pairs):
-            old, new = (store("acme:main", f"Heron {number} nests by the {place}.") for place in ("mill", "weir"))
-            live(principal, "UPDATE memories_fragment SET superseded_by_id = %s WHERE id = %s", new.id, old.id)
-        backup = back_up()
-        wipe()
-        beside.execute("ANALYZE memories_fragment")  # as autovacuum does: it sees nothing of a transaction that is open
-        return backup
-
-    return made
-
-
-def test_the_planner_is_told_of_many_memories_before_anything_refers_to_them(lost, restore, told):
-    """Nobody else tells it; where it takes the table for empty, each check of a reference may read all of a project."""
-    assert restore(lost(10))["insert"] == 20
-    assert told == [20]
-
-
-def test_of_few_memories_the_planner_need_not_know(lost, restore, told):
-    assert restore(lost(9))["insert"] == 18
-    assert told == [0]
-
-
-def test_a_restore_does_not_wait_for_whoever_analyzes_meanwhile(lost, restore, told, beside):
-    backup = lost(10)
-    with beside.transaction():
-        beside.execute("LOCK TABLE memories_fragment IN SHARE UPDATE EXCLUSIVE MODE")
-        with capture_logs() as logs:
-            assert restore(backup)["insert"] == 20
-    assert told == [0]
-    assert "restored_fragments_not_analyzed" in [entry["event"] for entry in logs]
-    ((settings_of_it,),) = fetch("SELECT proconfig FROM pg_proc WHERE proname = 'nova_analyze_fragments'", [])
-    assert "lock_timeout=2s" in settings_of_it

@@ -4,20 +4,9 @@ import pytest
 from django.utils import timezone
 
 from memories import access, jobs, upkeep
-from memories.models import Fragment, Namespace, Operation
+from memories.models import Fragment, Operation
 
 MAIN, SIDE = "acme:main", "acme:side"
-
-
-@pytest.fixture
-def place_of(principal):
-    """A namespace by name."""
-
-    def find(name):
-        with access.enter(principal, why="test"):
-            return Namespace.objects.within(principal.project_id).get(name=name)
-
-    return find
 
 
 @pytest.fixture
