@@ -178,7 +178,7 @@ def news(
     """What happened after `since`, in the covered namespaces. Raises NotFound for a namespace that is not covered."""
     since = since or Bookmark(0)
     with access.enter(principal, why="events"):
-        rows = access.all_readable(principal) if namespace is None else access.readable(principal, [namespace])
+        rows = access.chosen(principal, namespace)
         names = {row.id: row.name for row in rows}
         horizon = Bookmark(raw.horizon())
         values = {

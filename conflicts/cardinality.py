@@ -8,8 +8,9 @@ from typing import Any
 from conflicts.models import Predicate
 from conflicts.naming import naming, rule_of
 from conflicts.registry import LONGEST, StaleRule, row_of, write_rule
-from conflicts.rekeying import locked, refuse_collisions, with_cardinality, write
+from conflicts.rekeying import locked, refuse_collisions, with_cardinality, with_users, write
 from memories.models import Claim
+from memories.models.namespace import roots_of
 
 
 def make_multi_valued(
@@ -17,9 +18,12 @@ def make_multi_valued(
 ) -> dict[str, Any]:
     """Lets a predicate, in any spelling, and all its claims take many values; answers what it was before, for JSON.
 
+    Rules are the root namespace's: those of a user's scope change with it.
+
     One that is not registered becomes so; whatever else its rule says stays. The caller holds the namespace, in the
     open transaction.
     """
+    namespace_id = roots_of(project_id, [namespace_id])[namespace_id]
     names = naming(project_id, [namespace_id])[namespace_id]
     rule, one = names.rule(predicate_name), names.exclusive(predicate_name, None)
     row = row_of(names, project_id, namespace_id, rule.name)
@@ -57,6 +61,7 @@ def restore_predicate(
     The caller holds the namespace, in the open transaction, and has made the claims stand as they shall. Raises
     StaleRule when the rule was changed since, and ClaimsCollide when claims stand that could not stand together.
     """
+    namespace_id = roots_of(project_id, [namespace_id])[namespace_id]
     names = naming(project_id, [namespace_id])[namespace_id]
     row = row_of(names, project_id, namespace_id, names.rule(predicate_name).name)
     if row is None or row.revision != former["left"]:
@@ -77,4 +82,4 @@ def restore_predicate(
 
 
 def _claims(project_id: uuid.UUID, namespace_id: uuid.UUID, predicate: bytes) -> Any:
-    return Claim.objects.within(project_id).filter(namespace=namespace_id, predicate_digest=predicate)
+    return Claim.objects.within(project_id).filter(with_users(namespace_id), predicate_digest=predicate)

@@ -17,6 +17,7 @@ from conflicts.models import PendingConflict
 from conflicts.naming import Naming, naming
 from conflicts.words import Resolution
 from memories.models import Claim, Fragment
+from memories.models.namespace import roots_of
 from memories.models.words import OPEN, Status
 
 
@@ -65,8 +66,10 @@ class Docket:
     ) -> None:
         self.project_id, self.now = project_id, now
         # `claims`: how many keys will be decided on.
-        self.alone = bool(claims) and lock_namespaces(namespace_ids, claims=claims)
-        self.namings: dict[uuid.UUID, Naming] = naming(project_id, set(namespace_ids))
+        places = set(namespace_ids)
+        roots = set(roots_of(project_id, places).values()) - places
+        self.alone = bool(claims) and lock_namespaces(places, claims=claims, roots=roots)
+        self.namings: dict[uuid.UUID, Naming] = naming(project_id, places)
         self.ledgers: dict[Place, Ledger] = {}
         # The claims of all that stands or waits on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}

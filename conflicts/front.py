@@ -25,7 +25,7 @@ from conflicts.leaving import erase_all, withdraw_all, yield_to
 from conflicts.locking import lock_namespace
 from conflicts.models import PendingConflict
 from conflicts.naming import digests_of, spelling_digests
-from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
+from conflicts.placing import BlockedByErasure, embeddings, forgotten_texts, index_keywords, place_vectors
 from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
@@ -104,7 +104,7 @@ __all__ = [
     "claims",
     "corroborate_all",
     "digests_of",
-    "embedding",
+    "embeddings",
     "erase_all",
     "examine",
     "exclude_each_other",

@@ -50,6 +50,7 @@ class Believed:
 
     fragment_id: uuid.UUID
     namespace: str
+    user: str | None
     subject: str
     predicate: str
     value: str
@@ -115,7 +116,7 @@ def claims(principal: Principal, question: Question, *, now: datetime.datetime) 
 
 
 def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Naming]:
-    found = access.all_readable(principal) if namespace is None else access.readable(principal, [namespace])
+    found = access.chosen(principal, namespace)
     return naming(principal.project_id, [row.id for row in found])
 
 
@@ -227,7 +228,8 @@ def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str]
     """From a fragment and the claim, or an event of the claim, that tells its state."""
     return Believed(
         fragment_id=row.id,
-        namespace=row.namespace.name,
+        namespace=row.namespace.root_name,
+        user=row.namespace.user,
         subject=said.subject,
         predicate=said.predicate,
         value=said.value,

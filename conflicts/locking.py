@@ -5,7 +5,7 @@ The order that keeps writers from waiting for each other in a circle: namespaces
 
 import hashlib
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.db import connection
 
@@ -15,15 +15,19 @@ MOST_KEYS = 64
 Place = tuple[uuid.UUID, bytes]  # namespace, key digest
 
 
-def lock_namespaces(namespace_ids: Iterable[uuid.UUID], *, claims: int) -> bool:
+def lock_namespaces(
+    namespace_ids: Iterable[uuid.UUID], *, claims: int, roots: Collection[uuid.UUID] = frozenset()
+) -> bool:
     """Keeps the rules of these namespaces as they are until the transaction ends; before anything is read.
 
-    Whoever is about to decide on many claims takes the namespaces for itself. Answers whether it did: no key needs a
-    lock of its own then.
+    `roots` are those that users' scopes have their rules from. Whoever is about to decide on many claims takes the
+    namespaces for itself. Answers whether it did: no key needs a lock of its own then.
     """
     alone = claims > MOST_KEYS
-    for number in sorted(_number(namespace_id.bytes) for namespace_id in set(namespace_ids)):
-        _take([number], shared=not alone)
+    wanted = {_number(root_id.bytes): True for root_id in roots}
+    wanted |= {_number(namespace_id.bytes): not alone for namespace_id in namespace_ids}
+    for number, shared in sorted(wanted.items()):
+        _take([number], shared=shared)
     return alone
 
 

@@ -9,6 +9,7 @@ from conflicts.predicates import Rule, is_known, rule_for, spellings_of
 from conflicts.spelling import canonical_key, digest_of
 from conflicts.values import canonical_value
 from memories.models import Project
+from memories.models.namespace import roots_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,14 @@ class Naming:
 
 
 def naming(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Naming]:
-    """The names of each namespace, as registered now."""
-    rules: dict[uuid.UUID, list[Rule]] = {namespace_id: [] for namespace_id in namespace_ids}
+    """The names of each namespace, as registered now; a user's scope has those of its root."""
+    roots = roots_of(project_id, namespace_ids)
+    rules: dict[uuid.UUID, list[Rule]] = {root_id: [] for root_id in roots.values()}
     for row in Predicate.objects.within(project_id).filter(namespace__in=rules):
         rules[row.namespace_id].append(rule_of(row))
     salt = _salt(project_id)
-    return {namespace_id: Naming(salt, spellings_of(found)) for namespace_id, found in rules.items()}
+    named = {root_id: Naming(salt, spellings_of(found)) for root_id, found in rules.items()}
+    return {namespace_id: named[root_id] for namespace_id, root_id in roots.items()}
 
 
 def rule_of(row: Predicate) -> Rule:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
 from memories.models.bulk import insert
+from memories.models.namespace import roots_of
 from memories.models.search import LIVE
 from memories.models.words import Tier
 
@@ -58,9 +59,9 @@ def place_vectors(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: 
 
     Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
     """
-    insert([embedding(row, vector, claim, model=model) for row, vector, claim in rows if vector is not None])
     if not rows:
         return
+    insert(embeddings(rows, model=model))
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
@@ -87,10 +88,22 @@ def place_anew(fragment: Fragment, vector: Any, claim: Claim | None, *, model: E
     place_vectors([(fragment, vector, claim)], model=model)
 
 
-def embedding(fragment: Fragment, vector: Any, claim: Claim | None, *, model: EmbeddingModel) -> Embedding:
-    """A fragment's vector, with what search asks of it besides."""
+def embeddings(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: EmbeddingModel) -> list[Embedding]:
+    """The vectors that are there, with what search asks of their fragments besides."""
+    roots = roots_of(rows[0][0].project_id, {row.namespace_id for row, _, _ in rows}) if rows else {}
+    return [
+        _embedding(row, vector, claim, root_id=roots[row.namespace_id], model=model)
+        for row, vector, claim in rows
+        if vector is not None
+    ]
+
+
+def _embedding(
+    fragment: Fragment, vector: Any, claim: Claim | None, *, root_id: uuid.UUID, model: EmbeddingModel
+) -> Embedding:
     return Embedding(
         project_id=fragment.project_id,
+        root_id=root_id,
         namespace_id=fragment.namespace_id,
         fragment_id=fragment.id,
         model_id=model.id,

@@ -63,6 +63,7 @@ def registered(principal: Principal, namespace: str | None = None) -> QuerySet[A
     principal.require(Verb.READ)
     with access.enter(principal, why="list"):
         places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
+        places = [_root(place) for place in places]
         rows: QuerySet[Any] = Predicate.objects.within(principal.project_id).filter(namespace__in=places)
         return rows.select_related("namespace")
 
@@ -84,7 +85,7 @@ def register(
     """
     principal.require(Verb.ADMIN)
     with access.enter(principal, why="register predicate"):
-        place = access.writable(principal, namespace)
+        place = _root(access.writable(principal, namespace))
         locking.lock_namespace(place.id)
         names = naming(principal.project_id, [place.id])[place.id]
         said: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "newer_wins": newer_wins}
@@ -127,6 +128,13 @@ def change(
         rule = replace(rule_of(row), **told)
         row.revision += 1
         return _put(row, rule, names=naming(row.project_id, [row.namespace_id])[row.namespace_id], now=now)
+
+
+def _root(place: Namespace) -> Namespace:
+    """Whose rules hold in a namespace. Raises NotPermitted for the scope of a user, which has none of its own."""
+    if place.parent_id is not None:
+        raise NotPermitted("rules are of the namespace, for all its users: leave the user out")
+    return place
 
 
 def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate:

@@ -12,6 +12,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from conflicts.gate import Period
 from conflicts.models import PendingConflict
@@ -94,12 +95,12 @@ class Move:
         return self.stands and (self.before.key != self.after.key or not self.before.exclusive)
 
     @property
-    def place(self) -> tuple[bytes, str]:
+    def place(self) -> tuple[uuid.UUID, bytes, str]:
         """Where it meets others."""
-        return self.after.key, self.claim.session_id
+        return self.claim.namespace_id, self.after.key, self.claim.session_id
 
     @property
-    def order(self) -> tuple[bytes, str, datetime.datetime, uuid.UUID]:
+    def order(self) -> tuple[uuid.UUID, bytes, str, datetime.datetime, uuid.UUID]:
         """By place and beginning; what has none began before all others."""
         return *self.place, self.claim.valid_from or EARLIEST, self.claim.fragment_id
 
@@ -124,11 +125,17 @@ def rekey(
     before anything is written.
     """
     digests = {old.predicate(spelling) for spelling in spellings}
-    mine = {"project_id": project_id, "namespace_id": namespace_id, "predicate_digest__in": digests}
-    moves = list(_moves(Claim.objects.filter(**mine), old, new))
+    mine = {"project_id": project_id, "predicate_digest__in": digests}
+    here = with_users(namespace_id)
+    moves = list(_moves(Claim.objects.filter(here, **mine), old, new))
     refuse_collisions(project_id, namespace_id, moves)
     write(project_id, moves)
-    _rekey_statements(PendingConflict.objects.filter(**mine, statement__isnull=False), new)
+    _rekey_statements(PendingConflict.objects.filter(here, **mine, statement__isnull=False), new)
+
+
+def with_users(namespace_id: uuid.UUID) -> Q:
+    """Rows of a namespace and of its users' scopes, which have its rules."""
+    return Q(namespace=namespace_id) | Q(namespace__parent=namespace_id)
 
 
 def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
@@ -166,7 +173,7 @@ def refuse_collisions(project_id: uuid.UUID, namespace_id: uuid.UUID, moves: Seq
     """Raises ClaimsCollide when these moves would set standing claims against each other or against those that stay."""
     places = {move.after.key for move in moves if move.arrives}
     moved = {move.claim.fragment_id for move in moves}
-    standing = Claim.objects.within(project_id).filter(namespace=namespace_id, status__in=STANDING, exclusive=True)
+    standing = Claim.objects.within(project_id).filter(with_users(namespace_id), status__in=STANDING, exclusive=True)
     there = [
         Move(claim, Names.of(claim), Names.of(claim))
         for chunk in _chunks(sorted(places))

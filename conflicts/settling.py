@@ -158,7 +158,7 @@ def visible_conflicts(principal: Principal) -> Any:
     rows = PendingConflict.objects.within(principal.project_id).select_related(
         "namespace", "newcomer__claim", "existing__claim"
     )
-    return rows.filter(namespace__in=access.all_readable(principal))
+    return rows.filter(namespace__in=access.readable_scopes(principal))
 
 
 def visible_conflict(principal: Principal, conflict_id: uuid.UUID) -> PendingConflict:
@@ -184,9 +184,10 @@ def waiting(
         rows = rows.filter(resolved_at__isnull=status == "pending")
     if kind:
         rows = rows.filter(kind=kind)
-    places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
-    rows = rows.filter(namespace__in=places)
-    names = naming(principal.project_id, [place.id for place in places])
+    rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
+    if subject is None and predicate is None:
+        return rows
+    names = naming(principal.project_id, [place.id for place in access.chosen(principal, namespace)])
     if subject is not None:
         rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
     if predicate is not None:

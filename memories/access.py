@@ -6,23 +6,26 @@ row history knows who acts. Nothing slow happens inside: embedding and other pro
 
 import datetime
 import json
+import re
 import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import Q
 from psycopg import sql
 
 from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Project
-from memories.models.namespace import FORM, SHARED
-from memories.models.words import OwnerKind, Role, SourceClass, Verb
+from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
+from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
 _away = threading.Event()  # this process found that all tries were in vain
@@ -49,9 +52,28 @@ class NotPermitted(Exception):
     """The principal sees the thing but lacks the right to do this with it."""
 
 
+class UserRequired(Exception):
+    """The key speaks for users only, and the request names none: failing open would mix people."""
+
+    def __init__(self) -> None:
+        super().__init__("this key speaks for users: name the user of each request")
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """A pattern of users: `*` stands for any characters, `\\*` and `\\\\` for themselves."""
+    parts = re.split(r"(\\[\\*]|\*)", pattern)
+    return re.compile("".join(".*" if part == "*" else re.escape(part.removeprefix("\\") if len(part) == 2 else part)
+                              for part in parts), re.DOTALL)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who acts: a key, a person or the service itself, and what they may do in one project."""
+    """Who acts: a key, a person or the service itself, and what they may do in one project.
+
+    `user`: for which user this request is; it then sees that user's scopes, and of what it changes only these.
+    `all_users`: this request is about the scopes of all users.
+    """
 
     project_id: uuid.UUID
     project: str
@@ -66,22 +88,79 @@ class Principal:
     user_id: int | None = None
     may_attest_user: bool = False
     requests_per_minute: int = 0
+    users: str = Users.OPTIONAL
+    user_patterns: tuple[str, ...] = ("*",)
+    user: str | None = None
+    all_users: bool = False
 
     # What rest_framework and the templates ask of whoever is logged in.
     is_authenticated = True
 
     def covers(self, namespace: str) -> bool:
-        """Whether a namespace name is the principal's to use."""
-        return namespace.startswith(f"{self.project}:") and any(fnmatchcase(namespace, p) for p in self.namespaces)
+        """Whether a namespace or scope, as it is written, is the principal's to change in this request."""
+        try:
+            root, user = parts_of(namespace)
+        except BadUser:
+            return False
+        return self._covers_root(root) and user == self.user or self._covers_all_of(root, user)
+
+    def covers_reading(self, namespace: str) -> bool:
+        """As `covers`; whoever reads for a user also reads what all users may know, and what the project shares."""
+        try:
+            root, user = parts_of(namespace)
+        except BadUser:
+            return False
+        if user is None:
+            return self._covers_root(root) or bool(self.namespaces) and root == f"{self.project}:{SHARED}"
+        return self.covers(namespace)
+
+    def _covers_all_of(self, root: str, user: str | None) -> bool:
+        return self.all_users and self._covers_root(root) and (user is None or self.speaks_for(user))
+
+    def _covers_root(self, root: str) -> bool:
+        return root.startswith(f"{self.project}:") and any(fnmatchcase(root, p) for p in self.namespaces)
+
+    def speaks_for(self, user: str) -> bool:
+        """Whether the grant reaches a user."""
+        return self.users != Users.NONE and any(_pattern(pattern).fullmatch(user) for pattern in self.user_patterns)
+
+    @property
+    def speaks_for_all(self) -> bool:
+        """Whether the grant reaches every user."""
+        return self.users != Users.NONE and "*" in self.user_patterns
 
     @property
     def covers_all(self) -> bool:
-        """Whether it covers the whole project, not only some of its namespaces."""
-        return f"{self.project}:*" in self.namespaces
+        """Whether it covers the whole project with all users, not only some of its namespaces."""
+        return f"{self.project}:*" in self.namespaces and self.speaks_for_all
 
-    def covers_reading(self, namespace: str) -> bool:
-        """As `covers`; whoever reads anything of a project also reads what it shares."""
-        return self.covers(namespace) or (bool(self.namespaces) and namespace == f"{self.project}:{SHARED}")
+    def scope(self, name: str) -> str:
+        """Return a namespace as this request means it: with the request's user, unless the name has one."""
+        root, user = parts_of(name)
+        return scope_name(root, self.user) if user is None else name
+
+    def of_user(self, user: str | None, *, all_users: bool = False) -> "Principal":
+        """Return the principal of a request about a user, or about all of them, or about none.
+
+        Raise UserRequired, BadUser; NotPermitted for a user when the grant is for none, and for all users when it does
+        not reach them; NotFound for one whom it does not reach.
+        """
+        if all_users:
+            if user is not None:
+                raise BadUser("Name one user or all of them.")
+            if not self.speaks_for_all:
+                raise NotPermitted("this key does not speak for all users")
+            return replace(self, user=None, all_users=True)
+        if user is None:
+            if self.users == Users.REQUIRED and not self.all_users:
+                raise UserRequired
+            return self
+        if self.users == Users.NONE:
+            raise NotPermitted("this key speaks for no users")
+        named = user_of(user)
+        if not self.speaks_for(named):
+            raise NotFound("user")
+        return replace(self, user=named, all_users=False)
 
     def require(self, verb: str) -> None:
         """Raises NotPermitted without the verb."""
@@ -106,6 +185,8 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
         key_id=row["id"],
         grant_id=row["grant_id"],
         may_attest_user=row["may_attest_user"],
+        users=row["users"],
+        user_patterns=tuple(row["user_patterns"]),
         requests_per_minute=row["requests_per_minute"],
     )
 
@@ -123,6 +204,8 @@ def principal_of_row(key: ApiKey) -> Principal:
         key_id=key.id,
         grant_id=key.grant_id,
         may_attest_user=key.grant.may_attest_user,
+        users=key.grant.users,
+        user_patterns=tuple(key.grant.user_patterns),
         requests_per_minute=key.grant.requests_per_minute,
     )
 
@@ -157,6 +240,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
         ceiling=SourceClass.USER_EXPLICIT,
         kind="person",
         user_id=user.pk,
+        all_users=True,
     )
 
 
@@ -171,6 +255,7 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
         verbs=frozenset(Verb),
         ceiling=ceiling,
         kind="system",
+        all_users=True,
     )
 
 
@@ -250,26 +335,77 @@ def _set_local(project_id: uuid.UUID | None, context: str | None) -> None:
 
 
 def readable(principal: Principal, names: list[str]) -> list[Namespace]:
-    """The existing ones among covered names. Raises NotFound when one is not covered."""
+    """The existing ones among covered namespaces, for the request's user. Raises NotFound when one is not covered."""
     require_readable(principal, names)
-    return list(Namespace.objects.within(principal.project_id).named(names))
+    return list(Namespace.objects.within(principal.project_id).named(map(principal.scope, names)))
 
 
 def require_readable(principal: Principal, names: list[str]) -> None:
-    """Raises NotFound when one of the names is not covered; whether they exist is not asked."""
+    """Raises NotFound when one of the names is not covered; whether they exist is not asked. Raises UserRequired."""
     for name in names:
-        if not FORM.fullmatch(name) or not principal.covers_reading(name):
+        if not _reaches(principal, name, reading=True):
             raise NotFound(f"namespace {name}")
 
 
+def _reaches(principal: Principal, name: str, *, reading: bool = False) -> bool:
+    """Whether a name, which may be that of a user's scope, is the principal's to use. Raises UserRequired."""
+    try:
+        root, user = parts_of(principal.scope(name))
+    except BadUser:
+        return False
+    mine = principal if user is None or principal.user == user else principal.of_user(user)
+    if user is None and principal.users == Users.REQUIRED and not principal.all_users:
+        raise UserRequired
+    return mine.covers_reading(scope_name(root, user)) if reading else mine.covers(scope_name(root, user))
+
+
 def all_readable(principal: Principal) -> list[Namespace]:
-    """Every namespace that the principal covers."""
-    rows = Namespace.objects.within(principal.project_id).order_by("name")
-    return [row for row in rows if principal.covers_reading(row.name)]
+    """Every agent's namespace that the principal covers, by name, and the scopes of the request's user in them."""
+    return list(_scopes(principal, every=False).order_by("name"))
+
+
+def readable_scopes(principal: Principal, names: list[str] | None = None) -> NamespaceQuerySet:
+    """As `all_readable`, or `readable` of these names, with the scopes of all users when the request is about these.
+
+    For conditions on rows: nobody counts how many they are.
+    """
+    every = principal.all_users and principal.speaks_for_all
+    if names is None:
+        return _scopes(principal, every=every)
+    named = readable(principal, names)
+    found = Q(id__in=[row.id for row in named])
+    if every:
+        found |= Q(parent__in=[row.id for row in named])
+    return Namespace.objects.within(principal.project_id).filter(found)
+
+
+def chosen(principal: Principal, name: str | None) -> list[Namespace]:
+    """The namespaces that a request looks at: the named one or all, with all users when it is about these."""
+    return list(readable_scopes(principal, None if name is None else [name]).order_by("name"))
+
+
+def _scopes(principal: Principal, *, every: bool) -> NamespaceQuerySet:
+    rows = Namespace.objects.within(principal.project_id)
+    roots = [row for row in rows.roots() if principal.covers_reading(row.name)]
+    own = [row.id for row in roots if principal.covers(scope_name(row.name, principal.user))]
+    found = Q(id__in=[row.id for row in roots])
+    if every:
+        found |= Q(parent__in=own)
+    elif principal.user is not None:
+        found |= Q(parent__in=own, user=principal.user)
+    return rows.filter(found)
+
+
+def find(principal: Principal, name: str) -> Namespace | None:
+    """The namespace of that name, for the request's user, when it exists and is the principal's to change."""
+    if not _reaches(principal, name):
+        return None
+    found: Namespace | None = Namespace.objects.within(principal.project_id).named([principal.scope(name)]).first()
+    return found
 
 
 def writable(principal: Principal, name: str) -> Namespace:
-    """A covered namespace, made when it is missing. Raises NotFound when it is not covered."""
-    if not FORM.fullmatch(name) or not principal.covers(name):
+    """A covered namespace, for the request's user, made when it is missing. Raises NotFound when it is not covered."""
+    if not _reaches(principal, name):
         raise NotFound(f"namespace {name}")
-    return Namespace.objects.ensure(project_id=principal.project_id, name=name)
+    return Namespace.objects.ensure(project_id=principal.project_id, name=principal.scope(name))

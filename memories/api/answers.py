@@ -143,7 +143,8 @@ class FragmentAnswer(Shown):
     """A fragment as the API shows it (SPEC §3)."""
 
     id = serializers.UUIDField()
-    namespace = serializers.CharField(source="namespace.name")
+    namespace = serializers.CharField(source="namespace.root_name")
+    user = serializers.CharField(source="namespace.user", allow_null=True)
     project = serializers.CharField(source="project.name")
     agent_id = serializers.CharField()
     type = serializers.ChoiceField(FragmentType.choices)

@@ -2,27 +2,77 @@
 
 import datetime
 from typing import Any
+from urllib.parse import unquote
 
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, ValidationError
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from memories import tallies
 from memories.access import Principal, connect, principal_of_key
 from memories.models import KeyText
+from memories.models.namespace import BadUser
 from memories.models.words import Verb
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
 
 
-def principal_of(request: Request) -> Principal:
-    """Who asks; `HasVerb` let nobody else through."""
+USER = "X-NovaMem-User"
+JSON = "application/json"
+
+
+def key_of(request: Request) -> Principal:
+    """Whose key asks, whatever user the request is about; `HasVerb` let nobody else through."""
     principal = request.user
     assert isinstance(principal, Principal)
     return principal
+
+
+def principal_of(request: Request) -> Principal:
+    """Who asks, and about which user: named by the address, the body or a header (there percent-encoded).
+
+    Raises ValidationError, UserRequired, NotPermitted, NotFound.
+    """
+    known = getattr(request, "_about_user", None)
+    if known is None:
+        known = _about_user(request)
+        request._about_user = known  # type: ignore[attr-defined]  # asked for more than once
+    return known
+
+
+def _about_user(request: Request) -> Principal:
+    body = request.data if request.content_type == JSON and request.method not in ("GET", "HEAD") else {}
+    body = body if isinstance(body, dict) else {}
+    said = [request.query_params.get("user"), body.get("user")]
+    if (header := request.headers.get(USER)) is not None:
+        said.append(decoded_user(header))
+    named = {user for user in said if isinstance(user, str)}
+    everybody = body.get("all_users") is True or request.query_params.get("all_users", "").lower() in ("true", "1")
+    if len(named) > 1:
+        raise ValidationError({"user": ["The address, the body and the header name different users."]})
+    if not named and not everybody and _has_items_with_users(body):
+        return key_of(request)
+    try:
+        return key_of(request).of_user(next(iter(named), None), all_users=everybody)
+    except BadUser as error:
+        raise ValidationError({"user": [str(error)]}) from error
+
+
+def decoded_user(header: str) -> str:
+    """The user that a header names, percent-encoded UTF-8. Raises ValidationError."""
+    try:
+        return unquote(header, errors="strict")
+    except UnicodeDecodeError as error:
+        raise ValidationError({"user": [f"{USER} is percent-encoded UTF-8."]}) from error
+
+
+def _has_items_with_users(body: dict[str, Any]) -> bool:
+    """Whether each part of a batch says whose it is."""
+    items = body.get("fragments") or body.get("searches")
+    return isinstance(items, list) and all(isinstance(item, dict) and item.get("user") for item in items)
 
 
 def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:

@@ -20,7 +20,7 @@ from conflicts.front import Question, believed, claims, lives, timeline
 from memories import access
 from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fields import AboutUserQuery, Moment, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.pages import page_of, paged
 from memories.models.words import SourceClass, Status
@@ -28,7 +28,7 @@ from memories.models.words import SourceClass, Status
 OLDEST_FIRST, NEWEST_FIRST = ("begins", "recorded_at", "id"), ("-begins", "-recorded_at", "-id")
 
 
-class ClaimsQuery(Strict):
+class ClaimsQuery(AboutUserQuery):
     """Which claims, at which point of both times."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -42,7 +42,7 @@ class ClaimsQuery(Strict):
     cursor = Text(required=False)
 
 
-class TimelineQuery(Strict):
+class TimelineQuery(AboutUserQuery):
     """Which key."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -58,6 +58,7 @@ class BelievedAnswer(ClaimFields):
 
     fragment_id = serializers.UUIDField()
     namespace = serializers.CharField()
+    user = serializers.CharField(allow_null=True)
     source = serializers.ChoiceField(SourceClass.choices)
     owner = OrNull(allow_null=True)
     owner_id = serializers.UUIDField(allow_null=True)

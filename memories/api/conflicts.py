@@ -14,7 +14,7 @@ from conflicts.front import Action, Keep, Kind, Reason, Resolution, Settlement, 
 from memories import access
 from memories.api.answers import ClaimAnswer, OrNull, claim_answer
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, Whole, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -24,7 +24,7 @@ from memories.api.voting import Nothing
 NARROWING = ("kind", "namespace", "subject", "predicate")
 
 
-class ConflictQuery(Strict):
+class ConflictQuery(AboutUserQuery):
     """The filters of a list."""
 
     status = serializers.ChoiceField(["pending", "resolved", "all"], default="pending")
@@ -36,7 +36,7 @@ class ConflictQuery(Strict):
     cursor = Text(required=False)
 
 
-class ResolveInput(Strict):
+class ResolveInput(AboutUser):
     """A decision, on the revision that was seen."""
 
     action = serializers.ChoiceField(Action.choices)
@@ -85,7 +85,8 @@ class ConflictAnswer(serializers.Serializer[Any]):
     """A newcomer in quarantine and the standing claim that it opposes; for a dispute only the latter."""
 
     id = serializers.UUIDField()
-    namespace = serializers.CharField(source="namespace.name")
+    namespace = serializers.CharField(source="namespace.root_name")
+    user = serializers.CharField(source="namespace.user", allow_null=True)
     kind = serializers.ChoiceField(Kind.choices)
     reason = serializers.ChoiceField(Reason.choices)
     status = serializers.SerializerMethodField()

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from memories import access, upkeep
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Id, Number, Strict, Text, Whole, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, rows_of, started, undone, visible_to
@@ -26,7 +26,7 @@ def _number(kind: type[Number | Whole], name: str, **more: Any) -> Any:
     return kind(required=False, **{"min_value": low, "max_value": high, **more})
 
 
-class ConsolidationInput(Strict):
+class ConsolidationInput(AboutUser):
     """A consolidation to start; what is left out takes the default."""
 
     namespace = Text(validators=[namespace_form])
@@ -50,7 +50,7 @@ class ConsolidationInput(Strict):
         return attrs
 
 
-class ConsolidationQuery(Strict):
+class ConsolidationQuery(AboutUserQuery):
     """The filters of a list."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -82,7 +82,7 @@ class ConsolidationsView(APIView):
             if "state" in query:
                 rows = rows.filter(state=query["state"])
             if "namespace" in query:
-                rows = rows.filter(namespace__in=access.readable(principal, [query["namespace"]]))
+                rows = rows.filter(namespace__in=access.readable_scopes(principal, [query["namespace"]]))
             page = paged(
                 request,
                 rows,

@@ -80,15 +80,16 @@ class ContextView(APIView):
     @extend_schema(operation_id="context", request=ContextInput, responses={200: ContextAnswer})
     def post(self, request: Request) -> Response:
         """A block of memories for the front of a prompt, within its budget."""
-        wanted = context_of(validated(ContextInput, request.data))
-        return Response(answered(context(principal_of(request), wanted, now=timezone.now())))
+        principal = principal_of(request)
+        wanted = context_of(validated(ContextInput, request.data), all_users=principal.all_users)
+        return Response(answered(context(principal, wanted, now=timezone.now())))
 
 
-def context_of(values: dict[str, Any]) -> ContextRequest:
+def context_of(values: dict[str, Any], *, all_users: bool = False) -> ContextRequest:
     """The block that a validated request asks for."""
     ratios = {"ratios": values["ratios"]} if "ratios" in values else {}
     return ContextRequest(
-        question=question_of(values, top_k=0),
+        question=question_of(values, top_k=0, all_users=all_users),
         max_tokens=values["max_tokens"],
         max_memories=values.get("max_memories"),
         packing=values["packing"],

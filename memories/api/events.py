@@ -21,7 +21,7 @@ from rest_framework.views import APIView
 from conflicts.front import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from memories.access import Principal
 from memories.api.authentication import KeyAuthentication, principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form
 
 EVERY, HEARTBEAT, LONGEST = 1.0, 15.0, 300.0  # seconds: between two looks, of silence, of a stream
@@ -32,7 +32,7 @@ RETRY = 2000  # milliseconds until a listener comes back
 Look = Callable[[Bookmark], News]
 
 
-class EventsQuery(Strict):
+class EventsQuery(AboutUserQuery):
     """From where on, and which."""
 
     since = Text(required=False, help_text="The `next` of an answer, or `now`; without it, from the beginning.")

@@ -8,6 +8,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from memories.models.namespace import BadUser, user_of
+
 
 class Text(serializers.CharField):
     """A JSON string, trimmed. NUL and lone surrogates were refused by the parser."""
@@ -94,6 +96,38 @@ class Strict(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class UserField(serializers.CharField):
+    """A user's name, as it is: nothing is trimmed."""
+
+    default_error_messages = {"user": "{reason}"}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"required": False, "trim_whitespace": False, "allow_blank": True, **kwargs})
+
+    def to_internal_value(self, data: Any) -> str:
+        """The name. Raises ValidationError."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        try:
+            return user_of(data)
+        except BadUser as error:
+            self.fail("user", reason=str(error))
+
+
+class AboutUser(Strict):
+    """A request about one user, or about all of them; `principal_of` reads both (SPEC §18.1)."""
+
+    user = UserField(help_text="Whose memories: the scope of this user below the namespace.")
+    all_users = Flag(required=False, help_text="Those of all users; the key has to reach them all.")
+
+
+class AboutUserQuery(Strict):
+    """As `AboutUser`, in an address."""
+
+    user = UserField(help_text="Whose memories: the scope of this user below the namespace.")
+    all_users = serializers.BooleanField(required=False, help_text="Those of all users; the key has to reach them all.")
+
+
 def words(*, longest: int = 100, most: int = 100, **kwargs: Any) -> serializers.ListField:
     """A list of up to `most` non-empty strings."""
     return serializers.ListField(child=Text(max_length=longest), max_length=most, **kwargs)
@@ -125,4 +159,7 @@ def validated(kind: type[Strict], data: Any) -> dict[str, Any]:
     except serializers.ValidationError:
         kind(data=data).is_valid(raise_exception=True)  # words the error
         raise
+    if issubclass(kind, AboutUser | AboutUserQuery):
+        values.pop("user", None)
+        values.pop("all_users", None)
     return values

@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import forgetting, jobs
+from memories import access, forgetting, jobs
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
+from memories.api.fields import AboutUser, Flag, Id, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -21,7 +21,6 @@ from memories.api.operations import OperationAnswer
 from memories.api.searching import FilterInput
 from memories.forgetting import Wish
 from memories.ingest import rank_of
-from memories.models import Namespace
 from memories.models.fragment import CONTENT_LIMIT
 from memories.retrieval import Filters
 
@@ -29,7 +28,7 @@ MOST_IDS = 10_000
 FILTERS = list(Filters.__dataclass_fields__)
 
 
-class ForgetInput(FilterInput):
+class ForgetInput(FilterInput, AboutUser):
     """What is to be forgotten: the filters of a search, here or under `filters`, and ids; how many that are."""
 
     namespace = Text(validators=[namespace_form])
@@ -118,8 +117,8 @@ class LiftView(APIView):
 
 
 def _forgotten(principal: Principal, values: dict[str, Any], wish: Wish) -> Answer:
-    place = Namespace.objects.within(principal.project_id).filter(name=values["namespace"]).first()
-    if place is None or not principal.covers(place.name):
+    place = access.find(principal, values["namespace"])
+    if place is None:
         raise NotFound("namespace")
     forgetting.check_purging(principal, purge=values["purge_backups"])
     now = timezone.now()

@@ -16,7 +16,7 @@ from memories import access, upkeep
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, several, validated
+from memories.api.fields import AboutUserQuery, Moment, Text, several, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
@@ -36,15 +36,20 @@ HELD_IN = OpenApiParameter(
 )
 
 
-def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
+def _rows(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
     rows = Fragment.objects.within(principal.project_id).for_answers().filter(id__in=ids)
-    return {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
+    return {row.id: row for row in rows}
+
+
+def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
+    rows = _rows(principal, ids)
+    return {each: row for each, row in rows.items() if principal.covers_reading(row.namespace.name)}
 
 
 def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
     """One answer per admission, in order."""
     fragments = [admission.fragment for admission in admissions]
-    rows = _load(principal, [fragment.id for fragment in fragments])
+    rows = _rows(principal, [fragment.id for fragment in fragments])
     return stored(admissions, [rows.get(row.id) or _as_stored(row) for row in fragments], now=timezone.now())
 
 
@@ -62,7 +67,7 @@ def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Res
     return answer
 
 
-class ListQuery(Strict):
+class ListQuery(AboutUserQuery):
     """The filters of a list."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -150,11 +155,11 @@ def _page(request: Request, rows: QuerySet[Any], query: dict[str, Any]) -> dict[
 def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
     rows = Fragment.objects.within(principal.project_id).for_answers()
     if "ids" in query:
-        return rows.filter(namespace__in=access.all_readable(principal), id__in=_uuids(query["ids"])).newest_first()
+        return rows.filter(namespace__in=access.readable_scopes(principal), id__in=_uuids(query["ids"])).newest_first()
     if "namespace" in query:
-        rows = rows.in_namespaces(access.readable(principal, [query["namespace"]]))
+        rows = rows.filter(namespace__in=access.readable_scopes(principal, [query["namespace"]]))
     else:
-        rows = rows.in_namespaces(access.all_readable(principal))
+        rows = rows.filter(namespace__in=access.readable_scopes(principal))
     exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type"}
     asked = {column: query[name] for name, column in exact.items() if name in query}
     statuses = query.get("status") or [Status.ACTIVE]
@@ -201,13 +206,13 @@ class BatchView(APIView):
         return with_capacity(principal, answer, stored=len(drafts))
 
 
-class ForgetQuery(Strict):
+class ForgetQuery(AboutUserQuery):
     """What goes along."""
 
     purge_backups = serializers.BooleanField(default=False, help_text="Delete the backups that still hold it.")
 
 
-class ReadQuery(Strict):
+class ReadQuery(AboutUserQuery):
     """What more to answer."""
 
     include = serializers.ChoiceField(["embedding"], required=False)

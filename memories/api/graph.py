@@ -12,14 +12,14 @@ from rest_framework.views import APIView
 from memories import access
 from memories.access import Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form
 from memories.models import NAME_LIMIT
 from memories.models.words import EntityLabel
 from memories.upkeep.connections import DEEPEST, Ground, entities, explore
 
 
-class GraphQuery(Strict):
+class GraphQuery(AboutUserQuery):
     """Around which entity, in which namespace; without one, in all that the key covers."""
 
     entity = Text(max_length=1000)
@@ -27,7 +27,7 @@ class GraphQuery(Strict):
     namespace = Text(required=False, validators=[namespace_form])
 
 
-class EntitiesQuery(Strict):
+class EntitiesQuery(AboutUserQuery):
     """Which entities."""
 
     q = Text(max_length=NAME_LIMIT)
@@ -75,9 +75,7 @@ class EntitiesAnswer(serializers.Serializer[Any]):
 
 def _ground(principal: Principal, query: dict[str, Any]) -> Ground:
     """Where to look. Raises NotFound for a namespace that is not covered."""
-    named = query.get("namespace")
-    namespaces = access.readable(principal, [named]) if named else access.all_readable(principal)
-    return Ground(namespaces, timezone.now())
+    return Ground(access.chosen(principal, query.get("namespace")), timezone.now())
 
 
 class GraphView(APIView):

@@ -14,7 +14,7 @@ from memories import access
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, OrNull, answers
 from memories.api.authentication import principal_of
-from memories.api.fields import Id, Moment, Strict, Text, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Id, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -26,7 +26,7 @@ from memories.upkeep.connections import MOST_READ, Asked
 SMALLEST = 2
 
 
-class Page(Strict):
+class Page(AboutUserQuery):
     """Where, and which page."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -42,7 +42,7 @@ class EpisodesQuery(Page):
     agent = Text(max_length=63, required=False)
 
 
-class EpisodeInput(Strict):
+class EpisodeInput(AboutUser):
     """An episode to make."""
 
     namespace = Text(validators=[namespace_form])
@@ -81,8 +81,7 @@ class WholeEpisodeAnswer(EpisodeAnswer):
 
 
 def _places(principal: Principal, query: dict[str, Any]) -> list[Namespace]:
-    named = query.get("namespace")
-    return access.readable(principal, [named]) if named else access.all_readable(principal)
+    return access.chosen(principal, query.get("namespace"))
 
 
 def _whole(principal: Principal, episode_id: uuid.UUID) -> dict[str, Any]:

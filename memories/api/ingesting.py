@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fields import AboutUser, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -29,7 +29,7 @@ class MessageInput(Strict):
     id = Text(max_length=255, required=False)
 
 
-class IngestInput(Strict):
+class IngestInput(AboutUser):
     """A conversation or a text."""
 
     namespace = Text(validators=[namespace_form])

@@ -8,15 +8,24 @@ from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from conflicts.front import ClaimDraft, says_something
-from memories.api.fields import Flag, Id, Moment, Number, Strict, Text, Whole, words
+from memories.api.fields import AboutUser, Flag, Id, Moment, Number, Strict, Text, UserField, Whole, words
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT
-from memories.models.namespace import FORM
+from memories.models.namespace import FORM, BadUser, parts_of, scope_name
 from memories.models.words import ClaimScope, FragmentType, Outcome, SourceClass, SourceType
 
 EXTRA_LIMIT = 64 * 1024
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
-namespace_form = RegexValidator(rf"^{FORM.pattern}\Z", "Use project:agent, each of a–z, 0–9, '.', '_' and '-'.")
+root_form = RegexValidator(rf"^{FORM.pattern}\Z", "Use project:agent, each of a–z, 0–9, '.', '_' and '-'.")
+
+
+def namespace_form(name: str) -> None:
+    """Raises ValidationError for what names neither a namespace nor the scope of a user."""
+    try:
+        parts_of(name)
+    except BadUser as error:
+        raise serializers.ValidationError(str(error) if "/" in name else str(root_form.message)) from error
+
 
 agent_form = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z", "Use letters, digits, '.', '_' and '-'.")
 
@@ -109,6 +118,7 @@ class FragmentInput(Details):
     """One fragment to store."""
 
     namespace = Text(required=False, validators=[namespace_form])
+    user = UserField(help_text="Whose memory: it lies in the scope of this user below the namespace.")
     project_id = Text(max_length=63, required=False)
     agent_id = Text(max_length=63, required=False, validators=[agent_form])
     content = Text(max_length=CONTENT_LIMIT)
@@ -130,18 +140,23 @@ class FragmentInput(Details):
                 raise serializers.ValidationError({"agent_id": ["This field goes with project_id."]})
             attrs["namespace"] = f"{attrs.pop('project_id')}:{attrs['agent_id'].lower()}"
             if not FORM.fullmatch(attrs["namespace"]):
-                raise serializers.ValidationError({"agent_id": [namespace_form.message]})
+                raise serializers.ValidationError({"agent_id": [root_form.message]})
+        if (user := attrs.pop("user", None)) is not None:
+            root, named = parts_of(attrs["namespace"])
+            if named not in (None, user):
+                raise serializers.ValidationError({"user": ["The namespace names another user."]})
+            attrs["namespace"] = scope_name(root, user)
         return attrs
 
 
-class FragmentBatch(Strict):
+class FragmentBatch(AboutUser):
     """Up to a thousand fragments, stored together or not at all."""
 
     fragments = serializers.ListField(child=FragmentInput(), min_length=1, max_length=1000)
     embed = serializers.ChoiceField(["now", "later"], default="now")
 
 
-class FragmentChange(Details):
+class FragmentChange(Details, AboutUser):
     """What is to change; `revision` is the one that was read."""
 
     content = Text(max_length=CONTENT_LIMIT, required=False)
@@ -150,7 +165,7 @@ class FragmentChange(Details):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """At least one change."""
-        if not set(attrs) - {"revision"}:
+        if not set(attrs) - {"revision", "user", "all_users"}:
             raise serializers.ValidationError("Name at least one field to change.")
         if "outcome" in attrs:
             attrs["outcome"] = attrs["outcome"] or ""

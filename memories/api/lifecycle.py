@@ -14,13 +14,13 @@ from rest_framework.views import APIView
 from memories import access, upkeep
 from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of, stored_answer
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.overview import CapacityAnswer
 from memories.api.pages import page_of, paged
-from memories.models import Archive, Namespace, Tombstone
+from memories.models import Archive, Tombstone
 from memories.models.words import Compression, EvictionReason, Tier
 
 # `from` is the contract's word and Python's.
@@ -53,7 +53,7 @@ class TierView(APIView):
         return answer_once(request, prepare=lambda: None, effect=effect)
 
 
-class CompactInput(Strict):
+class CompactInput(AboutUser):
     """How much of the text is to be left; `full` gives it back."""
 
     level = serializers.ChoiceField(Compression.choices)
@@ -87,7 +87,7 @@ class CompactView(APIView):
         return answer_once(request, prepare=lambda: None, effect=effect)
 
 
-class TombstoneQuery(Strict):
+class TombstoneQuery(AboutUserQuery):
     """The filters of a list."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -113,7 +113,7 @@ class TombstoneAnswer(serializers.Serializer[Any]):
     restorable = serializers.BooleanField(help_text="Whether the archive still holds a copy.")
 
 
-def _tombstones(namespaces: list[Namespace]) -> Any:
+def _tombstones(namespaces: Any) -> Any:
     copies = Archive.objects.whole().filter(project_id=OuterRef("project_id"), fragment_id=OuterRef("original_id"))
     rows = Tombstone.objects.filter(namespace__in=namespaces).select_related("namespace")
     return rows.annotate(created_at=F("evicted_at"), restorable=Exists(copies))
@@ -133,7 +133,7 @@ class TombstonesView(APIView):
         asked |= {"evicted_at__gte": query["since"]} if "since" in query else {}
         with access.enter(principal, why="list"):
             named = "namespace" in query
-            places = access.readable(principal, [query["namespace"]]) if named else access.all_readable(principal)
+            places = access.readable_scopes(principal, [query["namespace"]] if named else None)
             page = paged(
                 request,
                 _tombstones(places).within(principal.project_id).filter(**asked),
@@ -174,7 +174,7 @@ class RestoreTombstoneView(APIView):
         return answer_once(request, prepare=lambda: None, effect=effect)
 
 
-class PreviewQuery(Strict):
+class PreviewQuery(AboutUserQuery):
     """Of which tier, how many."""
 
     tier = serializers.ChoiceField(Tier.choices, required=False)
@@ -208,7 +208,7 @@ class EvictionPreviewView(APIView):
         query = validated(PreviewQuery, request.query_params.dict())
         principal, tier = principal_of(request), query.get("tier")
         with access.enter(principal, why="preview"):
-            names = {namespace.id: namespace.name for namespace in access.all_readable(principal)}
+            names = {namespace.id: namespace.name for namespace in access.chosen(principal, None)}
             found = upkeep.candidates(
                 principal, now=timezone.now(), most=query["limit"], tier=tier, namespace_ids=list(names)
             )

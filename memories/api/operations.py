@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from memories import access, forgetting, jobs, operations
 from memories.access import NotFound, NotPermitted, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Strict, Text, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Flag, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import Extra, namespace_form
 from memories.api.once import Answer, answer_once
@@ -23,7 +23,7 @@ from memories.models.words import OperationState
 from memories.operations import BadOptions
 
 
-class OperationInput(Strict):
+class OperationInput(AboutUser):
     """A job to start."""
 
     kind = serializers.ChoiceField(sorted(name for name, kind in jobs.KINDS.items() if not kind.own_door))
@@ -32,7 +32,7 @@ class OperationInput(Strict):
     dry_run = Flag(default=False)
 
 
-class OperationQuery(Strict):
+class OperationQuery(AboutUserQuery):
     """The filters of a list."""
 
     state = serializers.ChoiceField(OperationState.choices, required=False)
@@ -77,7 +77,7 @@ def rows_of(principal: Principal) -> Any:
 
 def visible_to(principal: Principal, rows: Any) -> Any:
     """Those of covered namespaces; those of the whole project for who covers it."""
-    covered = rows.filter(namespace__in=[namespace.id for namespace in access.all_readable(principal)])
+    covered = rows.filter(namespace__in=access.readable_scopes(principal))
     return covered | rows.filter(namespace=None) if principal.covers_all else covered
 
 
@@ -94,8 +94,8 @@ def place_of(principal: Principal, name: str | None) -> Namespace | None:
     if name is None:
         require_all(principal)
         return None
-    found: Namespace | None = Namespace.objects.within(principal.project_id).filter(name=name).first()
-    if found is None or not principal.covers(name):
+    found = access.find(principal, name)
+    if found is None:
         raise NotFound("namespace")
     return found
 

@@ -15,7 +15,7 @@ from conflicts.front import waiting
 from memories import access, backups, upkeep
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUserQuery, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -25,7 +25,7 @@ from memories.providers import active_model
 from memories.upkeep import Capacity
 
 
-class StatsQuery(Strict):
+class StatsQuery(AboutUserQuery):
     """Which namespace; without one, all that the key covers."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -93,10 +93,7 @@ class StatsView(APIView):
         query = validated(StatsQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="stats"):
-            if "namespace" in query:
-                namespaces = access.readable(principal, [query["namespace"]])
-            else:
-                namespaces = access.all_readable(principal)
+            namespaces = access.chosen(principal, query.get("namespace"))
             rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
             pending = PendingEmbedding.objects.within(principal.project_id).filter(model=active_model())
             data = {
@@ -192,8 +189,8 @@ class NamespacesView(APIView):
         values = validated(NamespaceChange, request.data)
         principal = principal_of(request)
         with access.enter(principal, why="set namespace"):
-            found = Namespace.objects.within(principal.project_id).filter(name=values["name"]).first()
-            if found is None or not principal.covers(found.name):
+            found = access.find(principal, values["name"])
+            if found is None:
                 raise NotFound("namespace")
             found.archive_policy = values["archive_policy"]
             found.save(update_fields=["archive_policy"])

@@ -13,14 +13,14 @@ from rest_framework.views import APIView
 from memories import access, packs
 from memories.access import NotFound
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUser, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, place_of, rows_of, started
 from memories.models.words import OperationState
 
 
-class PackInput(Strict):
+class PackInput(AboutUser):
     """What is to be packed."""
 
     namespace = Text(validators=[namespace_form])

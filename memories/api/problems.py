@@ -26,7 +26,7 @@ from conflicts.front import (
     StaleConflict,
     StaleRule,
 )
-from memories.access import NotFound, NotPermitted
+from memories.access import NotFound, NotPermitted, UserRequired
 from memories.api.once import InFlight, KeyReused
 from memories.backups import (
     BaseMissing,
@@ -76,6 +76,7 @@ KNOWN: dict[type[Exception], Known] = {
     NoPlan: Known(404, "no_plan"),
     NotFound: Known(404, "not_found"),
     Http404: Known(404, "not_found"),
+    UserRequired: Known(400, "user_required"),
     NotPermitted: Known(403, "not_permitted"),
     PermissionDenied: Known(403, "not_permitted"),
     CeilingExceeded: Known(403, "authority_ceiling"),
@@ -124,7 +125,17 @@ KNOWN: dict[type[Exception], Known] = {
     InterfaceError: Known(503, "database_unavailable", retry_after=5),
 }
 SAFE_DETAIL = (
-    *(NotPermitted, CeilingExceeded, StaleRevision, StaleRule, BlockedByErasure, NotOpen, InFlight, KeyReused),
+    *(
+        NotPermitted,
+        UserRequired,
+        CeilingExceeded,
+        StaleRevision,
+        StaleRule,
+        BlockedByErasure,
+        NotOpen,
+        InFlight,
+        KeyReused,
+    ),
     *(PredicateTaken, AliasCollision, ClaimsCollide, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
     *(ModelTaken, UnfitState, VectorsMissing),

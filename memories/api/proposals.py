@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from memories import access, governance
 from memories.access import Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import Extra, namespace_form
 from memories.api.once import Answer, answer_once
@@ -40,7 +40,7 @@ class Context(Extra):
         return data.strip()
 
 
-class ProposalInput(Strict):
+class ProposalInput(AboutUser):
     """A task that somebody is stuck with."""
 
     namespace = Text(validators=[namespace_form])
@@ -48,7 +48,7 @@ class ProposalInput(Strict):
     context = Context()
 
 
-class ProposalQuery(Strict):
+class ProposalQuery(AboutUserQuery):
     """The filters of a list."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -60,7 +60,7 @@ class ProposalQuery(Strict):
     cursor = Text(required=False)
 
 
-class StatsQuery(Strict):
+class StatsQuery(AboutUserQuery):
     """Which namespace; without one, all that the key covers."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -131,7 +131,7 @@ class ProposalsView(APIView):
         limit, cursor, name = query.pop("limit"), query.pop("cursor", None), query.pop("namespace", None)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
-            places = access.readable(principal, [name]) if name else access.all_readable(principal)
+            places = access.chosen(principal, name)
             rows = Proposal.objects.within(principal.project_id).filter(namespace__in=places, **query)
             rows = rows.lasting(now=timezone.now()).select_related("namespace")
             return Response(paged(request, rows, shown, limit=limit, cursor=cursor))
@@ -234,6 +234,6 @@ class ProposalStatsView(APIView):
         query = validated(StatsQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="stats"):
-            places = access.readable(principal, [name]) if name else access.all_readable(principal)
+            places = access.chosen(principal, name)
             found = governance.size(places, project_id=principal.project_id, now=timezone.now())
         return Response({**found, "reduction_client": governance.judge_name()})

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Id, Moment, Number, OneOrMore, Strict, Text, Whole, several, validated
+from memories.api.fields import AboutUser, Flag, Id, Moment, Number, OneOrMore, Strict, Text, Whole, several, validated
 from memories.api.inputs import namespace_form
 from memories.models.words import FragmentType, Outcome, SourceType, Status, Tier
 from memories.providers import NoSuchModel, model_named
@@ -85,7 +85,7 @@ class Rerank(serializers.Field[Any, Any, Any, Any]):
         return weights
 
 
-class QuestionInput(Strict):
+class QuestionInput(AboutUser):
     """What search and context share."""
 
     query = Text(max_length=QUERY_LIMIT)
@@ -127,16 +127,17 @@ class SearchInput(QuestionInput):
     expect = Id(required=False)
 
 
-class SearchBatchInput(Strict):
+class SearchBatchInput(AboutUser):
     """Several searches."""
 
     searches = serializers.ListField(child=SearchInput(), min_length=1, max_length=MOST_SEARCHES)
 
 
-def question_of(values: dict[str, Any], *, top_k: int) -> Question:
+def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) -> Question:
     """The question that a validated request asks."""
     rerank = values.get("rerank", True)
     return Question(
+        all_users=all_users,
         query=values["query"],
         namespaces=values.get("namespaces") or [values["namespace"]],
         project_wide=values["project_wide"],
@@ -252,7 +253,10 @@ class SearchBatchView(APIView):
 def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
     """The answer to a validated search."""
     now = timezone.now()
-    results = search(principal, question_of(values, top_k=values["top_k"]), now=now)
+    if "user" in values or "all_users" in values:  # of one search in a batch
+        principal = principal.of_user(values.get("user"), all_users=values.get("all_users", False))
+    question = question_of(values, top_k=values["top_k"], all_users=principal.all_users)
+    results = search(principal, question, now=now)
     shown = answers([hit.fragment for hit in results.hits], now=now, model=results.model)
     hits = [
         {**fragment, "score": hit.score, "ranking_signals": hit.signals}

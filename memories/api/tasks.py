@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from memories import access, governance, jobs
 from memories.access import Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Moment, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -25,7 +25,7 @@ AHEAD = datetime.timedelta(minutes=5)
 MOST = 50
 
 
-class TaskInput(Strict):
+class TaskInput(AboutUser):
     """A task as it stands."""
 
     namespace = Text(
@@ -44,7 +44,7 @@ class TaskInput(Strict):
         return value
 
 
-class RecentQuery(Strict):
+class RecentQuery(AboutUserQuery):
     """Whose tasks, and how many."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -145,7 +145,7 @@ class RecentTasksView(APIView):
         query = validated(RecentQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="tasks"):
-            places = access.readable(principal, [name]) if name else access.all_readable(principal)
+            places = access.chosen(principal, name)
             found = governance.recent(principal, places, limit=query["limit"], now=timezone.now())
         provenance = {key: getattr(found, key) for key in ("source", "fetched_at", "latency_ms", "cache_hit")}
         return Response(RecentTasksAnswer({"tasks": found.tasks, "provenance": provenance}).data)

@@ -13,24 +13,24 @@ from rest_framework.views import APIView
 from conflicts.front import Counted, trust_of, vote
 from memories.api.answers import FragmentAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUser, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of
 from memories.api.once import Answer, answer_once
 from memories.ingest import archive, unarchive
 from memories.models.words import Status
 
 
-class Nothing(Strict):
+class Nothing(AboutUser):
     """A body without fields."""
 
 
-class DisputeInput(Strict):
+class DisputeInput(AboutUser):
     """Why it is wrong."""
 
     reason = Text(max_length=1000, required=False, allow_blank=True)
 
 
-class CorroborateInput(Strict):
+class CorroborateInput(AboutUser):
     """Which source says so too."""
 
     source_id = Text(max_length=255, required=False)

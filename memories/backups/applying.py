@@ -206,14 +206,15 @@ def put_vectors(project_id: uuid.UUID, *, here: uuid.UUID) -> int:
     """Vectors of models that are known here, of fragments that have none of theirs."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""INSERT INTO memories_embedding (project_id, namespace_id, fragment_id, model_id, status, session_id,
-                    valid_from, valid_until, vector, cold)
-                SELECT f.project_id, f.namespace_id, f.id, m.id, f.status, coalesce(c.session_id, ''), c.valid_from,
-                    c.valid_until, s.vector::halfvec, f.tier = 'cold'
+            f"""INSERT INTO memories_embedding (project_id, root_id, namespace_id, fragment_id, model_id, status,
+                    session_id, valid_from, valid_until, vector, cold)
+                SELECT f.project_id, coalesce(n.parent_id, n.id), f.namespace_id, f.id, m.id, f.status,
+                    coalesce(c.session_id, ''), c.valid_from, c.valid_until, s.vector::halfvec, f.tier = 'cold'
                 FROM staged_vector s {TAKEN.format(id="s.fragment_id", verdicts=NEWER)}
                 JOIN memories_embeddingmodel m ON m.name = s.model AND m.dim = s.dim
                 JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.fragment_id
                     AND f.namespace_id = %(here)s
+                JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
                 LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
                 ON CONFLICT DO NOTHING""",
             {"project": project_id, "here": here},

@@ -39,7 +39,7 @@ NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
 PLACE = ("project_id", "namespace_id")
 LEFT_OUT = {
     "memories.Owner": ("project_id", "user_id"),
-    "memories.Namespace": ("project_id", "forked_from_id"),
+    "memories.Namespace": ("project_id", "forked_from_id", "parent_id", "user"),
     "conflicts.Predicate": (*PLACE, "spelling_digest"),
     "memories.Erasure": PLACE,
     "memories.Fragment": (*PLACE, "change", "fingerprint", "details_digest"),

@@ -64,7 +64,8 @@ class Row:
     @classmethod
     def copied(cls, model: str) -> "Row":
         """All of a table, as copies hold them: where the row lived is null."""
-        return cls._made(model, _fields(model), homeless=PLACE, generated=GENERATED.get(model, {}))
+        fields = [f for f in _fields(model) if f.column != "root_id"]
+        return cls._made(model, fields, homeless=PLACE, generated=GENERATED.get(model, {}))
 
     @classmethod
     def _made(

@@ -122,7 +122,7 @@ AWAITED = """
     SELECT gen_random_uuid(), %(project)s, m.new, e.id, 0, now()
     FROM branch_copies m JOIN memories_embeddingmodel e ON e.state = ANY (%(live)s)
     WHERE NOT EXISTS (SELECT FROM memories_embedding v WHERE v.project_id = %(project)s
-        AND v.namespace_id = %(target)s AND v.fragment_id = m.new AND v.model_id = e.id)
+        AND v.root_id = %(root)s AND v.namespace_id = %(target)s AND v.fragment_id = m.new AND v.model_id = e.id)
     ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING"""
 
 
@@ -138,6 +138,7 @@ class Way:
     def values(self) -> dict[str, object]:
         """For the statements."""
         here = {"project": self.source.project_id, "source": self.source.id, "target": self.target.id}
+        here |= {"root": self.target.root_id}
         return {**here, "operation": self.operation_id, "live": list(LIVE)}
 
 
@@ -180,7 +181,7 @@ def copy(way: Way, part: Part, *, clash: str = "") -> int:
         )
         if name not in BY_TRIGGER
     ]
-    instead = {"namespace_id": "%(target)s::uuid", **part.instead}
+    instead = {"namespace_id": "%(target)s::uuid", "root_id": "%(root)s::uuid", **part.instead}
     values = [instead.get(name, f't."{name}"') for name in columns]
     named = ", ".join(f'"{name}"' for name in columns)
     return execute(

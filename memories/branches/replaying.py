@@ -139,7 +139,11 @@ def _newcomers(
     ids = [row.id for row in rows]
     names = {**elsewhere, **{row.id: new_id(row.id, way.target.id, row.revision) for row in rows}}
     vectors = Embedding.objects.filter(
-        project_id=way.source.project_id, namespace_id=way.source.id, fragment_id__in=ids, model=model
+        project_id=way.source.project_id,
+        root_id=way.source.root_id,
+        namespace_id=way.source.id,
+        fragment_id__in=ids,
+        model=model,
     )
     vector_of = dict(vectors.values_list("fragment_id", "vector"))
     watched = Claim.objects.watched({way.target.id}, above=min(row.authority for row in rows))

@@ -91,7 +91,7 @@ class Timeline:
 def keys(principal: Principal) -> tuple[list[dict[str, Any]], int]:
     """The latest subjects and predicates that something is claimed of, and how many there are."""
     with access.enter(principal, why="console"):
-        rows = Claim.objects.within(principal.project_id).filter(namespace__in=access.all_readable(principal))
+        rows = Claim.objects.within(principal.project_id).filter(namespace__in=access.readable_scopes(principal))
         newest = rows.values("subject", "predicate").annotate(at=Max("fragment__created_at"))
         found = list(newest.order_by("-at", "subject", "predicate")[:KEYS])
         return found, newest.count() if len(found) == KEYS else len(found)

@@ -80,6 +80,6 @@ def connect(request: Any) -> HttpResponse:
 
 def _newest(principal: Principal, name: str) -> Fragment | None:
     with access.enter(principal, why="console"):
-        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=access.all_readable(principal))
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=access.readable_scopes(principal))
         newest: Fragment | None = rows.filter(namespace__name=name).order_by("-created_at", "-id").first()
         return newest

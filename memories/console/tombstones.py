@@ -39,7 +39,7 @@ def _page(request: Any, refusal: Refusal | None = None, back: Fragment | None = 
         raise Http404
     with access.enter(principal, why="console"):
         copies = Archive.objects.whole().filter(project_id=OuterRef("project_id"), fragment_id=OuterRef("original_id"))
-        rows = Tombstone.objects.within(principal.project_id).filter(namespace__in=access.all_readable(principal))
+        rows = Tombstone.objects.within(principal.project_id).filter(namespace__in=access.readable_scopes(principal))
         if topic:
             rows = rows.filter(topics__contains=[topic.lower()])
         rows = rows.annotate(restorable=Exists(copies)).select_related("namespace")

@@ -74,7 +74,7 @@ def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime
 def _held(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
     """The proposal and its namespace, locked. Raises NotFound, NotPermitted."""
     rows = Proposal.objects.within(principal.project_id).select_related("namespace")
-    row: Proposal | None = rows.filter(id=proposal_id, namespace__in=access.all_readable(principal)).first()
+    row: Proposal | None = rows.filter(id=proposal_id, namespace__in=access.readable_scopes(principal)).first()
     if row is None:
         raise NotFound("proposal")
     principal.require(Verb.REVIEW)

@@ -19,8 +19,9 @@ def told_before(
 
     To be asked inside `access.enter`.
     """
+    places = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
     rows = Fragment.objects.within(principal.project_id).filter(
-        namespace__name=namespace, source_type=source_type, source_id=source_id, status__in=STANDING
+        namespace__in=places, source_type=source_type, source_id=source_id, status__in=STANDING
     )
     rows = rows.filter(owner_id=principal.owner_id) if own else rows
     found: Fragment | None = rows.order_by("-created_at", "-id").first()

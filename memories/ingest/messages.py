@@ -13,7 +13,7 @@ from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
 from memories.ingest.pipeline import Prepared, keep, prepare
 from memories.ingest.splitting import skip_reason, split
-from memories.models import Fragment, Revision
+from memories.models import Fragment, Namespace, Revision
 from memories.models.words import SourceClass, SourceType
 
 STEM = 240  # leaves room for "#n"
@@ -142,7 +142,8 @@ def _known(principal: Principal, drafts: list[Draft], namespace: str) -> set[int
     if not with_source:
         return set()
     rows = Fragment.objects.within(principal.project_id).filter(
-        namespace__name=namespace, source_id__in={draft.source_id for draft in with_source}
+        namespace__in=Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]),
+        source_id__in={draft.source_id for draft in with_source},
     )
     sources: dict[uuid.UUID, Fragment] = {}
     texts: dict[tuple[str, str, str], int] = {}

@@ -4,7 +4,7 @@ import datetime
 import uuid
 from collections.abc import Sequence
 
-from conflicts.front import Admission, embedding
+from conflicts.front import Admission, embeddings
 from memories import access
 from memories.access import Principal
 from memories.models import Archive, Claim, Embedding, EmbeddingModel, Fragment, PendingEmbedding, PendingReading
@@ -48,14 +48,14 @@ def embed_pending(
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
         fresh = [
-            embedding(fragment, done[pending_id], getattr(fragment, "claim", None), model=model)
+            (fragment, done[pending_id], getattr(fragment, "claim", None))
             for pending_id in claimed
             if (fragment := current.get(rows[pending_id].fragment_id))
         ]
         Embedding.objects.filter(
-            project_id=principal.project_id, model=model, fragment_id__in=[row.fragment_id for row in fresh]
+            project_id=principal.project_id, model=model, fragment_id__in=[row.id for row, _, _ in fresh]
         ).delete()
-        insert(fresh)
+        insert(embeddings(fresh, model=model))
         failed = [row for row in due if row.id not in done]
         for row in failed:
             row.attempts += 1

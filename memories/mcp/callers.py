@@ -2,21 +2,23 @@
 
 import datetime
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rest_framework.exceptions import Throttled, ValidationError
 
 from memories import rates
 from memories.access import Principal
 from memories.api.authentication import bearer_of
+from memories.models.namespace import BadUser
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A principal, and the namespace that their connection names (or an empty string)."""
+    """A principal, and the namespace and the user that their connection names (an empty string, None)."""
 
     principal: Principal
     namespace: str = ""
+    user: str | None = None
 
     def place(self, named: str | None) -> str:
         """The namespace of a call: the named one, the connection's, or the only one that the key is for.
@@ -31,10 +33,18 @@ class Caller:
             raise ValidationError({"namespace": [f"Name one as project:agent; this key covers {covered}."]})
         return found
 
+    def about(self, user: str | None) -> "Caller":
+        """The same caller in a call about a user: the named one, or the connection's. Raises what `of_user` raises."""
+        named = self.user if user is None else user
+        try:
+            return replace(self, principal=self.principal.of_user(named))
+        except BadUser as error:
+            raise ValidationError({"user": [str(error)]}) from error
 
-def admit(authorization: bytes, *, namespace: str, now: datetime.datetime) -> Caller:
+
+def admit(authorization: bytes, *, namespace: str, user: str | None = None, now: datetime.datetime) -> Caller:
     """The caller behind an Authorization header. Raises AuthenticationFailed, Throttled."""
     principal = bearer_of(authorization, now=now)
     if seconds := rates.wait(principal, now=time.monotonic()):
         raise Throttled(wait=seconds)
-    return Caller(principal, namespace)
+    return Caller(principal, namespace, user)

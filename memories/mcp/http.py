@@ -13,6 +13,7 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from memories.api.authentication import USER, decoded_user
 from memories.api.problems import handler, problem
 from memories.mcp.callers import Caller, admit
 from memories.mcp.server import build
@@ -78,8 +79,13 @@ def is_ours(host: str) -> bool:
 def _admitted(headers: dict[str, str], *, now: datetime.datetime) -> Caller | HttpResponse:
     close_old_connections()
     try:
-        namespace = headers.get("x-novamem-namespace", "")
-        return admit(headers.get("authorization", "").encode("latin-1"), namespace=namespace, now=now)
+        named = headers.get(USER.lower())
+        return admit(
+            headers.get("authorization", "").encode("latin-1"),
+            namespace=headers.get("x-novamem-namespace", ""),
+            user=None if named is None else decoded_user(named),
+            now=now,
+        )
     except Exception as error:  # noqa: BLE001  # every error has its problem
         return handler(error, {})
     finally:

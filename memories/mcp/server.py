@@ -20,6 +20,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from memories.api.parsers import check_storable
 from memories.api.problems import handler
 from memories.mcp.callers import Caller
+from memories.mcp.words import User
 from memories.models.words import Verb
 
 INSTRUCTIONS = """Long-term memory. Before you answer, `recall` what is known or take a `context` block; `retain` what
@@ -86,7 +87,8 @@ def _served(tool: Tool, caller_of: CallerOf) -> Callable[..., Any]:
         return await call(tool, caller_of, request, given)
 
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
-    serve.__signature__ = signature.replace(parameters=[context, *arguments])  # type: ignore[attr-defined]
+    user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=User)
+    serve.__signature__ = signature.replace(parameters=[context, *arguments, user])  # type: ignore[attr-defined]
     serve.__doc__ = inspect.cleandoc(tool.run.__doc__ or "")
     return serve
 
@@ -103,9 +105,9 @@ def _call(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) 
 
 def _run(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) -> Any:
     try:
-        caller = caller_of(request)
-        caller.principal.require(tool.verb)
         check_storable(_plain(given))
+        caller = caller_of(request).about(given.pop("user", None))
+        caller.principal.require(tool.verb)
         return _plain(tool.run(caller, **given))
     except Exception as error:
         raise ToolError(worded(error)) from error

@@ -9,11 +9,11 @@ from memories.mcp.server import build
 from memories.mcp.table import TOOLS
 
 
-def serve(*, key: str, namespace: str = "") -> None:
+def serve(*, key: str, namespace: str = "", user: str | None = None) -> None:
     """Serves until the input ends; the key is looked at anew in each call. Raises AuthenticationFailed, Throttled."""
 
     def caller(request: Any) -> Caller:
-        return admit(f"Bearer {key}".encode(), namespace=namespace, now=timezone.now())
+        return admit(f"Bearer {key}".encode(), namespace=namespace, user=user, now=timezone.now())
 
     caller(None)
     build(TOOLS, caller_of=caller).run("stdio")

@@ -5,6 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Place = Annotated[str | None, Field(description="project:agent; may be left out when the connection or key names it.")]
+User = Annotated[
+    str | None, Field(description="Whose memory: the person behind the agent. Left out: the connection's, or nobody's.")
+]
 Source = Annotated[
     Literal["user_explicit", "system", "tool_output", "user_implicit", "document", "inference"] | None,
     Field(description="Who said it. Left out: inference. Above the key's ceiling it is refused."),

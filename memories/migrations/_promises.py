@@ -4,6 +4,9 @@ References between tenant tables are (project_id, id), so that nothing can point
 deferrable and written here, because Django knows single columns only (docs/decisions/0003).
 """
 
+from importlib import import_module
+from typing import Any
+
 # {table: {column: (target table, what happens when the target goes)}}
 References = dict[str, dict[str, tuple[str, str]]]
 
@@ -78,15 +81,19 @@ TRIGGER_FUNCTIONS = """
 
 def event_tables(tables: list[str], *, app: str) -> list[str]:
     """The tables of history: guarded, written by triggers alone."""
-    pinned = "SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"
     return [
         *(
             sql
             for table in tables
             for sql in (guard(table), f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
         ),
-        TRIGGER_FUNCTIONS.format(app=app, security=pinned),
+        history_by_triggers(app),
     ]
+
+
+def history_by_triggers(app: str) -> str:
+    """Lets the triggers of history write as the owner; to be said again after any of them was made anew."""
+    return TRIGGER_FUNCTIONS.format(app=app, security="SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp")
 
 
 def undo_event_tables(tables: list[str], *, app: str) -> list[str]:
@@ -109,3 +116,31 @@ def recorded(table: str, row_id: str, fragment: str) -> str:
 def unrecorded(table: str) -> str:
     """The reverse of `recorded`."""
     return f"DROP TRIGGER {table}_recorded ON {table};"
+
+
+def key_lookup(**columns: str) -> str:
+    """The function that finds a key by its id, with further columns of the grant by their types."""
+    told = "".join(f", {name} {kind}" for name, kind in columns.items())
+    read = "".join(f", g.{name}" for name in columns)
+    return f"""
+        DROP FUNCTION nova_find_key;
+        -- A key is looked up before its project is known, so this one runs as the owner; it needs the exact id.
+        CREATE FUNCTION nova_find_key(wanted text)
+        RETURNS TABLE (id uuid, digest bytea, project_id uuid, project_name text, owner_id uuid, owner_name text,
+            grant_id uuid, namespaces text[], verbs text[], ceiling text, may_attest_user boolean,
+            requests_per_minute integer, expires_at timestamptz, revoked_at timestamptz{told})
+        LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+            SELECT k.id, k.digest, k.project_id, p.name, k.owner_id, o.name, g.id, g.namespaces, g.verbs, g.ceiling,
+                g.may_attest_user, g.requests_per_minute, k.expires_at, k.revoked_at{read}
+            FROM memories_apikey k
+            JOIN memories_project p ON p.id = k.project_id
+            JOIN memories_owner o ON o.project_id = k.project_id AND o.id = k.owner_id
+            JOIN memories_grant g ON g.project_id = k.project_id AND g.id = k.grant_id
+            WHERE k.key_id = wanted;
+        $$;
+    """
+
+
+def in_module(name: str) -> Any:
+    """Another migration, whose name no import statement takes."""
+    return import_module(f"memories.migrations.{name}")

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, one_of, parent, unique_in_project
-from memories.models.words import SourceClass, Verb
+from memories.models.words import SourceClass, Users, Verb
 
 ALPHABET = string.digits + string.ascii_letters
 ID_LENGTH, SECRET_LENGTH, CRC_LENGTH = 10, 43, 6
@@ -63,7 +63,12 @@ class KeyText:
         return f"nova_{self.key_id}_{self.secret}_{self.crc}"
 
 
-@tracked("id", "project", "ceiling", "may_attest_user", "requests_per_minute", "created_at")
+def every_user() -> list[str]:
+    """Return the patterns of a key that speaks for all users."""
+    return ["*"]
+
+
+@tracked("id", "project", "ceiling", "may_attest_user", "users", "requests_per_minute", "created_at")
 class Grant(TenantModel):
     """What a key may do. Never changed: a change is a revocation and a reissue (a trigger sees to it)."""
 
@@ -71,6 +76,9 @@ class Grant(TenantModel):
     verbs = ArrayField(models.CharField(max_length=16, choices=Verb))
     ceiling = models.CharField(max_length=16, choices=SourceClass)
     may_attest_user = models.BooleanField(default=False)
+    # Of which users of these namespaces; `*` stands for any characters, `\*` for itself.
+    users = models.CharField(max_length=16, choices=Users, default=Users.OPTIONAL)
+    user_patterns = ArrayField(models.CharField(max_length=300), default=every_user)
     requests_per_minute = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -85,6 +93,7 @@ class Grant(TenantModel):
         constraints: ClassVar = [
             unique_in_project("grant_project_id", "id"),
             one_of("grant_ceiling", "ceiling", SourceClass),
+            one_of("grant_users", "users", Users),
             models.CheckConstraint(condition=models.Q(verbs__contained_by=Verb.values), name="grant_verbs"),
         ]
 

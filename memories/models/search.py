@@ -1,6 +1,7 @@
 """The narrow tables that search reads: vectors by model, keywords, and what still waits for its vector.
 
-Both are hash-partitioned by namespace and written in raw SQL by the migration (DESIGN §4).
+Both are hash-partitioned by the root namespace and written in raw SQL by the migration (DESIGN §4): a namespace and its
+users lie side by side, so that one user is read as fast as a small namespace, and all of them as one large one.
 """
 
 import uuid
@@ -60,7 +61,7 @@ class EmbeddingModel(models.Model):
 
 
 class SearchRow(models.Model):
-    """What both search tables carry: where the fragment is and whether it is in force."""
+    """What search tables carry: where the fragment is and whether it is in force."""
 
     project = models.ForeignKey(
         "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
@@ -88,15 +89,16 @@ class EmbeddingQuerySet(TenantQuerySet):
         return None if found is None else [float(x) for x in found]
 
     def of(self, fragment: str, model: EmbeddingModel) -> Self:
-        """For a subquery: the vector of a fragment of the outer query, found by the whole key."""
-        keys = {name: models.OuterRef(name) for name in ("project_id", "namespace_id")}
-        return self.filter(**keys, fragment_id=models.OuterRef(fragment), model=model)
+        """For a subquery: the vector of a fragment of the outer query."""
+        return self.filter(project_id=models.OuterRef("project_id"), fragment_id=models.OuterRef(fragment), model=model)
 
 
 class Embedding(SearchRow):
     """A fragment's vector under one model: unit length, half precision."""
 
-    pk = models.CompositePrimaryKey("project_id", "namespace_id", "fragment_id", "model_id")
+    pk = models.CompositePrimaryKey("project_id", "root_id", "namespace_id", "fragment_id", "model_id")
+    # The namespace, or the parent of a user's scope.
+    root = parent("memories.Namespace")
     fragment = parent("memories.Fragment", related_name="embeddings")
     model = models.ForeignKey(
         EmbeddingModel, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
@@ -124,7 +126,8 @@ class Embedding(SearchRow):
 class Keywords(SearchRow):
     """A fragment's stemmed words with positions, and how many there are (for BM25's length)."""
 
-    pk = models.CompositePrimaryKey("project_id", "namespace_id", "fragment_id")
+    pk = models.CompositePrimaryKey("project_id", "root_id", "namespace_id", "fragment_id")
+    root = parent("memories.Namespace")
     fragment = parent("memories.Fragment", related_name="keywords")
     words = SearchVectorField()
     length = models.IntegerField()
@@ -145,9 +148,13 @@ class Keywords(SearchRow):
 
 
 class KeywordStatistics(TenantModel):
-    """What BM25 has to know of a large namespace as a whole: how many texts it holds, and their mean length."""
+    """What BM25 has to know of a large namespace as a whole: how many texts it holds, and their mean length.
+
+    `all_users`: of a namespace with the scopes of all its users.
+    """
 
     namespace = parent("memories.Namespace")
+    all_users = models.BooleanField(default=False)
     documents = models.PositiveIntegerField()
     mean_length = models.FloatField()
     counted_at = models.DateTimeField(default=timezone.now)
@@ -163,7 +170,7 @@ class KeywordStatistics(TenantModel):
     class Meta:
         constraints: ClassVar = [
             unique_in_project("keyword_statistics_project_id", "id"),
-            unique_in_project("keyword_statistics_once", "namespace"),
+            unique_in_project("keyword_statistics_once", "namespace", "all_users"),
         ]
 
     def __str__(self) -> str:
@@ -173,11 +180,12 @@ class KeywordStatistics(TenantModel):
 class DocumentFrequency(models.Model):
     """In how many texts of a large namespace a stemmed word stands; rare ones are left out, so that no text shows."""
 
-    pk = models.CompositePrimaryKey("project_id", "namespace_id", "lexeme")
+    pk = models.CompositePrimaryKey("project_id", "namespace_id", "all_users", "lexeme")
     project = models.ForeignKey(
         "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     namespace = parent("memories.Namespace")
+    all_users = models.BooleanField(default=False)
     lexeme = models.TextField()
     documents = models.PositiveIntegerField()
 

@@ -113,6 +113,14 @@ class Verb(TextChoices):
     ADMIN = "admin"
 
 
+class Users(TextChoices):
+    """Whether a key speaks for users: in each request, in some, or in none."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+    NONE = "none"
+
+
 class Role(TextChoices):
     """What a member of a project may do in the console."""
 

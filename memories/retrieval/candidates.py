@@ -4,10 +4,11 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memories.models import Claim, Fragment, Namespace, decayed
+from memories.models import Claim, Fragment, decayed
 from memories.models.raw import fetch
 from memories.retrieval.conditions import literals, reached, where
 from memories.retrieval.hits import Search
+from memories.retrieval.scopes import SearchScope
 
 Place = tuple[uuid.UUID, str, int]
 
@@ -97,7 +98,8 @@ LOADED = """
     ) AS c ON true
     LEFT JOIN LATERAL (
         SELECT -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
-        WHERE project_id = %s AND fragment_id = f.id AND namespace_id IN ({spaces}) AND model_id = '{model}' OFFSET 0
+        WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
+            AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     WHERE f.project_id = %s AND f.id = ANY (%s::uuid[])"""
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
@@ -106,17 +108,17 @@ SPEAKER = 40  # characters that a speaker's name has at the most
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
-def load(namespaces: Sequence[Namespace], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
+def load(scopes: Sequence[SearchScope], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """What a score is made of, for these fragments; the cosine too, where there is a vector."""
     phrases = search.cues.phrases
     statement = LOADED.format(
-        spaces=literals(namespaces),
+        roots=literals(scope.root_id for scope in scopes),
         model=search.model.id,
         speaker=SPEAKER + 1,
         quoted=QUOTED if phrases else "false",
         **AGES,
     )
-    mine = namespaces[0].project_id
+    mine = scopes[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
     # As text: adapting each id takes longer than reading it.
     wanted = f"{{{','.join(map(str, ids))}}}"
@@ -133,9 +135,7 @@ def _speaker(beginning: str) -> str:
     return name.lower() if colon and "\n" not in name else ""
 
 
-def load_neighbours(
-    namespaces: Sequence[Namespace], candidates: Sequence[Candidate], search: Search
-) -> list[Candidate]:
+def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidate], search: Search) -> list[Candidate]:
     """What was said right before and after these, as far as it passes every condition and is no candidate itself."""
     known = {candidate.place for candidate in candidates}
     beside = {place for c in candidates for place in (c.beside(-1), c.beside(1)) if place} - known
@@ -154,6 +154,6 @@ def load_neighbours(
                 SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
             AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
-    asked = [namespaces[0].project_id, search.filters.statuses, *places, *told, *values]
+    asked = [scopes[0].project_id, search.filters.statuses, *places, *told, *values]
     ids = [row[0] for row in fetch(statement, asked)]
-    return load(namespaces, ids, search) if ids else []
+    return load(scopes, ids, search) if ids else []

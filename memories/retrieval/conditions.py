@@ -1,20 +1,30 @@
 """What a question asks of rows, as SQL over their tables."""
 
 import datetime
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from django.db import connection
 from django.db.models import Model, Q
 
-from memories.models import Namespace
 from memories.retrieval.questions import Reach
+from memories.retrieval.scopes import SearchScope
 
 
-def literals(namespaces: Sequence[Namespace]) -> str:
+def literals(ids: Iterable[uuid.UUID]) -> str:
     """The planner has to see which partitions and which partial index it may use."""
-    return ", ".join(f"'{namespace.id}'" for namespace in namespaces)
+    return ", ".join(f"'{each}'" for each in dict.fromkeys(ids))
+
+
+def inside(scopes: Sequence[SearchScope], table: str) -> str:
+    """The rows of a search table that lie in these scopes, as SQL."""
+    roots = f"{table}.root_id IN ({literals(scope.root_id for scope in scopes)})"
+    alone = literals(scope.id for scope in scopes if not scope.whole)
+    whole = literals(scope.root_id for scope in scopes if scope.whole)
+    parts = [f"{table}.namespace_id IN ({alone})" if alone else "", f"{table}.root_id IN ({whole})" if whole else ""]
+    return f"{roots} AND ({' OR '.join(filter(None, parts))})"
 
 
 def where(model: type[Model], conditions: Q) -> tuple[str, Sequence[Any]]:

@@ -4,7 +4,6 @@ import datetime
 from dataclasses import fields
 from typing import Any
 
-from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment, PendingEmbedding
 from memories.retrieval.places import Places
@@ -16,12 +15,12 @@ def whereabouts(
     principal: Principal, question: Question, places: Places, trail: Trail, *, now: datetime.datetime
 ) -> dict[str, Any]:
     """{id, stage, reason, …}: where the expected fragment's way ended. A foreign one looks like a missing one."""
-    row = Fragment.objects.within(principal.project_id).filter(id=question.expect).first()
-    if row is None or row.namespace_id not in {place.id for place in access.all_readable(principal)}:
+    row = Fragment.objects.within(principal.project_id).select_related("namespace").filter(id=question.expect).first()
+    if row is None or not principal.covers_reading(row.namespace.name):
         return _told(question, Stage.UNKNOWN)
     if path := trail.paths.get(row.id):
         return {"id": str(row.id), **path.told()}
-    if row.namespace_id not in places.ranks:
+    if not places.reaches(row.namespace):
         return _told(question, Stage.NAMESPACE)
     if row.status not in question.filters.statuses:
         return _told(question, Stage.STATUS, status=row.status)

@@ -13,11 +13,12 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
-from memories.models import Embedding, EmbeddingModel, Fragment, Namespace
+from memories.models import Embedding, EmbeddingModel, Fragment
 from memories.models.raw import fetch
-from memories.retrieval.conditions import literals, reached, where
+from memories.retrieval.conditions import inside, reached, where
 from memories.retrieval.planning import FEW, Ground, Way, way
 from memories.retrieval.questions import Filters, Reach
+from memories.retrieval.scopes import SearchScope
 from memories.retrieval.understanding import Cues
 
 # How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
@@ -44,9 +45,9 @@ class Search:
     most: int
 
 
-def index_name(namespace_id: uuid.UUID, model: EmbeddingModel) -> str:
-    """What the vector index of a namespace under a model is called."""
-    return f"vectors_{namespace_id.hex}_{model.id.hex[:12]}"
+def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:
+    """What the vector index of a scope under a model is called; `whole`: of a namespace with all its users."""
+    return f"{'allvectors' if whole else 'vectors'}_{scope_id.hex}_{model.id.hex[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,46 +63,51 @@ class Few:
     marked: bool
 
 
-def passing(namespaces: Sequence[Namespace], search: Search) -> Few | None:
+def passing(scopes: Sequence[SearchScope], search: Search) -> Few | None:
     """The fragments that may pass the filters, of the namespaces where they are few; None when these are none.
 
     What lies in the times, else what carries the marks; the other conditions are left to who looks at them.
     """
     filters = search.filters
-    found = _in_times(namespaces, search) if filters.times else None
+    found = _in_times(scopes, search) if filters.times else None
     if found is None and filters.marks:
-        marked = "nova_passing(n.id, %s::text[], %s::jsonb, %s)"
+        marked = "nova_passing(n.root, n.scope, %s::text[], %s::jsonb, %s)"
         asked = [filters.statuses, json.dumps(filters.marks), FEW]
-        found = _few(namespaces, marked, asked, left=filters.ranges, marked=True)
+        found = _few(scopes, marked, asked, left=filters.ranges, marked=True)
     return found
 
 
-def _in_times(namespaces: Sequence[Namespace], search: Search) -> Few | None:
+def _in_times(scopes: Sequence[SearchScope], search: Search) -> Few | None:
     condition, values = where(Fragment, search.filters.times)
+    users = """(namespace_id = n.scope OR n.scope IS NULL AND namespace_id IN (
+        SELECT s.id FROM memories_namespace s WHERE s.id = n.root OR s.parent_id = n.root))"""
+    here = users if any(scope.whole for scope in scopes) else "namespace_id = n.scope"
     inside = f"""coalesce((SELECT array_agg(id) FROM (SELECT id FROM memories_fragment WHERE project_id = %s
-        AND namespace_id = n.id AND status = ANY (%s) AND {condition} LIMIT %s) AS f), '{{}}')"""
-    asked = [namespaces[0].project_id, search.filters.statuses, *values, FEW + 1]
-    return _few(namespaces, inside, asked, left=search.filters.conditions())
+        AND {here} AND status = ANY (%s) AND {condition} LIMIT %s) AS f), '{{}}')"""
+    asked = [scopes[0].project_id, search.filters.statuses, *values, FEW + 1]
+    return _few(scopes, inside, asked, left=search.filters.conditions())
 
 
-def _few(
-    namespaces: Sequence[Namespace], source: str, asked: list[Any], *, left: Q, marked: bool = False
-) -> Few | None:
+def _few(scopes: Sequence[SearchScope], source: str, asked: list[Any], *, left: Q, marked: bool = False) -> Few | None:
     """What an expression finds in each namespace, where that is not null and no more than few."""
     statement = f"""
         SELECT n.id, trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
-        FROM unnest(%s::uuid[]) AS n (id) CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t
+        FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, root, scope)
+        CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t
         WHERE cardinality(t.found) <= %s"""
-    rows = fetch(statement, [[namespace.id for namespace in namespaces], *asked, FEW])
+    rows = fetch(statement, [*_named(scopes), *asked, FEW])
     if not rows:
         return None
     counts = {place: count for place, _, count in rows}
     return Few(f"{{{','.join(ids for _, ids, _ in rows if ids)}}}", counts, left, marked)
 
 
-def keyword_hits(
-    namespaces: Sequence[Namespace], search: Search, *, among: Few | None = None
-) -> dict[uuid.UUID, float]:
+def _named(scopes: Sequence[SearchScope]) -> list[list[uuid.UUID | None]]:
+    """Ids, roots and scopes below these, as the statements take them."""
+    return [[scope.id for scope in scopes], [scope.root_id for scope in scopes], [scope.scope_id for scope in scopes]]
+
+
+def keyword_hits(scopes: Sequence[SearchScope], search: Search, *, among: Few | None = None) -> dict[uuid.UUID, float]:
     """BM25 score by fragment id, best first, of the `most` best; `among` are the few that may pass the filters."""
     filters, reach, most = search.filters, search.reach, search.most
     condition, values = where(Fragment, filters.ranges)
@@ -110,11 +116,11 @@ def keyword_hits(
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     statement = f"""
         SELECT h.fragment_id, h.score
-        FROM unnest(%s::uuid[], %s::int[]) AS n (id, few)
+        FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[]) AS n (id, root, scope, few)
         CROSS JOIN LATERAL (
             SELECT one.fragment_id, one.score
             FROM (
-                SELECT * FROM nova_keyword_hits(n.id, %s::text[], %s, %s, %s,
+                SELECT * FROM nova_keyword_hits(n.root, n.scope, %s::text[], %s, %s, %s,
                     CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
                 ORDER BY score DESC, fragment_id OFFSET 0
             ) AS one
@@ -122,20 +128,20 @@ def keyword_hits(
         ) AS h
         ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
     counts = among.counts if among else {}
-    asked = [[place.id for place in namespaces], [counts.get(place.id) for place in namespaces]]
+    asked = [*_named(scopes), [counts.get(scope.id) for scope in scopes]]
     asked += [filters.statuses, reach.session_id, reach.at, search.query]
     # The marks find whom they found before; naming these costs more.
     asked.append(among.ids if among and not among.marked else None)
     asked.append(json.dumps(filters.marks) if filters.marks else None)
     if condition:
-        asked += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, namespaces[0].project_id, *values, most]
+        asked += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, scopes[0].project_id, *values, most]
     else:
         asked += [max(BUDGET, BUDGET_PER_HIT * most), most, most]
     return dict(fetch(statement, [*asked, most]))
 
 
 def nearest(
-    namespaces: Sequence[Namespace],
+    scopes: Sequence[SearchScope],
     search: Search,
     *,
     indexed: Mapping[uuid.UUID, int],
@@ -147,24 +153,24 @@ def nearest(
     """
     indexed = {} if search.filters.wants_cold else indexed
     few = among.counts if among else {}
-    ways = {place.id: way(Ground(place.id in indexed, few.get(place.id))) for place in namespaces}
+    ways = {scope.id: way(Ground(scope.id in indexed, few.get(scope.id))) for scope in scopes}
     found = []
-    if scanned := [namespace for namespace in namespaces if ways[namespace.id] == Way.SCAN]:
+    if scanned := [scope for scope in scopes if ways[scope.id] == Way.SCAN]:
         found += _nearest(scanned, search, exact=True)
-    if picked := [namespace for namespace in namespaces if ways[namespace.id] == Way.PICK]:
+    if picked := [scope for scope in scopes if ways[scope.id] == Way.PICK]:
         found += _nearest(picked, search, among=among, exact=True)
-    for namespace in namespaces:
-        if ways[namespace.id] == Way.INDEX:
-            _hold_in_view(indexed[namespace.id])
-            near = _nearest([namespace], search, exact=False)
+    for scope in scopes:
+        if ways[scope.id] == Way.INDEX:
+            _hold_in_view(indexed[scope.id])
+            near = _nearest([scope], search, exact=False)
             # An index gives up after so many tuples: where fewer pass than was expected, all are looked at.
-            found += near if len(near) == search.most else _nearest([namespace], search, exact=True)
+            found += near if len(near) == search.most else _nearest([scope], search, exact=True)
     best = sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]
     return dict(best), ways
 
 
 def _nearest(
-    namespaces: Sequence[Namespace], search: Search, *, exact: bool, among: Few | None = None
+    scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
 ) -> list[tuple[uuid.UUID, float]]:
     """The trailing `+ 0` keeps the planner from an approximate index (DESIGN §4)."""
     reach, told = reached(Embedding, search.reach)
@@ -176,8 +182,8 @@ def _nearest(
     statement = f"""
         SELECT memories_embedding.fragment_id, -{distance}
         FROM memories_embedding {joined if condition else ""}
-        WHERE memories_embedding.project_id = '{namespaces[0].project_id}'
-            AND memories_embedding.namespace_id IN ({literals(namespaces)})
+        WHERE memories_embedding.project_id = '{scopes[0].project_id}'
+            AND {inside(scopes, "memories_embedding")}
             AND memories_embedding.model_id = '{search.model.id}' AND memories_embedding.status = ANY (%s)
             {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
@@ -187,9 +193,9 @@ def _nearest(
     return fetch(statement, asked)
 
 
-def indexed(namespaces: Sequence[Namespace], model: EmbeddingModel) -> dict[uuid.UUID, int]:
+def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:
     """Those of the namespaces whose vectors have an index that is ready, each with about how many it holds."""
-    names = {index_name(namespace.id, model): namespace.id for namespace in namespaces}
+    names = {index_name(scope.id, model, whole=scope.whole): scope.id for scope in scopes}
     statement = """SELECT c.relname, c.reltuples::bigint FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
         WHERE c.relname = ANY (%s) AND i.indisvalid"""
     return {names[name]: vectors for name, vectors in fetch(statement, [list(names)])}

@@ -1,7 +1,7 @@
-"""Vector indexes, one for each large namespace, built and dropped in the background; never one across tenants.
+"""Vector indexes, one for each large scope, built and dropped in the background; never one across tenants.
 
-A partial HNSW index on the namespace's own partition: other tenants' rows can change neither what it finds nor in which
-order (docs/decisions/0004).
+A large namespace with users has one besides for all of them together. A partial HNSW index on its root's own
+partition: other tenants' rows can change neither what it finds nor in which order (docs/decisions/0004).
 """
 
 import uuid
@@ -27,12 +27,13 @@ ELEMENT, LEAST, MOST = 800, 64, 1024
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A namespace's vectors under a model: how many are not cold, and in which partition."""
+    """A scope's vectors under a model: how many are not cold, in which partition; `whole`: with all users."""
 
-    namespace_id: uuid.UUID
+    scope_id: uuid.UUID
     model_id: uuid.UUID
     partition: str
     vectors: int
+    whole: bool
 
 
 def keep_indexes(principal: Principal) -> tuple[int, int]:
@@ -40,13 +41,13 @@ def keep_indexes(principal: Principal) -> tuple[int, int]:
 
     Nothing is locked meanwhile: searches go on by exact scan until an index is ready.
     """
-    with access.enter(principal, why="indexes"):
-        sizes = _sizes(principal)
-    models = {model.id: model for model in EmbeddingModel.objects.all()}
     standing = _standing()
+    with access.enter(principal, why="indexes"):
+        sizes = _sizes(principal, [uuid.UUID(name.split("_")[1]) for name in standing])
+    models = {model.id: model for model in EmbeddingModel.objects.all()}
     built = dropped = 0
     for size in sizes:
-        name = index_name(size.namespace_id, models[size.model_id])
+        name = index_name(size.scope_id, models[size.model_id], whole=size.whole)
         if size.vectors > CROSSOVER and not standing.get(name, False):
             built += _build(size, models[size.model_id], name)
         elif size.vectors < DROP_BELOW and name in standing:
@@ -59,10 +60,13 @@ def drop_strays() -> int:
     with connections[OWNER].cursor() as cursor:
         cursor.execute(
             """SELECT c.relname FROM pg_class c
-               WHERE c.relname LIKE 'vectors\\_%%' AND c.relkind = 'i' AND NOT EXISTS (
+               CROSS JOIN LATERAL (SELECT string_to_array(c.relname, '_') AS parts) AS n
+               WHERE c.relname ~ '^(all)?vectors_' AND c.relkind = 'i' AND NOT EXISTS (
                    SELECT FROM memories_embedding e JOIN memories_embeddingmodel m ON m.id = e.model_id
-                   WHERE e.namespace_id = substr(c.relname, 9, 32)::uuid AND NOT e.cold
-                       AND left(translate(m.id::text, '-', ''), 12) = substr(c.relname, 42))"""
+                   JOIN memories_namespace s ON s.id = n.parts[2]::uuid
+                   WHERE e.root_id = coalesce(s.parent_id, s.id)
+                       AND (n.parts[1] = 'allvectors' OR e.namespace_id = s.id) AND NOT e.cold
+                       AND left(translate(m.id::text, '-', ''), 12) = n.parts[3])"""
         )
         names = [row[0] for row in cursor]
     return sum(_drop(name) for name in names)
@@ -74,12 +78,20 @@ def analyze() -> None:
         cursor.execute("ANALYZE memories_embedding, memories_keywords")
 
 
-def _sizes(principal: Principal) -> list[Size]:
+def _sizes(principal: Principal, standing: list[uuid.UUID]) -> list[Size]:
+    """The scopes that are large or have an index."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT namespace_id, model_id, tableoid::regclass::text, count(*) FROM memories_embedding
-               WHERE project_id = %s AND NOT cold GROUP BY 1, 2, 3""",
-            [principal.project_id],
+            """WITH held AS MATERIALIZED (
+                   SELECT root_id, namespace_id, model_id, tableoid::regclass::text AS partition, count(*) AS vectors
+                   FROM memories_embedding WHERE project_id = %s AND NOT cold GROUP BY 1, 2, 3, 4
+               )
+               SELECT namespace_id, model_id, partition, vectors, false FROM held
+               WHERE vectors >= %s OR namespace_id = ANY (%s)
+               UNION ALL
+               SELECT root_id, model_id, partition, sum(vectors), true FROM held
+               GROUP BY 1, 2, 3 HAVING bool_or(namespace_id <> root_id)""",
+            [principal.project_id, DROP_BELOW, standing],
         )
         return [Size(*row) for row in cursor]
 
@@ -89,13 +101,14 @@ def _standing() -> dict[str, bool]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT c.relname, i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
-               WHERE c.relname LIKE 'vectors\\_%%'"""
+               WHERE c.relname ~ '^(all)?vectors_'"""
         )
         return dict(cursor.fetchall())
 
 
 def _build(size: Size, model: EmbeddingModel, name: str) -> bool:
     """Concurrently, as the owner, by one worker at a time; what a broken-off build left behind is dropped first."""
+    column = "root_id" if size.whole else "namespace_id"
     try:
         with connections[OWNER].cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
@@ -107,7 +120,7 @@ def _build(size: Size, model: EmbeddingModel, name: str) -> bool:
                 f"""CREATE INDEX CONCURRENTLY {name} ON {size.partition}
                     USING hnsw ((vector::halfvec({int(model.dim)})) halfvec_ip_ops)
                     WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})
-                    WHERE namespace_id = '{size.namespace_id}' AND model_id = '{size.model_id}' AND NOT cold"""
+                    WHERE {column} = '{size.scope_id}' AND model_id = '{size.model_id}' AND NOT cold"""
             )
     except DatabaseError as error:
         log.warning("index_not_built", index=name, error=type(error).__name__)

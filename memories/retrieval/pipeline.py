@@ -62,7 +62,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
-                trail.terms = terms_of(places.own + places.others, question.query, trail.bm25)
+                trail.terms = terms_of([*places.own, *places.others], question.query, trail.bm25)
         expected = whereabouts(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
     for stage, milliseconds in took.items():
@@ -97,21 +97,21 @@ def _candidates(
     most = max(POOL, 3 * question.top_k)
     told = None if vector is None else vector_text(vector)
     wanted = Search(question.query, told, model, question.filters, question.reach(now), cues, now, most)
-    namespaces = places.own + places.others
-    ready = indexed(namespaces, model)
+    scopes = [*places.own, *places.others]
+    ready = indexed(scopes, model)
     for pool in filter(None, [places.own, places.others]):
         among = passing(pool, wanted)
         trail.by_words(keyword_hits(pool, wanted, among=among))
         if vector is not None:
             cosine, ways = nearest(pool, wanted, indexed=ready, among=among)
             trail.by_meaning(cosine)
-            trail.ways |= {namespace.name: ways[namespace.id] for namespace in pool}
-    found = load(namespaces, list(trail.paths), wanted)
+            trail.ways |= {scope.name: ways[scope.id] for scope in pool}
+    found = load(scopes, list(trail.paths), wanted)
     if not any(candidate.place for candidate in found):
         return found
     relevance = fuse(found, bm25=trail.bm25, cues=cues)
     best = sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
-    beside = load_neighbours(namespaces, best, wanted)
+    beside = load_neighbours(scopes, best, wanted)
     known = {candidate.id for candidate in found}
     beside = [candidate for candidate in beside if candidate.id not in known]
     trail.by_neighbours(candidate.id for candidate in beside)
@@ -141,7 +141,11 @@ def _ranked(
     if not question.filters.include_all:
         times = Counter(candidate.key for candidate in left if candidate.key)
         rivals = [candidate.id for candidate in left if candidate.key and times[candidate.key] > 1]
-        losers = outdone(rivals, project_id=principal.project_id, places=places.ranks) if rivals else set()
+        losers = (
+            outdone(rivals, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
+            if rivals
+            else set()
+        )
         trail.stop_all(losers, Stage.RIVALS)
         left = [candidate for candidate in left if candidate.id not in losers]
     profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]

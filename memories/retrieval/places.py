@@ -1,53 +1,98 @@
 """Which namespaces a question draws on, and which of them goes before which."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+
+from django.db.models import Q
 
 from memories import access
 from memories.access import Principal
 from memories.models import Namespace
-from memories.models.namespace import SHARED
+from memories.models.namespace import SHARED, parts_of
 from memories.retrieval.questions import Question
 from memories.retrieval.rivals import FOREIGN
+from memories.retrieval.scopes import SearchScope, scopes_of
 
 # Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
-KNOWN = """SELECT * FROM memories_namespace
-    WHERE project_id = %s AND (%s OR name = ANY (%s) OR forked_from_id IS NOT NULL) ORDER BY name"""
+KNOWN = """
+    SELECT n.* FROM memories_namespace n
+    WHERE n.project_id = %(project)s AND n.parent_id IS NULL
+        AND (%(wide)s OR n.name = ANY (%(roots)s) OR n.forked_from_id IS NOT NULL)
+    UNION ALL
+    SELECT s.* FROM unnest(%(roots)s, %(users)s) AS asked (root, "user")
+    JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
+    JOIN memories_namespace s ON s.project_id = r.project_id AND s.parent_id = r.id AND s."user" = asked."user"
+    ORDER BY name"""
 
 
 @dataclass(frozen=True)
 class Places:
-    """The asked namespaces with the shared one, and the other agents' that a project-wide question adds."""
+    """The asked scopes with the shared one, and the other agents' that a project-wide question adds."""
 
-    own: list[Namespace] = field(default_factory=list)
-    others: list[Namespace] = field(default_factory=list)
+    own: Sequence[SearchScope] = field(default_factory=list)
+    others: Sequence[SearchScope] = field(default_factory=list)
 
     @cached_property
     def ranks(self) -> dict[uuid.UUID, int]:
-        """0 for the first asked; the shared one last of the own; from FOREIGN on those of other agents."""
-        own = {namespace.id: n for n, namespace in enumerate(self.own)}
-        return own | {namespace.id: FOREIGN + n for n, namespace in enumerate(self.others)}
+        """0 for the first asked; the shared one last of the own; from FOREIGN on those of other agents.
+
+        The scopes of users of a whole one are not in it: they rank as 0.
+        """
+        own = {scope.id: n for n, scope in enumerate(self.own)}
+        return own | {scope.id: FOREIGN + n for n, scope in enumerate(self.others)}
+
+    @property
+    def nearest(self) -> set[uuid.UUID]:
+        """The scopes of the question's user, which hide wider ones."""
+        return {scope.id for scope in self.own if scope.id != scope.root_id}
+
+    def reaches(self, row: Namespace) -> bool:
+        """Whether the question draws on a namespace or scope."""
+        return row.id in self.ranks or any(scope.whole and scope.id == row.root_id for scope in self.own)
+
+    def scope_ids(self, *, foreign: bool = True) -> Any:
+        """What `namespace__in` takes: the ids of all scopes, or a query for them."""
+        scopes = [*self.own, *(self.others if foreign else ())]
+        if not (whole := [scope.id for scope in scopes if scope.whole]):
+            return [scope.id for scope in scopes]
+        rows = Namespace.objects.within(scopes[0].project_id)
+        return rows.filter(Q(id__in=[scope.id for scope in scopes]) | Q(parent__in=whole)).values("id")
 
     def is_foreign(self, namespace_id: uuid.UUID) -> bool:
         """Whether it is another agent's."""
-        return self.ranks[namespace_id] >= FOREIGN
+        return self.ranks.get(namespace_id, 0) >= FOREIGN
 
 
 def places_of(principal: Principal, question: Question) -> Places:
-    """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered."""
-    order = {name: n for n, name in enumerate([*question.namespaces, f"{principal.project}:{SHARED}"])}
-    access.require_readable(principal, list(order))
+    """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered.
+
+    A question for a user reads the user's scope, its namespace and the shared one, in this order.
+    """
+    access.require_readable(principal, question.namespaces)
+    asked = [parts_of(principal.scope(name)) for name in question.namespaces]
+    shared = f"{principal.project}:{SHARED}"
+    keys = [*((root, user) for root, user in asked if user is not None), *((root, None) for root, _ in asked)]
+    order = {key: n for n, key in enumerate(dict.fromkeys([*keys, (shared, None)]))}
+    named = {root for root, _ in asked}
     wide = question.project_wide
-    known = list(Namespace.objects.raw(KNOWN, [principal.project_id, wide, list(order)]))
-    rows = [row for row in known if row.name in order or wide and principal.covers_reading(row.name)]
-    asked = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
-    family = relatives([row for row in asked if row.name in question.namespaces], known)
-    own = [row for row in asked if row.name in question.namespaces or row.id not in family]
+    wanted = {"project": principal.project_id, "wide": wide}
+    wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
+    known = list(Namespace.objects.raw(KNOWN, wanted))
+    rows = [row for row in known if _key(row) in order or wide and principal.covers_reading(row.name)]
+    family = relatives([row for row in rows if row.root_name in named], known)
+    own = [row for row in rows if _key(row) in order and (row.root_name in named or row.id not in family)]
+    own.sort(key=lambda row: order[_key(row)])
     # A branch is an attempt apart: whoever wants it asks for it by name.
-    others = [row for row in rows if row.name not in order and row.id not in family and row.forked_from_id is None]
-    return Places(own, others)
+    others = [row for row in rows if _key(row) not in order and row.id not in family and row.forked_from_id is None]
+    whole = principal.all_users and question.all_users
+    return Places([SearchScope.of(row, whole=whole and row.root_name in named) for row in own], scopes_of(others))
+
+
+def _key(row: Namespace) -> tuple[str, str | None]:
+    return row.root_name, row.user
 
 
 def relatives(namespaces: Iterable[Namespace], known: Iterable[Namespace]) -> set[uuid.UUID]:

@@ -113,6 +113,8 @@ class Question:
     query: str
     namespaces: list[str]
     project_wide: bool = True
+    # With the scopes of all users of the namespaces.
+    all_users: bool = False
     filters: Filters = field(default_factory=Filters)
     top_k: int = 10
     min_similarity: float = 0.0

@@ -7,7 +7,7 @@ besides: of values that exclude each other it shows one (SPEC §6).
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from conflicts.front import exclude_each_other
 from memories.models import Claim
@@ -16,21 +16,30 @@ from memories.models.words import Status
 FOREIGN = 1000  # from here on namespaces of other agents
 
 
-def outdone(ids: Iterable[uuid.UUID], *, project_id: uuid.UUID, places: Mapping[uuid.UUID, int]) -> set[uuid.UUID]:
+def outdone(
+    ids: Iterable[uuid.UUID],
+    *,
+    project_id: uuid.UUID,
+    places: Mapping[uuid.UUID, int],
+    nearest: Collection[uuid.UUID] = (),
+) -> set[uuid.UUID]:
     """Those among the hits whose claim gives way to that of another hit. `places` ranks their namespaces, 0 first.
 
-    Of lasting claims those of the asked namespaces and the shared one go before other agents', then authority decides,
-    then the order of the namespaces, then the newer. A session's claim is shown instead when the gate would let it
-    replace the lasting one: nobody weaker hides in a session what a stronger one said.
+    What the question's user said (in a scope of `nearest`) hides what is said for all; what several users say of
+    themselves is no rivalry. Of other lasting claims those of the asked namespaces and the shared one go before other
+    agents', then authority decides, then the order of the namespaces, then the newer. A session's claim is shown when
+    the gate would let it replace the lasting one: nobody weaker hides in a session what a stronger one said.
     """
     rivals = defaultdict(list)
     claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))
     for claim in claims.select_related("fragment"):
-        rivals[bytes(claim.key_digest)].append(claim)
+        # Scopes that have no rank are of all users, each of which speaks of themselves.
+        apart = None if claim.namespace_id in places else claim.namespace_id
+        rivals[bytes(claim.key_digest), apart].append(claim)
 
-    def strength(claim: Claim) -> tuple[bool, int, int, datetime.datetime, uuid.UUID]:
-        place = places[claim.namespace_id]
-        return place < FOREIGN, claim.authority, -place, claim.fragment.updated_at, claim.fragment_id
+    def strength(claim: Claim) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
+        place, near = places.get(claim.namespace_id, 0), claim.namespace_id in nearest
+        return near, place < FOREIGN, claim.authority, -place, claim.fragment.updated_at, claim.fragment_id
 
     hidden: set[uuid.UUID] = set()
     for group in rivals.values():

@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memories.models import Namespace
 from memories.models.raw import fetch
+from memories.retrieval.scopes import SearchScope
 
 # As in `nova_keyword_hits`.
 K1, B = 0.9, 0.4
 HELD = """
     SELECT k.fragment_id, w.lexeme, cardinality(w.positions), k.length, a.documents, s.documents, s.mean_length
-    FROM unnest(%(places)s::uuid[]) AS n (id)
-    CROSS JOIN LATERAL nova_asked(n.id, %(query)s) AS a
-    JOIN memories_keywords k ON k.project_id = %(project)s AND k.namespace_id = n.id AND k.fragment_id = ANY (%(ids)s)
+    FROM unnest(%(roots)s::uuid[], %(scopes)s::uuid[]) AS n (root, scope)
+    CROSS JOIN LATERAL nova_asked(n.root, n.scope, %(query)s) AS a
+    JOIN memories_keywords k ON k.project_id = %(project)s AND k.root_id = n.root
+        AND (n.scope IS NULL OR k.namespace_id = n.scope) AND k.fragment_id = ANY (%(ids)s)
     CROSS JOIN LATERAL unnest(k.words) AS w
-    LEFT JOIN memories_keywordstatistics s ON s.project_id = %(project)s AND s.namespace_id = n.id
+    LEFT JOIN memories_keywordstatistics s ON s.project_id = %(project)s AND s.namespace_id = coalesce(n.scope, n.root)
+        AND s.all_users = (n.scope IS NULL)
     WHERE w.lexeme = a.lexeme
     ORDER BY k.fragment_id, w.lexeme
 """
@@ -39,7 +41,7 @@ class Term:
 
 
 def terms_of(
-    namespaces: Sequence[Namespace], query: str, scores: Mapping[uuid.UUID, float]
+    scopes: Sequence[SearchScope], query: str, scores: Mapping[uuid.UUID, float]
 ) -> dict[uuid.UUID, list[Term]]:
     """By fragment, the terms that found it; `scores` are the BM25 of all that words found. Inside `access.enter`.
 
@@ -47,8 +49,8 @@ def terms_of(
     """
     if not scores:
         return {}
-    places = [place.id for place in namespaces]
-    asked = {"places": places, "query": query, "project": namespaces[0].project_id, "ids": list(scores)}
+    asked = {"roots": [scope.root_id for scope in scopes], "scopes": [scope.scope_id for scope in scopes]}
+    asked |= {"query": query, "project": scopes[0].project_id, "ids": list(scores)}
     rows = fetch(HELD, asked)
     among, mean = Counter(row[1] for row in rows), sum(row[3] for row in rows) / max(1, len(rows))
     weights: dict[tuple[uuid.UUID, str], tuple[int, float]] = {}

@@ -10,13 +10,14 @@ from django.db import connection
 from memories import access
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, Namespace, vector_text
+from memories.models.namespace import roots_of
 from memories.models.words import Status
 from memories.providers import EmbeddingFailed, embed_query
 
 DEPTH = 10
 NEAREST = """
     SELECT fragment_id FROM memories_embedding
-    WHERE project_id = %s AND namespace_id = ANY (%s) AND model_id = %s AND status = 'active'
+    WHERE project_id = %s AND root_id = ANY (%s) AND namespace_id = ANY (%s) AND model_id = %s AND status = 'active'
         AND fragment_id IS DISTINCT FROM %s
     ORDER BY (vector <#> %s::halfvec) + 0, fragment_id LIMIT %s
 """
@@ -56,7 +57,7 @@ def compare(
     """
     principal.require("read")
     with access.enter(principal, why="compare"):
-        places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
+        places = access.chosen(principal, namespace)
         probes = [Probe("given", text, [place.id for place in places]) for text in queries]
         probes += _sampled(principal, places, sample)
     asked = [(probe, _vector(probe.text, model), _vector(probe.text, other)) for probe in probes]
@@ -89,6 +90,7 @@ def _nearest(principal: Principal, probe: Probe, model: EmbeddingModel, vector: 
             NEAREST,
             [
                 principal.project_id,
+                list(roots_of(principal.project_id, probe.namespaces).values()),
                 probe.namespaces,
                 model.id,
                 probe.itself,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.front import embedding, index_keywords
+from conflicts.front import embeddings, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.models import Archive, Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
@@ -111,7 +111,7 @@ def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, 
     fresh = [row for row in current if vector_of[row.id] is not None]
     for table in (Embedding, PendingEmbedding):
         table.objects.filter(**mine, fragment__in=fresh).delete()
-    insert([embedding(row, vector_of[row.id], getattr(row, "claim", None), model=model) for row in fresh])
+    insert(embeddings([(row, vector_of[row.id], getattr(row, "claim", None)) for row in fresh], model=model))
     kept = set(Embedding.objects.filter(**mine, fragment__in=current).values_list("fragment_id", flat=True))
     PendingEmbedding.objects.bulk_create(
         [PendingEmbedding(**mine, fragment=row) for row in current if row.id not in kept], ignore_conflicts=True

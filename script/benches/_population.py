@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 from rich.progress import track
 
-from conflicts.front import embedding, index_keywords
+from conflicts.front import embeddings, index_keywords
 from memories import access, keys, retrieval
 from memories.access import Principal
 from memories.models import Fragment, Namespace
@@ -107,7 +107,7 @@ def store(principal: Principal, namespace: str, texts: Texts, count: int) -> Non
             rows = [fragment(principal, space, content, number, now) for number, content in enumerate(contents)]
             insert(rows)
             index_keywords([row.id for row in rows])
-            insert([embedding(row, vector, None, model=model) for row, vector in zip(rows, vectors, strict=True)])
+            insert(embeddings([(row, vector, None) for row, vector in zip(rows, vectors, strict=True)], model=model))
 
 
 def fragment(principal: Principal, space: Namespace, content: str, number: int, now: Any) -> Fragment:

@@ -28,7 +28,7 @@ from django.db import connection, connections
 from django.utils import timezone
 from rich.progress import track
 
-from conflicts.front import embedding, index_keywords
+from conflicts.front import embeddings, index_keywords
 from memories import access, jobs, keys
 from memories.models import Fragment, Operation
 from memories.models.bulk import insert
@@ -59,7 +59,7 @@ def fill(count: int) -> tuple[Any, Any]:
             rows = [_row(principal, space, text, n, now, owners, size) for n, text in enumerate(contents)]
             insert(rows)
             index_keywords([row.id for row in rows])
-            insert([embedding(row, vector, None, model=model) for row, vector in zip(rows, vectors, strict=True)])
+            insert(embeddings([(row, vector, None) for row, vector in zip(rows, vectors, strict=True)], model=model))
     with connections["owner"].cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as autovacuum would before long
     return principal, space

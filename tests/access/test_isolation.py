@@ -61,11 +61,11 @@ def test_nothing_points_across_projects(principal, other, store):
 
 def test_keyword_search_of_another_namespace_finds_nothing(store, principal, other):
     row = store("acme:main", "The heron nests behind the old mill.")
-    ask = "SELECT count(*) FROM nova_keyword_hits(%s, '{active}', '', now(), 'heron', NULL, NULL, NULL, 500, 10, 10)"
+    ask = "SELECT count(*) FROM nova_keyword_hits(%s, %s, '{active}', '', now(), 'heron', NULL, NULL, NULL, 500, 10, 10)"
     found = []
     for who in (principal, other):
         with access.enter(who, why="test"), connection.cursor() as cursor:
-            cursor.execute(ask, [row.namespace_id])
+            cursor.execute(ask, [row.namespace_id] * 2)
             found.append(cursor.fetchone()[0])
     assert found == [1, 0]
 

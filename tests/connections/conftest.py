@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from conflicts.front import embedding, index_keywords
+from conflicts.front import embeddings, index_keywords
 from memories import access, jobs, operations, upkeep
 from memories.models import Fragment, Link
 from memories.models.bulk import insert
@@ -51,7 +51,7 @@ def plant(principal):
             ]
             insert(rows)
             index_keywords([row.id for row in rows])
-            insert([embedding(row, v, None, model=active_model()) for row, v in zip(rows, vectors, strict=True)])
+            insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=active_model()))
         return rows
 
     return store

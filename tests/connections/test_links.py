@@ -193,6 +193,7 @@ def test_under_another_model_links_are_made_anew(plant, connect, linked, princip
             mine = Embedding.objects.get(fragment=row, model=former)
             Embedding.objects.create(
                 project_id=mine.project_id,
+                root_id=mine.root_id,
                 namespace_id=mine.namespace_id,
                 fragment=row,
                 model=second,

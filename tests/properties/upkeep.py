@@ -6,7 +6,7 @@ import uuid
 import numpy as np
 from hypothesis import strategies as st
 
-from conflicts.front import embedding
+from conflicts.front import embeddings
 from memories import access, jobs, upkeep
 from memories.access import Principal
 from memories.models import Access, Fragment, Link, Namespace, PlanStep
@@ -81,12 +81,8 @@ class Ground:
             ids = [uuid.uuid5(told["ids"], str(number)) for number in range(len(told["memories"]))]
             rows = [self._row(*one) for one in zip(ids, range(len(ids)), told["memories"], strict=True)]
             insert(rows)
-            insert(
-                [
-                    embedding(row, vector(memory["topic"], memory["tilt"]), None, model=model)
-                    for row, memory in zip(rows, told["memories"], strict=True)
-                ]
-            )
+            vectors = [vector(memory["topic"], memory["tilt"]) for memory in told["memories"]]
+            insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=model))
             insert(
                 [
                     Access(

@@ -18,6 +18,7 @@ def place(principal, store):
     def insert(model, dim):
         vector = np.ones(dim) / np.sqrt(dim)
         row = {"project_id": principal.project_id, "namespace_id": fragment.namespace_id, "fragment": fragment}
+        row |= {"root_id": fragment.namespace_id}
         with access.enter(principal, why="test"), transaction.atomic():
             return Embedding.objects.create(
                 **row, model=model, status="quarantined", session_id="s" * 255, valid_from=fragment.created_at,

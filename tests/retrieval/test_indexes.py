@@ -5,7 +5,7 @@ import pytest
 from django.db import IntegrityError, connections
 from django.utils import timezone
 
-from conflicts.front import embedding, index_keywords
+from conflicts.front import embeddings, index_keywords
 from memories import access, keys, tasks
 from memories.models import (
     DocumentFrequency,
@@ -33,6 +33,7 @@ from memories.retrieval.hits import Search, index_name, indexed, keyword_hits, n
 from memories.retrieval.indexes import memory_for
 from memories.retrieval.planning import Way
 from memories.retrieval.questions import Reach
+from memories.retrieval.scopes import scopes_of
 from memories.retrieval.understanding import Cues
 
 MANY = 300
@@ -85,7 +86,7 @@ def fill(principal, name, vectors, *, words="heron", **more):
         ]
         insert(rows)
         index_keywords([row.id for row in rows])
-        insert([embedding(row, vector, None, model=model) for row, vector in zip(rows, vectors, strict=True)])
+        insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=model))
     return rows
 
 
@@ -107,7 +108,8 @@ def wanted(vector, *, query="heron", filters=None, most=10):
 
 
 def spaces(principal, *names):
-    return list(Namespace.objects.within(principal.project_id).named([f"{principal.project}:{n}" for n in names]))
+    names = [f"{principal.project}:{name}" for name in names]
+    return scopes_of(Namespace.objects.within(principal.project_id).named(names))
 
 
 def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, small):
@@ -193,7 +195,9 @@ def test_what_a_build_left_half_done_is_built_again(ground, small):
     fill(ground, "main", near(axis(0), MANY))
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
-        partition = Embedding.objects.filter(namespace=main).extra(select={"part": "tableoid::regclass"}).first().part
+        partition = (
+            Embedding.objects.filter(namespace=main.id).extra(select={"part": "tableoid::regclass"}).first().part
+        )
     # A build that fails on its way leaves its name behind.
     half = f"CREATE UNIQUE INDEX CONCURRENTLY {index_name(main.id, active_model())} ON {partition} (namespace_id)"
     with connections["owner"].cursor() as cursor, pytest.raises(IntegrityError):
@@ -350,8 +354,8 @@ def test_indexes_of_a_model_that_was_retired_are_dropped(ground, small, followin
     fill(ground, "main", near(axis(0), MANY))
     with access.enter(ground, why="test"):
         former, (main,) = active_model(), spaces(ground, "main")
-        rows = Embedding.objects.within(ground.project_id).filter(namespace=main)
-        insert([embedding(row.fragment, axis(1), None, model=following) for row in rows.select_related("fragment")])
+        rows = Embedding.objects.within(ground.project_id).filter(namespace=main.id)
+        insert(embeddings([(row.fragment, axis(1), None) for row in rows.select_related("fragment")], model=following))
     assert keep_indexes(ground) == (2, 0)
     assert drop_strays() == 0
     with access.enter(ground, why="test"):
@@ -375,7 +379,7 @@ def test_the_task_keeps_both(ground, small):
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         assert set(indexed([main], active_model())) == {main.id}
-        assert KeywordStatistics.objects.within(ground.project_id).filter(namespace=main).exists()
+        assert KeywordStatistics.objects.within(ground.project_id).filter(namespace=main.id).exists()
 
 
 def test_a_graph_is_built_with_the_care_that_recall_was_measured_with(ground, small):

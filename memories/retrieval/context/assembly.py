@@ -143,7 +143,7 @@ def _candidates(
     if not linked or request.question.filters.include_all:
         return items, []
     ids = [one.thing.fragment.id for one in items]
-    losers = outdone(ids, project_id=principal.project_id, places=places.ranks)
+    losers = outdone(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
     return (
         [one for one in items if one.thing.fragment.id not in losers],
         [one for one in items if one.thing.fragment.id in losers],

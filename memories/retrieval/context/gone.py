@@ -19,6 +19,6 @@ def phrases(question: str) -> set[str]:
 def gone(question: str, places: Places, *, project_id: uuid.UUID, most: int) -> list[Tombstone]:
     """The newest tombstones of the asked namespaces and the shared one that share a topic with the question."""
     rows = Tombstone.objects.within(project_id).filter(
-        namespace__in=places.own, topics__overlap=sorted(phrases(question))
+        namespace__in=places.scope_ids(foreign=False), topics__overlap=sorted(phrases(question))
     )
     return list(rows.order_by("-evicted_at", "id")[:most])

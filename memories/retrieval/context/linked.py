@@ -26,7 +26,7 @@ def linked_to(
     values = _values(hits, principal.project_id)
     rows = (
         Fragment.objects.within(principal.project_id)
-        .in_namespaces([*places.own, *places.others])
+        .filter(namespace__in=places.scope_ids())
         .filter(question.filters.conditions(), id__in=values, status__in=question.filters.statuses)
     )
     found = {row.id: row for row in rows.for_answers() if _fresh(row, question, places, now)}

@@ -126,8 +126,9 @@ def likeness(namespace: Namespace, pairs: Collection[Pair], *, model: EmbeddingM
 
 def _active(namespace: Namespace, model: EmbeddingModel, table: str = "memories_embedding") -> str:
     """Literals, because the planner has to see a partition and a partial index."""
-    return f"""{table}.project_id = '{namespace.project_id}' AND {table}.namespace_id = '{namespace.id}'
-        AND {table}.model_id = '{model.id}' AND {table}.status = 'active' AND {table}.session_id = ''"""
+    return f"""{table}.project_id = '{namespace.project_id}' AND {table}.root_id = '{namespace.root_id}'
+        AND {table}.namespace_id = '{namespace.id}' AND {table}.model_id = '{model.id}'
+        AND {table}.status = 'active' AND {table}.session_id = ''"""
 
 
 def _blocks(namespace: Namespace, model: EmbeddingModel) -> Iterator[Ground]:

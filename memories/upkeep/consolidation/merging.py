@@ -123,9 +123,9 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
 
 STILL_ALIKE = """
     SELECT t.loser FROM unnest(%(losers)s::uuid[], %(keepers)s::uuid[]) AS t (loser, keeper)
-    JOIN memories_embedding a ON a.project_id = %(project)s AND a.namespace_id = %(namespace)s
+    JOIN memories_embedding a ON a.project_id = %(project)s AND a.root_id = %(root)s AND a.namespace_id = %(namespace)s
         AND a.fragment_id = t.loser AND a.model_id = %(model)s
-    JOIN memories_embedding b ON b.project_id = %(project)s AND b.namespace_id = %(namespace)s
+    JOIN memories_embedding b ON b.project_id = %(project)s AND b.root_id = %(root)s AND b.namespace_id = %(namespace)s
         AND b.fragment_id = t.keeper AND b.model_id = %(model)s
     WHERE (a.vector <=> b.vector) < 1 - %(floor)s + .001
 """
@@ -214,6 +214,7 @@ def _values(outlook: Outlook, steps: Iterable[Step]) -> dict[str, Any]:
         "keepers": [keeper for _, keeper in pairs],
         "project": outlook.project_id,
         "namespace": outlook.namespace.id,
+        "root": outlook.namespace.root_id,
         "model": outlook.model.id,
         "now": outlook.now,
     }

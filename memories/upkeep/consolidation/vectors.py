@@ -14,8 +14,9 @@ from memories.upkeep.consolidation.outlook import Outlook
 HEADER = 19  # bytes before the first row: signature, flags, extension
 SAMPLE = 20_000
 ACTIVE = """
-    COPY (SELECT e.fragment_id, e.vector FROM memories_embedding e WHERE e.project_id = {} AND e.namespace_id = {}
-        AND e.model_id = {} AND e.status = 'active' ORDER BY e.fragment_id) TO STDOUT (FORMAT binary)
+    COPY (SELECT e.fragment_id, e.vector FROM memories_embedding e WHERE e.project_id = {} AND e.root_id = {}
+        AND e.namespace_id = {} AND e.model_id = {} AND e.status = 'active' ORDER BY e.fragment_id)
+        TO STDOUT (FORMAT binary)
 """
 
 
@@ -37,7 +38,7 @@ def read(outlook: Outlook) -> Vectors:
 
     The centre is that of all statuses, so that a run's own changes do not move it.
     """
-    where = [outlook.project_id, outlook.namespace.id, outlook.model.id]
+    where = [outlook.project_id, outlook.namespace.root_id, outlook.namespace.id, outlook.model.id]
     # Django's cursor takes no parameters for COPY while it logs.
     query = sql.SQL(ACTIVE).format(*map(sql.Literal, where))
     data = bytearray()
@@ -47,7 +48,8 @@ def read(outlook: Outlook) -> Vectors:
                 data += part
         cursor.execute(
             """SELECT avg(vector)::real[] FROM (SELECT e.vector FROM memories_embedding e WHERE e.project_id = %s
-               AND e.namespace_id = %s AND e.model_id = %s ORDER BY e.fragment_id LIMIT %s) AS sample""",
+               AND e.root_id = %s AND e.namespace_id = %s AND e.model_id = %s
+               ORDER BY e.fragment_id LIMIT %s) AS sample""",
             [*where, SAMPLE],
         )
         (centre,) = cursor.fetchone()

@@ -33,7 +33,12 @@ NAMING: dict[str, tuple[str, str, str]] = {
     "existing_of": ("conflicts.PendingConflict", "existing_id", "true"),
 }
 OF_THAT_STATUS = ("claims", "vectors")  # they bear the fragment's status
-SUCCESSOR = "(SELECT s.id FROM memories_fragment s WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)"
+# Columns that are worked out when a copy is put back.
+ANEW = {
+    "superseded_by_id": """(SELECT s.id FROM memories_fragment s
+        WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)""",
+    "root_id": "(SELECT coalesce(n.parent_id, n.id) FROM memories_namespace n WHERE n.id = r.namespace_id)",
+}
 BY_TRIGGER = ("fingerprint", "details_digest", "change")
 # What has to be there still for a row to be put back.
 STILL = {
@@ -57,7 +62,7 @@ def take(
 ) -> None:
     """Copies the fragments, which the caller holds, into the archive."""
     parts = [
-        f"'{name}', (SELECT jsonb_agg(to_jsonb(u)) FROM {_table(model)} u WHERE u.project_id = f.project_id"
+        f"'{name}', (SELECT jsonb_agg(to_jsonb(u) - 'root_id') FROM {_table(model)} u WHERE u.project_id = f.project_id"
         f" AND f.id IN ({', '.join(f'u.{column}' for column in columns)}))"
         for name, (model, columns) in UNDER.items()
     ]
@@ -126,7 +131,7 @@ def _insert(model: str, rows: str, held: tuple[list[str], list[str]], *, still: 
     fields = apps.get_model(model)._meta.concrete_fields
     columns = [str(f.column) for f in fields if f.column and not f.generated and f.column not in BY_TRIGGER]
     named = ", ".join(f'"{column}"' for column in columns)
-    values = ", ".join(SUCCESSOR if column == "superseded_by_id" else f'r."{column}"' for column in columns)
+    values = ", ".join(ANEW.get(column, f'r."{column}"') for column in columns)
     table = _table(model)
     execute(
         f"""WITH r AS MATERIALIZED (  -- read once: a join in another order would read every copy for each row
