@@ -139,6 +139,10 @@ class Principal:
         root, user = parts_of(name)
         return scope_name(root, self.user) if user is None else name
 
+    def of_everybody(self) -> "Principal":
+        """Return the principal of a request about namespaces as such, with whatever users the grant reaches."""
+        return replace(self, user=None, all_users=True)
+
     def of_user(self, user: str | None, *, all_users: bool = False) -> "Principal":
         """Return the principal of a request about a user, or about all of them, or about none.
 

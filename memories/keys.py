@@ -1,15 +1,16 @@
 """Issuing, rotating and revoking API keys, and making the projects and owners they belong to."""
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.core.exceptions import ValidationError
 
 from memories import access
 from memories.access import Principal
 from memories.models import ApiKey, Grant, KeyText, Owner, Project
+from memories.models.key import PATTERN_LIMIT, every_user
 from memories.models.namespace import FORM
-from memories.models.words import OwnerKind, SourceClass, Verb
+from memories.models.words import OwnerKind, SourceClass, Users, Verb
 
 OVERLAP = datetime.timedelta(hours=24)
 
@@ -27,6 +28,8 @@ class Wish:
     ceiling: str
     may_attest_user: bool = False
     requests_per_minute: int = 600
+    users: str = Users.OPTIONAL
+    user_patterns: list[str] = field(default_factory=every_user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ def issue(
             verbs=wish.verbs,
             ceiling=wish.ceiling,
             may_attest_user=wish.may_attest_user,
+            users=wish.users,
+            user_patterns=wish.user_patterns,
             requests_per_minute=wish.requests_per_minute,
         )
         row = _create(grant, account, text, expires_at=expires_at)
@@ -100,6 +105,10 @@ def _check(project: Project, wish: Wish) -> None:
         raise BadGrant(f"give at least one verb of {', '.join(Verb.values)}")
     if wish.ceiling not in SourceClass.values:
         raise BadGrant(f"unknown ceiling {wish.ceiling!r}; use one of {', '.join(SourceClass.values)}")
+    if wish.users not in Users.values:
+        raise BadGrant(f"unknown {wish.users!r} for users; use {', '.join(Users.values)}")
+    if not wish.user_patterns or not all(1 <= len(pattern) <= PATTERN_LIMIT for pattern in wish.user_patterns):
+        raise BadGrant("give at least one pattern of users, such as '*' or 'team-*'")
     if not 0 <= wish.requests_per_minute <= 1_000_000:
         raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
 

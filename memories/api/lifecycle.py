@@ -113,7 +113,8 @@ class TombstoneAnswer(serializers.Serializer[Any]):
     restorable = serializers.BooleanField(help_text="Whether the archive still holds a copy.")
 
 
-def _tombstones(namespaces: Any) -> Any:
+def tombstones_of(namespaces: Any) -> Any:
+    """The tombstones of these namespaces, and whether a copy is there still."""
     copies = Archive.objects.whole().filter(project_id=OuterRef("project_id"), fragment_id=OuterRef("original_id"))
     rows = Tombstone.objects.filter(namespace__in=namespaces).select_related("namespace")
     return rows.annotate(created_at=F("evicted_at"), restorable=Exists(copies))
@@ -136,7 +137,7 @@ class TombstonesView(APIView):
             places = access.readable_scopes(principal, [query["namespace"]] if named else None)
             page = paged(
                 request,
-                _tombstones(places).within(principal.project_id).filter(**asked),
+                tombstones_of(places).within(principal.project_id).filter(**asked),
                 lambda rows: list(TombstoneAnswer(rows, many=True).data),
                 limit=query["limit"],
                 cursor=query.get("cursor"),
@@ -153,7 +154,7 @@ class TombstoneView(APIView):
         principal = principal_of(request)
         with access.enter(principal, why="read"):
             found = upkeep.visible_tombstone(principal, tombstone_id)
-            row = _tombstones([found.namespace]).within(principal.project_id).get(id=found.id)
+            row = tombstones_of([found.namespace]).within(principal.project_id).get(id=found.id)
             return Response(TombstoneAnswer(row).data)
 
 

@@ -40,6 +40,7 @@ from memories.api.predicates import PredicatesView, PredicateView
 from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
 from memories.api.searching import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
+from memories.api.users import UserExportView, UsersView, UserView
 from memories.api.voting import ArchiveView, CorroborateView, DisputeView, ReinforceView, UnarchiveView
 
 urlpatterns = [
@@ -114,4 +115,7 @@ urlpatterns = [
     path("operations/<uuid:operation_id>", OperationView.as_view()),
     path("operations/<uuid:operation_id>/cancel", CancelView.as_view()),
     path("operations/<uuid:operation_id>/undo", OperationUndoView.as_view()),
+    path("users", UsersView.as_view()),
+    path("users/<str:address>", UserView.as_view()),
+    path("users/<str:address>/export", UserExportView.as_view()),
 ]

@@ -245,6 +245,15 @@ class ErasureQuerySet(TenantQuerySet):
                 },
             )
 
+    def bar_only_themselves(self, project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
+        """Lets texts be said again whose memories went with a user: only those very memories never return."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """UPDATE memories_erasure SET fingerprint = sha256(uuid_send(gen_random_uuid()))
+                   WHERE project_id = %s AND fragment_id = ANY (%s)""",
+                [project_id, list(fragment_ids)],
+            )
+
 
 @tracked("id", "project", "fragment_id", "authority", "erased_at")
 class Erasure(TenantModel):

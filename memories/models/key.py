@@ -17,6 +17,7 @@ from memories.models.words import SourceClass, Users, Verb
 
 ALPHABET = string.digits + string.ascii_letters
 ID_LENGTH, SECRET_LENGTH, CRC_LENGTH = 10, 43, 6
+PATTERN_LIMIT = 300
 
 
 def base62(number: int, length: int) -> str:
@@ -78,7 +79,7 @@ class Grant(TenantModel):
     may_attest_user = models.BooleanField(default=False)
     # Of which users of these namespaces; `*` stands for any characters, `\*` for itself.
     users = models.CharField(max_length=16, choices=Users, default=Users.OPTIONAL)
-    user_patterns = ArrayField(models.CharField(max_length=300), default=every_user)
+    user_patterns = ArrayField(models.CharField(max_length=PATTERN_LIMIT), default=every_user)
     requests_per_minute = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

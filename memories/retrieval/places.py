@@ -20,9 +20,9 @@ from memories.retrieval.scopes import SearchScope, scopes_of
 KNOWN = """
     SELECT n.* FROM memories_namespace n
     WHERE n.project_id = %(project)s AND n.parent_id IS NULL
-        AND (%(wide)s OR n.name = ANY (%(roots)s) OR n.forked_from_id IS NOT NULL)
+        AND (%(wide)s OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
     UNION ALL
-    SELECT s.* FROM unnest(%(roots)s, %(users)s) AS asked (root, "user")
+    SELECT s.* FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
     JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
     JOIN memories_namespace s ON s.project_id = r.project_id AND s.parent_id = r.id AND s."user" = asked."user"
     ORDER BY name"""

@@ -50,9 +50,10 @@ def test_equal_texts_of_two_users_are_two_memories(alice):
 
 
 def test_search_for_a_user_sees_theirs_and_the_namespace_never_another_users(alice, homes):
-    assert find(alice, "where do people live?", user="ann") == [homes["ann"]["content"], homes["all"]["content"]] or set(
-        find(alice, "where do people live?", user="ann")
-    ) == {homes["ann"]["content"], homes["all"]["content"]}
+    assert find(alice, "where do people live?", user="ann") == [
+        homes["ann"]["content"],
+        homes["all"]["content"],
+    ] or set(find(alice, "where do people live?", user="ann")) == {homes["ann"]["content"], homes["all"]["content"]}
     assert set(find(alice, "where do people live?")) == {homes["all"]["content"]}
     assert set(find(alice, "where do people live?", user="nobody yet")) == {homes["all"]["content"]}
     assert set(find(alice, "where do people live?", all_users=True)) == {row["content"] for row in homes.values()}
@@ -142,12 +143,12 @@ def test_claims_of_a_user_are_asked_for_by_user(alice, homes):
 
 def test_a_rule_of_the_namespace_holds_for_all_its_users(alice):
     url = "/api/v1/predicates"
-    one = alice.client.post(
-        url, {"namespace": "acme:main", "name": "hobby", "cardinality": "many"}, format="json"
-    )
+    one = alice.client.post(url, {"namespace": "acme:main", "name": "hobby", "cardinality": "many"}, format="json")
     assert one.status_code == 201, one.content
     for value in ("chess", "rowing"):
-        stored = keep(alice, "ann", f"Ann's hobby: {value}.", claim={"subject": "ann", "predicate": "hobby", "value": value})
+        stored = keep(
+            alice, "ann", f"Ann's hobby: {value}.", claim={"subject": "ann", "predicate": "hobby", "value": value}
+        )
         assert (stored["status"], stored["superseded"]) == ("active", [])
     refused = alice.client.post(
         url, {"namespace": "acme:main/ann", "name": "sport", "cardinality": "many"}, format="json"
@@ -293,7 +294,7 @@ def test_delete_of_a_user_erases_every_copy_and_nobody_else(alice, homes, princi
     assert (done.status_code, done.json()["count"]) == (200, 1)
     assert find(alice, "where do you live?", user="ann") == [homes["all"]["content"]]
     assert alice.client.get(f"{FRAGMENTS}/{homes['ann']['id']}?user=ann").status_code == 404
-    assert find(alice, "where do you live?", user="ben")[0] == "I live in Oslo."
+    assert "I live in Oslo." in find(alice, "where do you live?", user="ben")
     with access.enter(principal, why="test"):
         assert not Namespace.objects.within(principal.project_id).filter(user="ann").exists()
         assert not Claim.objects.within(principal.project_id).filter(value="Lisbon").exists()

@@ -32,6 +32,12 @@ class Command(TyperCommand):
         verbs: Annotated[str, Option(help="Of read, write, review, admin.")] = "read,write",
         ceiling: Annotated[str, Option(help="The strongest source class that the key may claim.")] = "tool_output",
         attest_user: Annotated[bool, Option("--attest-user", help="May attest user turns (proxy only).")] = False,
+        users: Annotated[
+            str, Option(help="Whether each request names a user: required, optional or none.")
+        ] = "optional",
+        user_patterns: Annotated[
+            str, Option(help="Which users, as patterns separated by commas; * stands for any characters.")
+        ] = "*",
         owner: Annotated[str, Option(help="The account behind the key. Default: a new service account.")] = "",
         rate: Annotated[int, Option(help="Requests a minute; 0 for no limit.")] = 600,
         days: Annotated[int, Option(help="Days until the key expires; 0 for never.")] = 0,
@@ -43,6 +49,8 @@ class Command(TyperCommand):
             verbs=_parts(verbs),
             ceiling=ceiling,
             may_attest_user=attest_user,
+            users=users,
+            user_patterns=_parts(user_patterns),
             requests_per_minute=rate,
         )
         expires_at = timezone.now() + datetime.timedelta(days=days) if days else None
@@ -129,6 +137,8 @@ def _row(key: ApiKey) -> dict[str, Any]:
         "namespaces": ",".join(key.grant.namespaces),
         "verbs": ",".join(key.grant.verbs),
         "ceiling": key.grant.ceiling,
+        "users": key.grant.users,
+        "user_patterns": ",".join(key.grant.user_patterns),
         "state": ended,
         "created_at": key.created_at.isoformat(),
         "expires_at": key.expires_at and key.expires_at.isoformat(),

@@ -1,0 +1,164 @@
+"""/api/v1/users: the people behind agents, and each one's right to see and to erase what is kept of them."""
+
+import base64
+import binascii
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from memories import access, users
+from memories.access import NotFound
+from memories.api.answers import FragmentAnswer, answers
+from memories.api.authentication import key_of
+from memories.api.fields import Strict, Text, validated
+from memories.api.inputs import namespace_form
+from memories.api.lifecycle import TombstoneAnswer, tombstones_of
+
+
+class UsersQuery(Strict):
+    """Behind which agent, and which page."""
+
+    namespace = Text(required=False, validators=[namespace_form], help_text="Left out: all of the project.")
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = Text(required=False)
+
+
+class UserQuery(Strict):
+    """Behind which agent."""
+
+    namespace = Text(required=False, validators=[namespace_form], help_text="Left out: all of the project.")
+
+
+class EraseQuery(UserQuery):
+    """What is expected, and what goes along."""
+
+    dry_run = serializers.BooleanField(default=False, help_text="Only count.")
+    expected_count = serializers.IntegerField(
+        min_value=0, required=False, help_text="Another count than this erases nothing: 409."
+    )
+    purge_backups = serializers.BooleanField(default=False, help_text="Delete the backups that still hold any of it.")
+
+
+class UserAnswer(serializers.Serializer[Any]):
+    """A user, and what is kept of them."""
+
+    user = serializers.CharField()
+    address = serializers.SerializerMethodField(help_text="The user in addresses: base64url.")
+    namespaces = serializers.ListField(child=serializers.CharField())
+    memories = serializers.IntegerField()
+    since = serializers.DateTimeField()
+
+    def get_address(self, row: users.User) -> str:
+        """The user in addresses."""
+        return address_of(row.user)
+
+
+class UserPage(serializers.Serializer[Any]):
+    """A page of users, by name."""
+
+    next = serializers.CharField(allow_null=True)
+    previous = serializers.CharField(allow_null=True)
+    results = UserAnswer(many=True)
+
+
+class UserExport(serializers.Serializer[Any]):
+    """All that is kept of a user."""
+
+    user = serializers.CharField()
+    namespaces = serializers.ListField(child=serializers.CharField())
+    exported_at = serializers.DateTimeField()
+    memories = FragmentAnswer(many=True)
+    tombstones = TombstoneAnswer(many=True)
+
+
+class UserErased(serializers.Serializer[Any]):
+    """What was erased, or would be."""
+
+    user = serializers.CharField()
+    namespaces = serializers.ListField(child=serializers.CharField())
+    count = serializers.IntegerField(help_text="How many memories.")
+    backups = serializers.ListField(
+        child=serializers.DictField(), help_text="Backups that still hold any of it; told to an admin of the project."
+    )
+    dry_run = serializers.BooleanField()
+
+
+def address_of(user: str) -> str:
+    """Return a user as addresses have it: base64url of UTF-8, without padding."""
+    return base64.urlsafe_b64encode(user.encode()).decode().rstrip("=")
+
+
+def user_at(address: str) -> str:
+    """Return the user of an address. Raise NotFound for what is none."""
+    try:
+        return base64.b64decode(address.encode() + b"=" * (-len(address) % 4), b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise NotFound("user") from error
+
+
+class UsersView(APIView):
+    """Users."""
+
+    @extend_schema(operation_id="users_list", parameters=[UsersQuery], responses={200: UserPage})
+    def get(self, request: Request) -> Response:
+        """The users whom the key reaches, by name, and how many memories are kept of each."""
+        query = validated(UsersQuery, request.query_params.dict())
+        after = user_at(query["cursor"]) if "cursor" in query else ""
+        limit = query["limit"]
+        found = users.known_users(key_of(request), query.get("namespace"), after=after, limit=limit + 1)
+        more = address_of(found[limit - 1].user) if len(found) > limit else None
+        url = request.build_absolute_uri(request.path)
+        named = f"&namespace={query['namespace']}" if "namespace" in query else ""
+        page = {"next": more and f"{url}?limit={limit}&cursor={more}{named}", "previous": None}
+        return Response({**page, "results": UserAnswer(found[:limit], many=True).data})
+
+
+class UserExportView(APIView):
+    """All of one user."""
+
+    @extend_schema(operation_id="users_export", parameters=[UserQuery], responses={200: UserExport})
+    def get(self, request: Request, address: str) -> Response:
+        """All that is kept of a user, in every status, the oldest first; `address` is the user in base64url."""
+        query, now = validated(UserQuery, request.query_params.dict()), timezone.now()
+        principal = key_of(request)
+        with access.enter(principal, why="export user"):
+            kept = users.kept_of(principal, user_at(address), query.get("namespace"))
+            stones = tombstones_of([row.namespace for row in kept.tombstones]).filter(
+                id__in=[row.id for row in kept.tombstones]
+            )
+            return Response(
+                {
+                    "user": kept.user,
+                    "namespaces": kept.namespaces,
+                    "exported_at": now,
+                    "memories": answers(kept.memories, now=now),
+                    "tombstones": TombstoneAnswer(stones, many=True).data,
+                }
+            )
+
+
+class UserView(APIView):
+    """One user."""
+
+    verbs = {"DELETE": "admin"}
+
+    @extend_schema(operation_id="users_erase", parameters=[EraseQuery], responses={200: UserErased})
+    def delete(self, request: Request, address: str) -> Response:
+        """Erases all that is kept of a user, every copy of it, if it is as much as expected; all of it or nothing."""
+        query = validated(EraseQuery, request.query_params.dict())
+        done = users.erase_user(
+            key_of(request),
+            user_at(address),
+            query.get("namespace"),
+            expected=query.get("expected_count"),
+            dry_run=query["dry_run"],
+            purge_backups=query["purge_backups"],
+            now=timezone.now(),
+        )
+        told = {"user": done.user, "namespaces": done.namespaces, "count": done.count, "backups": done.backups}
+        return Response({**told, "dry_run": query["dry_run"]})

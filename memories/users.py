@@ -1,0 +1,158 @@
+"""Users, the people behind agents: who they are, all that is kept of one, and erasing it (SPEC §18.1)."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from conflicts.front import lock_namespace
+from memories import access, forgetting, ingest
+from memories.access import NotFound, Principal
+from memories.forgetting import CountDiffers
+from memories.models import Erasure, Fragment, Namespace, Operation, Tombstone
+from memories.models.namespace import user_of
+from memories.models.raw import fetch
+from memories.models.words import Verb
+
+# Only what the grant reaches, in the order of names as bytes, which no language changes.
+KNOWN = """
+    SELECT s."user", array_agg(r.name ORDER BY r.name), sum(held.memories)::int, min(s.created_at)
+    FROM memories_namespace s
+    JOIN memories_namespace r ON r.project_id = s.project_id AND r.id = s.parent_id
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS memories FROM memories_fragment f
+        WHERE f.project_id = s.project_id AND f.namespace_id = s.id
+    ) AS held
+    WHERE s.project_id = %(project)s AND s.parent_id = ANY (%(roots)s) AND s."user" COLLATE "C" > %(after)s
+    GROUP BY s."user" ORDER BY s."user" COLLATE "C" LIMIT %(limit)s"""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person behind agents: in which namespaces there is a scope of theirs, and how many memories these hold."""
+
+    user: str
+    namespaces: list[str]
+    memories: int
+    since: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that is kept of a user: memories in every status, and what is left of evicted ones."""
+
+    user: str
+    namespaces: list[str]
+    memories: Sequence[Fragment]
+    tombstones: Sequence[Tombstone]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedUser:
+    """How many memories of a user went, or would, and the backups that still hold any."""
+
+    user: str
+    namespaces: list[str]
+    count: int
+    backups: list[dict[str, Any]]
+
+
+def known_users(principal: Principal, namespace: str | None, *, after: str = "", limit: int) -> list[User]:
+    """Return the users whom the principal reaches, by name, those behind `after`. Raise NotFound."""
+    principal.require(Verb.READ)
+    with access.enter(principal, why="users"):
+        roots = [row.id for row in _roots(principal, namespace)]
+        found: list[User] = []
+        while len(found) < limit:
+            asked = {"project": principal.project_id, "roots": roots, "after": after, "limit": limit}
+            rows = [User(*row) for row in fetch(KNOWN, asked)]
+            found += [row for row in rows if principal.speaks_for(row.user)]
+            if len(rows) < limit:
+                break
+            after = rows[-1].user
+        return found[:limit]
+
+
+def kept_of(principal: Principal, user: str, namespace: str | None) -> Kept:
+    """Return all that is kept of a user, the oldest first; to be read inside `access.enter`. Raise NotFound."""
+    principal.require(Verb.READ)
+    with access.enter(principal, why="export user"):
+        scopes = _scopes(principal, user, namespace)
+        rows = Fragment.objects.within(principal.project_id).for_answers().filter(namespace__in=scopes)
+        stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
+        names = [row.root_name for row in scopes]
+        return Kept(user, names, list(rows.order_by("created_at", "id")), list(stones.order_by("evicted_at", "id")))
+
+
+def erase_user(
+    principal: Principal,
+    user: str,
+    namespace: str | None,
+    *,
+    expected: int | None,
+    dry_run: bool = False,
+    purge_backups: bool = False,
+    now: datetime.datetime,
+) -> ErasedUser:
+    """Erase all that is kept of a user, every copy, in one transaction; no restore of an older backup brings it back.
+
+    Raise NotFound, NotPermitted, CountDiffers; nothing is erased then.
+    """
+    principal.require(Verb.ADMIN)
+    forgetting.check_purging(principal, purge=purge_backups)
+    with access.enter(principal, why="erase user"):
+        scopes = _scopes(principal, user, namespace)
+        if not dry_run:
+            for scope in scopes:
+                lock_namespace(scope.id)
+        ids = {scope.id: _held_in(scope) for scope in scopes}
+        count = sum(map(len, ids.values()))
+        names = [scope.root_name for scope in scopes]
+        if dry_run:
+            return ErasedUser(user, names, count, [])
+        if expected is not None and expected != count:
+            raise CountDiffers(count=count, expected=expected)
+        authority = ingest.rank_of(principal)
+        held: dict[str, dict[str, Any]] = {}
+        for scope in scopes:
+            forgetting.check_right(
+                scope, forgetting.Forgotten(len(ids[scope.id]), ids[scope.id]),
+                expected=len(ids[scope.id]), authority=authority,
+            )  # fmt: skip
+            held |= {row["id"]: row for row in forgetting.backups_of(scope, ids[scope.id], purge=purge_backups)}
+            ingest.erase(principal.project_id, ids[scope.id], authority=authority, now=now)
+            Operation.objects.within(principal.project_id).filter(namespace=scope).delete()
+            Erasure.objects.bar_only_themselves(principal.project_id, ids[scope.id])
+            scope.delete()
+        backups = list(held.values()) if principal.covers_all else []
+        return ErasedUser(user, names, count, backups)
+
+
+def _held_in(scope: Namespace) -> list[uuid.UUID]:
+    rows = Fragment.objects.within(scope.project_id).filter(namespace=scope).order_by("id")
+    stones = Tombstone.objects.within(scope.project_id).filter(namespace=scope)
+    found = list(rows.values_list("id", flat=True))
+    return found + sorted(set(stones.values_list("original_id", flat=True)) - set(found))
+
+
+def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:
+    unbound = principal.of_everybody()
+    rows = access.readable(unbound, [namespace]) if namespace else access.all_readable(unbound)
+    return [row for row in rows if row.parent_id is None]
+
+
+def _scopes(principal: Principal, user: str, namespace: str | None) -> list[Namespace]:
+    """The scopes of a user. Raises NotFound when there is none that the principal reaches."""
+    named = user_of(user)
+    if not principal.speaks_for(named):
+        raise NotFound("user")
+    rows = Namespace.objects.within(principal.project_id).filter(
+        Q(parent__in=[row.id for row in _roots(principal, namespace)]), user=named
+    )
+    found = list(rows.order_by("name"))
+    if not found:
+        raise NotFound("user")
+    return found
