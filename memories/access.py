@@ -10,7 +10,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -72,7 +72,7 @@ class Principal:
     """Who acts: a key, a person or the service itself, and what they may do in one project.
 
     `user`: for which user this request is; it then sees that user's scopes, and of what it changes only these.
-    `all_users`: this request is about the scopes of all users.
+    `all_users`: this request is about the scopes of all users. `named`: the users that parts of a batch are about.
     """
 
     project_id: uuid.UUID
@@ -92,6 +92,7 @@ class Principal:
     user_patterns: tuple[str, ...] = ("*",)
     user: str | None = None
     all_users: bool = False
+    named: frozenset[str] = frozenset()
 
     # What rest_framework and the templates ask of whoever is logged in.
     is_authenticated = True
@@ -138,6 +139,20 @@ class Principal:
         """Return a namespace as this request means it: with the request's user, unless the name has one."""
         root, user = parts_of(name)
         return scope_name(root, self.user) if user is None else name
+
+    @property
+    def seen_users(self) -> str:
+        """Whose scopes the database shows in this request: `*`, or an array of users in Postgres' spelling."""
+        if self.all_users:
+            return "*"
+        users = sorted(self.named | ({self.user} if self.user is not None else set()))
+        quoted = (user.replace("\\", "\\\\").replace('"', '\\"') for user in users)
+        return "{" + ",".join(f'"{user}"' for user in quoted) + "}"
+
+    def naming(self, users: Iterable[str]) -> "Principal":
+        """Return the principal of a batch whose parts name their users. Raise as `of_user` for each."""
+        found = [self.of_user(user).user for user in users]
+        return replace(self, named=frozenset(user for user in found if user is not None))
 
     def of_everybody(self) -> "Principal":
         """Return the principal of a request about namespaces as such, with whatever users the grant reaches."""
@@ -276,20 +291,30 @@ def enter(principal: Principal, *, why: str) -> Iterator[None]:
     if outer is not None:
         if outer.project_id != principal.project_id:
             raise RuntimeError("a transaction never crosses projects")
-        yield
+        if outer.seen_users == principal.seen_users:
+            yield
+            return
+        _show_users(principal)
+        token = _entered.set(principal)
+        try:
+            yield
+        finally:
+            _entered.reset(token)
+            if not connection.needs_rollback:
+                _show_users(outer)
         return
     connect()
     token = _entered.set(principal)
     try:
         with transaction.atomic():
             try:
-                _set_local(principal.project_id, _context(principal, why))
+                _set_local(principal.project_id, _context(principal, why), users=principal.seen_users)
                 yield
             finally:
                 _entered.reset(token)  # before the commit: what waits for that enters anew
     finally:
         if connection.in_atomic_block and not connection.needs_rollback:
-            _set_local(None, None)  # an outer transaction goes on: it must not keep seeing this project
+            _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
 
 
 def connect() -> None:
@@ -329,13 +354,17 @@ def _context(principal: Principal, why: str) -> str:
     return json.dumps({k: str(v) for k, v in {**who, "request": request, "why": why}.items() if v is not None})
 
 
-def _set_local(project_id: uuid.UUID | None, context: str | None) -> None:
-    # A literal, not set_config: it has to reach the workers of a distributed database (DESIGN §7).
-    statement = sql.SQL("SET LOCAL nova.project = {}; SET LOCAL pghistory.context_metadata = {}").format(
-        sql.Literal(str(project_id or "")), sql.Literal(context or "")
-    )
+def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str) -> None:
+    # Literals, not set_config: they have to reach the workers of a distributed database (DESIGN §7).
+    statement = "SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {}"
+    values = map(sql.Literal, (str(project_id or ""), users, context or ""))
     with connection.cursor() as cursor:
-        cursor.execute(statement)
+        cursor.execute(sql.SQL(statement).format(*values))
+
+
+def _show_users(principal: Principal) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("SET LOCAL nova.users = {}").format(sql.Literal(principal.seen_users)))
 
 
 def readable(principal: Principal, names: list[str]) -> list[Namespace]:

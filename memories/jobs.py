@@ -10,11 +10,12 @@ from typing import Any
 import structlog
 from celery import current_app
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from kombu.exceptions import OperationalError as BrokerAway
 
 from memories import access, backups, branches, forgetting, governance, operations, packs, upkeep
 from memories.access import Principal
-from memories.models import EmbeddingModel, Namespace, Operation, Project
+from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
 from memories.operations import BadOptions, Kind, Options, Progress
 
 log = structlog.get_logger(__name__)
@@ -202,9 +203,16 @@ def start_elsewhere(principal: Principal, *, kind: str, model: EmbeddingModel, n
 
 
 def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:
-    """Starts a consolidation of each namespace of the project, but for those where one is open."""
+    """Starts a consolidation of each namespace of the project, but for those where one is open.
+
+    Of the scopes of users only those in which memories have changed since the last one.
+    """
     with access.enter(principal, why="start consolidate"):
-        places = list(Namespace.objects.within(principal.project_id).order_by("name"))
+        changed = Connected.objects.within(principal.project_id).filter(changed=True, namespace__parent__isnull=False)
+        scopes = set(changed.select_for_update(of=("self",)).values_list("namespace_id", flat=True))
+        changed.update(changed=False)
+        rows = Namespace.objects.within(principal.project_id)
+        places = list(rows.filter(Q(parent=None) | Q(id__in=scopes)).order_by("name"))
     options: dict[str, Any] = {"method": "llm"} if governance.has_model() else {}
     for place in places:
         with suppress(AlreadyRunning):
@@ -221,7 +229,9 @@ def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
     with access.enter(principal, why="start evolve"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, kind="evolve")
         busy = set(open_ones.values_list("namespace_id", flat=True))
-        places = Namespace.objects.within(principal.project_id).exclude(id__in=busy).order_by("name")
+        # Of users' scopes those that a consolidation would look at.
+        here = Q(parent=None) | Q(id__in=Connected.objects.filter(changed=True).values("namespace_id"))
+        places = Namespace.objects.within(principal.project_id).filter(here).exclude(id__in=busy).order_by("name")
         for place in places:
             start(principal, kind="evolve", namespace=place, options={}, now=now)
 

@@ -63,7 +63,7 @@ class ErasedUser:
 def known_users(principal: Principal, namespace: str | None, *, after: str = "", limit: int) -> list[User]:
     """Return the users whom the principal reaches, by name, those behind `after`. Raise NotFound."""
     principal.require(Verb.READ)
-    with access.enter(principal, why="users"):
+    with access.enter(principal.of_everybody(), why="users"):
         roots = [row.id for row in _roots(principal, namespace)]
         found: list[User] = []
         while len(found) < limit:
@@ -79,7 +79,7 @@ def known_users(principal: Principal, namespace: str | None, *, after: str = "",
 def kept_of(principal: Principal, user: str, namespace: str | None) -> Kept:
     """Return all that is kept of a user, the oldest first; to be read inside `access.enter`. Raise NotFound."""
     principal.require(Verb.READ)
-    with access.enter(principal, why="export user"):
+    with access.enter(principal.of_everybody(), why="export user"):
         scopes = _scopes(principal, user, namespace)
         rows = Fragment.objects.within(principal.project_id).for_answers().filter(namespace__in=scopes)
         stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
@@ -103,7 +103,7 @@ def erase_user(
     """
     principal.require(Verb.ADMIN)
     forgetting.check_purging(principal, purge=purge_backups)
-    with access.enter(principal, why="erase user"):
+    with access.enter(principal.of_everybody(), why="erase user"):
         scopes = _scopes(principal, user, namespace)
         if not dry_run:
             for scope in scopes:

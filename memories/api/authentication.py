@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from memories import tallies
 from memories.access import Principal, connect, principal_of_key
 from memories.models import KeyText
-from memories.models.namespace import BadUser
+from memories.models.namespace import BadUser, parts_of
 from memories.models.words import Verb
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
@@ -51,14 +51,35 @@ def _about_user(request: Request) -> Principal:
         said.append(decoded_user(header))
     named = {user for user in said if isinstance(user, str)}
     everybody = body.get("all_users") is True or request.query_params.get("all_users", "").lower() in ("true", "1")
-    if len(named) > 1:
-        raise ValidationError({"user": ["The address, the body and the header name different users."]})
-    if not named and not everybody and _has_items_with_users(body):
-        return key_of(request)
     try:
+        named |= {user for name in _names(request, body) if (user := _user_in(name)) is not None}
+        parts = _users_of_parts(body)
+        if parts and not named and not everybody:
+            return key_of(request).naming(parts)
+        if len(named) > 1:
+            raise ValidationError({"user": ["The address, the body and the header name different users."]})
         return key_of(request).of_user(next(iter(named), None), all_users=everybody)
     except BadUser as error:
         raise ValidationError({"user": [str(error)]}) from error
+
+
+def _names(request: Request, body: dict[str, Any]) -> list[Any]:
+    several = body.get("namespaces")
+    return [
+        request.query_params.get("namespace"),
+        body.get("namespace"),
+        *(several if isinstance(several, list) else ()),
+    ]
+
+
+def _user_in(name: Any) -> str | None:
+    """The user of a scope's written name; None for a namespace, and for what names neither, which is told later."""
+    if not isinstance(name, str) or "/" not in name:
+        return None
+    try:
+        return parts_of(name)[1]
+    except BadUser:
+        return None
 
 
 def decoded_user(header: str) -> str:
@@ -69,10 +90,13 @@ def decoded_user(header: str) -> str:
         raise ValidationError({"user": [f"{USER} is percent-encoded UTF-8."]}) from error
 
 
-def _has_items_with_users(body: dict[str, Any]) -> bool:
-    """Whether each part of a batch says whose it is."""
-    items = body.get("fragments") or body.get("searches")
-    return isinstance(items, list) and all(isinstance(item, dict) and item.get("user") for item in items)
+def _users_of_parts(body: dict[str, Any]) -> set[str]:
+    """The users that the parts of a batch are about, when each says whose it is."""
+    parts = body.get("fragments") or body.get("searches")
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        return set()
+    users = [part.get("user", _user_in(part.get("namespace"))) for part in parts]
+    return {user for user in users if isinstance(user, str)} if any(users) else set()
 
 
 def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:

@@ -14,6 +14,7 @@ from memories.access import Principal
 from memories.backups import judging
 from memories.backups.staging import UNDER
 from memories.models import Namespace
+from memories.models.namespace import parts_of
 from memories.models.raw import batches, execute, fetch
 from memories.models.search import LIVE
 
@@ -54,10 +55,14 @@ def put(model: str, name: str, source: str, *, once: str = "", replaced: dict[st
 def put_namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
     """The namespace of that name; made as the record says when it is missing, under its own id where that is free."""
     rows = Namespace.objects.within(principal.project_id)
-    found = rows.filter(name=row["name"]).first()
+    found = rows.named([row["name"]]).first()
     if found is None:
-        source = rows.filter(name=row["forked_from"]).first() if row["forked_from"] else None
+        source = rows.named([row["forked_from"]]).first() if row["forked_from"] else None
         more = {name: row[name] for name in ("language", "archive_policy", "created_at")}
+        root, user = parts_of(row["name"])
+        if user is not None:
+            parent = Namespace.objects.ensure(project_id=principal.project_id, name=root)
+            more |= {"parent": parent, "user": user}
         fresh = Namespace(
             id=uuid.UUID(row["id"]), project_id=principal.project_id, name=row["name"], forked_from=source, **more
         )

@@ -153,7 +153,7 @@ def take_in(principal: Principal, file: BinaryIO, *, now: datetime.datetime, all
         project_id=principal.project_id,
         policy=reader.manifest.policy if reader.manifest.policy in ("full", "identity") else "full",
         policy_version=max(0, min(reader.manifest.policyVersion, 32_767)),
-        namespaces=[name[:127] for name in reader.manifest.namespaces],
+        namespaces=list(reader.manifest.namespaces),
         include_embeddings=reader.manifest.embeddings,
         base=_base(principal, reader.manifest),
         origin=BackupOrigin.UPLOADED,

@@ -30,7 +30,7 @@ def planned(principal: Principal, ids: Sequence[tuple[str, uuid.UUID]]) -> dict[
 
 def _plan(principal: Principal, name: str, there: uuid.UUID) -> dict[str, Any]:
     with access.enter(principal, why="restore"):
-        here = Namespace.objects.within(principal.project_id).filter(name=name).first()
+        here = Namespace.objects.within(principal.project_id).named([name]).first()
         return judging.judge(principal.project_id, there=there, here=here.id if here else there)
 
 

@@ -17,7 +17,7 @@ from memories.access import Principal
 from memories.backups import forms, vectors
 from memories.backups.reading import BrokenBundle, Line
 from memories.models import vector_text
-from memories.models.namespace import FORM
+from memories.models.namespace import BadUser, parts_of, scope_name
 from memories.models.raw import execute, fetch
 from memories.models.words import ArchivePolicy
 
@@ -169,7 +169,7 @@ class Stage:
         except ValueError as error:
             raise BrokenBundle(line.number, "this is no id") from error
         names = [row["name"], *([row["forked_from"]] if row["forked_from"] else [])]
-        if any(not FORM.fullmatch(name) or not name.startswith(f"{self.principal.project}:") for name in names):
+        if not all(self._is_ours(name) for name in names):
             raise BrokenBundle(line.number, "this is no namespace of the project")
         known = fetch("SELECT 1 FROM pg_ts_config WHERE cfgname = %s", [row["language"]])
         if row["archive_policy"] not in ArchivePolicy.values or not known:
@@ -177,6 +177,13 @@ class Stage:
         if row["name"] in self.namespaces or any(row["id"] == each["id"] for each in self.namespaces.values()):
             raise BrokenBundle(line.number, "two namespaces have one name or id")
         self.namespaces[row["name"]] = row
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether a namespace or a user's scope of the project goes by this name."""
+        try:
+            return scope_name(*parts_of(name)) == name and name.startswith(f"{self.principal.project}:")
+        except BadUser:
+            return False
 
     def _write(self, lines: Sequence[Line]) -> None:
         for line in lines:

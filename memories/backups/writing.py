@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from django.db import connection
+from django.db.models import Q
 
 from memories import access, audit, failpoints
 from memories.access import NotFound, Principal
@@ -267,11 +268,12 @@ def chain_of(row: Backup) -> list[Backup]:
 
 
 def _namespaces(project_id: uuid.UUID, wish: Wish) -> list[Namespace]:
-    """Those that are asked for, all when none is. Raises NotFound for the first that is not there."""
+    """Those that are asked for with their users, all when none is. Raises NotFound for the first that is not there."""
     rows = Namespace.objects.within(project_id).order_by("created_at", "id")
     if not wish.namespaces:
         return list(rows)
-    found = list(rows.named(list(wish.namespaces)))
+    named = rows.named(list(wish.namespaces))
+    found = list(rows.filter(Q(id__in=named) | Q(parent__in=named)))
     for name in sorted(set(wish.namespaces) - {row.name for row in found}):
         raise NotFound(f"namespace {name}")
     return found

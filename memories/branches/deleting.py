@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.db.models import Q
+
 from memories import access, backups, failpoints
 from memories.access import Principal
+from memories.branches.forking import with_users
 from memories.models import (
     Archive,
     Backup,
@@ -35,25 +38,27 @@ def check_project(options: Options) -> None:
 
 
 def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Deletes `options.namespace` with all that it holds; one that is gone already needs nothing."""
+    """Deletes `options.namespace` with all that it and its users' scopes hold; one that is gone needs nothing."""
     name, deleted = operation.options["namespace"], int(operation.cursor or 0)
-    for number in _emptied(principal, name, progress, done=deleted):
-        deleted = number
     with access.enter(principal, why="delete namespace"):
-        rows = Namespace.objects.within(principal.project_id).filter(name=name)
-        packs = _packs(Operation.objects.within(principal.project_id).filter(namespace__name=name))
-        rows.delete()
-        _remove(packs)
+        named = Namespace.objects.within(principal.project_id).named([name]).first()
+    if named is not None:
+        for number in _emptied(principal, with_users(named), progress, stage=name, done=deleted):
+            deleted = number
+        with access.enter(principal, why="delete namespace"):
+            packs = _packs(Operation.objects.within(principal.project_id).filter(with_users(named)))
+            named.delete()  # its users' scopes go by cascade
+            _remove(packs)
     return {"namespace": name, "deleted": deleted}
 
 
 def delete_project(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Deletes the project with everything in it, keys, members and this operation too."""
     with access.enter(principal, why="delete project"):
-        names = list(Namespace.objects.within(principal.project_id).order_by("name").values_list("name", flat=True))
+        roots = list(Namespace.objects.within(principal.project_id).roots().order_by("name"))
     deleted = int(operation.cursor or 0)
-    for name in names:
-        for number in _emptied(principal, name, progress, done=deleted):
+    for root in roots:
+        for number in _emptied(principal, with_users(root), progress, stage=root.name, done=deleted):
             deleted = number
     with access.enter(principal, why="delete project"):
         files = list(Backup.objects.within(principal.project_id).values_list("file", flat=True))
@@ -79,7 +84,7 @@ def _remove(files: list[str]) -> None:
 
 def size(namespace: Namespace) -> int:
     """How many memories would go."""
-    return int(Fragment.objects.within(namespace.project_id).filter(namespace=namespace).count())
+    return int(Fragment.objects.within(namespace.project_id).filter(with_users(namespace)).count())
 
 
 def project_size(project: Project) -> int:
@@ -87,15 +92,15 @@ def project_size(project: Project) -> int:
     return int(Fragment.objects.within(project.id).count())
 
 
-def _emptied(principal: Principal, name: str, progress: Progress, *, done: int) -> Iterator[int]:
+def _emptied(principal: Principal, here: Q, progress: Progress, *, stage: str, done: int) -> Iterator[int]:
     """Deletes a namespace's memories, so many in each transaction; yields how many are gone."""
     mine = principal.project_id
     while True:
         with access.enter(principal, why="delete namespace"):
-            rows = Fragment.objects.within(mine).filter(namespace__name=name)
+            rows = Fragment.objects.within(mine).filter(here)
             ids = list(rows.order_by("id").values_list("id", flat=True)[:BATCH])
             if not ids:
-                stones = Tombstone.objects.within(mine).filter(namespace__name=name)
+                stones = Tombstone.objects.within(mine).filter(here)
                 gone = list(stones.values_list("original_id", flat=True))
                 RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=gone).delete()
                 return
@@ -103,7 +108,7 @@ def _emptied(principal: Principal, name: str, progress: Progress, *, done: int) 
             Archive.objects.within(mine).filter(fragment_id__in=ids).delete()
             execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [mine, ids])
             done += len(ids)
-            progress.save(stage=name[:64], done=done, total=None, cursor=done)
+            progress.save(stage=stage[:64], done=done, total=None, cursor=done)
             failpoints.reach("branches.deleting")
         yield done
         progress.check()

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from django.db.models import Q
+
 from conflicts.front import lock_namespace
 from memories import access, failpoints
 from memories.access import Principal
 from memories.branches.copying import PARTS, PARTS_OF_NAMESPACES, Way, await_vectors, chosen, copy, note_origins
 from memories.models import Fragment, Namespace, Operation, Origin
-from memories.models.namespace import FORM, SHARED
+from memories.models.namespace import FORM, SHARED, scope_name
 from memories.models.raw import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 
@@ -34,7 +36,12 @@ def refuse_taken(operation: Operation) -> None:
 
 def is_empty(namespace: Namespace) -> bool:
     """Whether it holds no memory."""
-    return not Fragment.objects.within(namespace.project_id).filter(namespace=namespace).exists()
+    return not Fragment.objects.within(namespace.project_id).filter(with_users(namespace)).exists()
+
+
+def with_users(namespace: Namespace) -> Q:
+    """Rows of a namespace and of the scopes of its users."""
+    return Q(namespace=namespace) | Q(namespace__parent=namespace)
 
 
 def copied(branch: Namespace) -> int:
@@ -49,7 +56,7 @@ def fork(principal: Principal, operation: Operation, progress: Progress) -> dict
     source = operation.namespace
     assert source is not None  # the kind asks for one
     with access.enter(principal, why="fork"):
-        total = Fragment.objects.within(source.project_id).filter(namespace=source).count()
+        total = Fragment.objects.within(source.project_id).filter(with_users(source)).count()
         progress.save(stage="copy", done=0, total=total)
     with progress.alive(), access.enter(principal, why="fork"):
         told = copy_namespace(source, operation.options["target"])
@@ -60,11 +67,19 @@ def fork(principal: Principal, operation: Operation, progress: Progress) -> dict
 
 
 def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
-    """Copies all that a namespace holds into a new or empty one, in the open transaction, which it holds meanwhile.
+    """Copies all that a namespace and its users' scopes hold into a new or empty one, in the open transaction.
 
-    The same authorities, times, votes and source ids under new ids. What was forgotten in another place is not copied.
-    Raises BranchTaken.
+    Both are held meanwhile. The same authorities, times, votes and source ids under new ids. What was forgotten in
+    another place is not copied. Raises BranchTaken.
     """
+    told = _copied(source, name)
+    for scope in Namespace.objects.within(source.project_id).below([source]).order_by("name"):
+        more = _copied(scope, scope_name(name, scope.user))
+        told |= {count: told[count] + more[count] for count in ("copied", "blocked_by_erasure")}
+    return told
+
+
+def _copied(source: Namespace, name: str) -> dict[str, Any]:
     lock_namespace(source.id)
     target, _ = Namespace.objects.branch(source=source, name=name)
     lock_namespace(target.id)

@@ -2,6 +2,7 @@
 
 import datetime
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from memories.branches.copying import Way
 from memories.branches.lineup import line_up
 from memories.branches.replaying import replay
 from memories.models import EmbeddingModel, Namespace, Operation, Origin
-from memories.models.namespace import FORM
+from memories.models.namespace import FORM, scope_name
 from memories.models.raw import execute, fetch
 from memories.operations import (
     BadOptions,
@@ -28,6 +29,7 @@ from memories.operations import (
 from memories.providers import active_model
 
 MOST_NAMED = 1_000
+ADDED = ("counts", "skipped_because")
 
 
 class _OnlyLooked(Exception):
@@ -68,10 +70,10 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
         source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()
         if source is None:
             raise NotFound("namespace")
-        way = Way(source, target, operation.id)
         try:
             with transaction.atomic():
-                told = _applied(way, operation, progress, model=model, now=now)
+                for way in _ways(source, target, operation):
+                    told = _together(told, _applied(way, operation, progress, model=model, now=now))
                 _refuse_changed(operation, told)
                 if operation.dry_run:
                     raise _OnlyLooked
@@ -81,6 +83,30 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
         failpoints.reach("branches.merge.applied")
     failpoints.reach("branches.merge.committed")
     return told
+
+
+def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[Way]:
+    """From the one to the other, then for each user of the source from scope to scope."""
+    yield Way(source, target, operation.id)
+    for scope in Namespace.objects.within(source.project_id).below([source]).order_by("name"):
+        name = scope_name(target.name, scope.user)
+        yield Way(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
+
+
+def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The reports of two ways as one: the names of the first, counts added, ids one after the other."""
+    if not one:
+        return other
+
+    def both(name: str) -> Any:
+        mine, theirs = one[name], other[name]
+        if isinstance(mine, list):
+            return [*mine, *theirs][:MOST_NAMED]
+        if name in ADDED:
+            return {key: mine.get(key, 0) + theirs.get(key, 0) for key in {**mine, **theirs}}
+        return {**mine, **theirs} if isinstance(mine, dict) else mine
+
+    return {name: both(name) for name in one}
 
 
 def _refuse_changed(operation: Operation, told: dict[str, Any]) -> None:

@@ -106,7 +106,7 @@ def ingest_exchanges(principal: Principal, *, now: datetime.datetime, limit: int
 
 
 def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
-    speaker = access.principal_of_row(row.key)
+    speaker = access.principal_of_row(row.key).of_user(row.namespace.user)
     with access.enter(speaker, why="capture"):
         handed_out = _handed_out(row)
     messages = [_message(row, turn, _unheard(speaker, turn, handed_out)) for turn in (Turn(**t) for t in row.turns)]

@@ -32,6 +32,16 @@ FIXED = """
     CREATE TRIGGER scope_fixed BEFORE INSERT OR UPDATE ON memories_namespace
         FOR EACH ROW EXECUTE FUNCTION nova_scope_fixed();
 """
+GUARDED = """
+    -- Beside the policy by project: of users' scopes a transaction sees those that it names in `nova.users` (`*`: all). What
+    -- joins its namespace is guarded by it, without a look-up for each row (docs/decisions/0081).
+    CREATE FUNCTION nova_sees_user(wanted text) RETURNS boolean LANGUAGE sql STABLE
+        RETURN CASE current_setting('nova.users', true) WHEN '*' THEN true
+            ELSE wanted = ANY (NULLIF(current_setting('nova.users', true), '')::text[]) END;
+    CREATE POLICY by_user ON memories_namespace AS RESTRICTIVE
+        USING (parent_id IS NULL OR nova_sees_user("user"));
+"""
+UNDO_GUARDED = "DROP POLICY by_user ON memories_namespace; DROP FUNCTION nova_sees_user;"
 UNDO_FIXED = "DROP TRIGGER scope_fixed ON memories_namespace; DROP FUNCTION nova_scope_fixed, nova_root;"
 
 LOOKUP = {"users": "text", "user_patterns": "text[]"}
@@ -286,8 +296,21 @@ class Migration(migrations.Migration):
                 name="namespace_name_form",
             ),
         ),
+        migrations.AlterField(
+            "backup",
+            "namespaces",
+            django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
+        ),
+        migrations.AddField("connected", "changed", models.BooleanField(default=True)),
+        migrations.AddIndex(
+            "connected",
+            models.Index(
+                condition=models.Q(("changed", True)), fields=["project", "namespace"], name="connected_changed"
+            ),
+        ),
         migrations.RunSQL(PARENT, UNDO_PARENT),
         migrations.RunSQL(FIXED, UNDO_FIXED),
+        migrations.RunSQL(GUARDED, UNDO_GUARDED),
         migrations.RunSQL(key_lookup(**LOOKUP), key_lookup()),
         migrations.RunSQL(history_by_triggers("memories"), migrations.RunSQL.noop),
     ]

@@ -40,7 +40,7 @@ class Backup(TenantModel):
     policy = models.CharField(max_length=16, choices=ExportPolicy)
     policy_version = models.PositiveSmallIntegerField()
     # By name; a bundle speaks of namespaces in no other way.
-    namespaces = ArrayField(models.CharField(max_length=127), default=list)
+    namespaces = ArrayField(models.TextField(), default=list)
     include_embeddings = models.BooleanField(default=False)
     # What it goes on from: this one holds only what changed since.
     base = parent("memories.Backup", related_name="increments", null=True)

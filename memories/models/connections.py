@@ -95,6 +95,8 @@ class Connected(TenantModel):
     )
     # Whether links have changed since its clusters were worked out.
     links_moved = models.BooleanField(default=False)
+    # Whether memories have changed since a consolidation began: the scopes of users in which none did cost nothing.
+    changed = models.BooleanField(default=True)
     clustered_at = models.DateTimeField(null=True)
 
     catalogue = Catalogue(
@@ -105,6 +107,10 @@ class Connected(TenantModel):
         constraints: ClassVar = [
             unique_in_project("connected_project_id", "id"),
             unique_in_project("connected_once", "namespace"),
+        ]
+        indexes: ClassVar = [
+            # The scopes that the hourly consolidation looks at.
+            models.Index(fields=["project", "namespace"], name="connected_changed", condition=models.Q(changed=True)),
         ]
 
     def __str__(self) -> str:

@@ -76,9 +76,11 @@ class NamespaceQuerySet(TenantQuerySet):
 
     def branch(self, *, source: "Namespace", name: str) -> tuple["Namespace", bool]:
         """The namespace of this name, and whether it is a branch of the source; made as one when it is missing."""
-        row = Namespace(project_id=source.project_id, name=name, forked_from=source)
+        root, user = parts_of(name)
+        more = {} if user is None else {"parent": self.ensure(project_id=source.project_id, name=root), "user": user}
+        row = Namespace(project_id=source.project_id, name=name, forked_from=source, **more)
         self.bulk_create([row], ignore_conflicts=True)
-        made: Namespace = self.within(source.project_id).get(name=name)
+        made: Namespace = self.within(source.project_id).named([name]).get()
         return made, made.forked_from_id == source.id
 
     def named(self, names: Iterable[str]) -> Self:

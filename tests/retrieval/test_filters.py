@@ -13,6 +13,7 @@ from memories.providers import active_model
 from memories.retrieval import Filters
 from memories.retrieval.hits import Search, keyword_hits, nearest, passing
 from memories.retrieval.questions import Reach
+from memories.retrieval.scopes import scopes_of
 from memories.retrieval.understanding import Cues
 
 # Whatever a caller may name a tag: signs of the query language, of arrays, of JSON, and the sign that begins a mark.
@@ -59,7 +60,7 @@ def search(query="heron", **filters):
 
 
 def here(principal):
-    return list(Namespace.objects.within(principal.project_id).named([f"{principal.project}:main"]))
+    return scopes_of(Namespace.objects.within(principal.project_id).named([f"{principal.project}:main"]))
 
 
 def ids(few):

@@ -86,7 +86,9 @@ def connect(namespace: Namespace, ids: Iterable[uuid.UUID], *, model: EmbeddingM
     gather(namespace.project_id, {(fragment.namespace_id, fragment.conversation_id) for fragment in fragments})
     links.write(namespace, change)
     Connected.objects.update_or_create(
-        project_id=namespace.project_id, namespace=namespace, defaults={"model": model, "links_moved": True}
+        project_id=namespace.project_id,
+        namespace=namespace,
+        defaults={"model": model, "links_moved": True, "changed": True},
     )
 
 

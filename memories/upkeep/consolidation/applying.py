@@ -1,13 +1,16 @@
 """Applying a plan: every phase of the namespace in one transaction, so that it stands as before or as after it."""
 
+import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from conflicts.front import lock_namespace
 from memories import access, failpoints
-from memories.models import Operation
+from memories.models import Fragment, Operation
+from memories.models.words import OperationState
 from memories.operations import Progress
 from memories.upkeep.consolidation import (
     contradicting,
@@ -33,10 +36,38 @@ class NeedsConfirmation(Exception):
 
 
 def guard(outlook: Outlook, plan: Sequence[Step], before: dict[str, int]) -> None:
-    """Raises NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed."""
-    number = reports.changed(plan)
-    if not outlook.wish.confirm and number > max(FREE, SHARE * before["total"]):
-        raise NeedsConfirmation(f"{number} of {before['total']} memories would change")
+    """Raises NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed.
+
+    Of the scopes of users it counts what was changed in an hour below their root, or many small runs would pass it.
+    """
+    if outlook.wish.confirm or not (number := reports.changed(plan)):
+        return
+    number += _changed_beside(outlook)
+    total = before["total"] if outlook.namespace.parent_id is None else _total_under_root(outlook)
+    if number > max(FREE, SHARE * total):
+        raise NeedsConfirmation(f"{number} of {total} memories would change")
+
+
+def _changed_beside(outlook: Outlook) -> int:
+    """How many memories runs of the last hour changed in the scopes of the root's other users."""
+    if outlook.namespace.parent_id is None:
+        return 0
+    with access.enter(outlook.principal, why="consolidate"):
+        runs = Operation.objects.within(outlook.project_id).filter(
+            kind=outlook.operation.kind,
+            namespace__parent=outlook.namespace.parent_id,
+            state=OperationState.SUCCEEDED,
+            dry_run=False,
+            finished_at__gte=outlook.now - datetime.timedelta(hours=1),
+        )
+        used = [(report or {}).get("used", {}).get("memories", 0) for report in runs.values_list("report", flat=True)]
+    return sum(used)
+
+
+def _total_under_root(outlook: Outlook) -> int:
+    here = Q(namespace=outlook.namespace.root_id) | Q(namespace__parent=outlook.namespace.root_id)
+    with access.enter(outlook.principal, why="consolidate"):
+        return int(Fragment.objects.within(outlook.project_id).filter(here).count())
 
 
 def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progress) -> dict[str, Any]:
