@@ -65,6 +65,7 @@ class Principal:
     grant_id: uuid.UUID | None = None
     user_id: int | None = None
     may_attest_user: bool = False
+    may_read_wide: bool = False
     requests_per_minute: int = 0
 
     # What rest_framework and the templates ask of whoever is logged in.
@@ -106,6 +107,7 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
         key_id=row["id"],
         grant_id=row["grant_id"],
         may_attest_user=row["may_attest_user"],
+        may_read_wide=row["may_read_wide"],
         requests_per_minute=row["requests_per_minute"],
     )
 
@@ -123,6 +125,7 @@ def principal_of_row(key: ApiKey) -> Principal:
         key_id=key.id,
         grant_id=key.grant_id,
         may_attest_user=key.grant.may_attest_user,
+        may_read_wide=key.grant.may_read_wide,
         requests_per_minute=key.grant.requests_per_minute,
     )
 
@@ -156,6 +159,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
         verbs=ROLE_VERBS[Role(member.role)],
         ceiling=SourceClass.USER_EXPLICIT,
         kind="person",
+        may_read_wide=True,
         user_id=user.pk,
     )
 
@@ -171,6 +175,7 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
         verbs=frozenset(Verb),
         ceiling=ceiling,
         kind="system",
+        may_read_wide=True,
     )
 
 

@@ -26,6 +26,7 @@ class Wish:
     verbs: list[str]
     ceiling: str
     may_attest_user: bool = False
+    may_read_wide: bool = False
     requests_per_minute: int = 600
 
 
@@ -71,6 +72,7 @@ def issue(
             verbs=wish.verbs,
             ceiling=wish.ceiling,
             may_attest_user=wish.may_attest_user,
+            may_read_wide=wish.may_read_wide,
             requests_per_minute=wish.requests_per_minute,
         )
         row = _create(grant, account, text, expires_at=expires_at)

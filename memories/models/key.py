@@ -63,7 +63,7 @@ class KeyText:
         return f"nova_{self.key_id}_{self.secret}_{self.crc}"
 
 
-@tracked("id", "project", "ceiling", "may_attest_user", "requests_per_minute", "created_at")
+@tracked("id", "project", "ceiling", "may_attest_user", "may_read_wide", "requests_per_minute", "created_at")
 class Grant(TenantModel):
     """What a key may do. Never changed: a change is a revocation and a reissue (a trigger sees to it)."""
 
@@ -71,6 +71,7 @@ class Grant(TenantModel):
     verbs = ArrayField(models.CharField(max_length=16, choices=Verb))
     ceiling = models.CharField(max_length=16, choices=SourceClass)
     may_attest_user = models.BooleanField(default=False)
+    may_read_wide = models.BooleanField(default=False)
     requests_per_minute = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -17,13 +17,15 @@ from memories.proxy import counting, upstream
 from memories.proxy.callers import caller_of
 from memories.proxy.capturing import listener_of
 from memories.proxy.prompts import Prompt, prompt_of
-from memories.proxy.recalling import recall
+from memories.proxy.recalling import Recalled, recall
 from memories.proxy.refusals import KNOWN, Refused, refusal, refused_for
 from memories.proxy.relaying import Listener, Relay
 from memories.proxy.threads import in_thread
 from memories.proxy.wishes import Wish, wish_of
 
 CHAT = "chat/completions"
+# Conversations that pass without memory, and shall say so.
+FORGETFUL = ("responses", "messages", "completions")
 P = ParamSpec("P")
 View = Callable[P, Coroutine[Any, Any, HttpResponseBase]]
 log = structlog.get_logger(__name__)
@@ -90,7 +92,11 @@ async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
     counting.PROXIED.labels("other").inc()
     answer = await upstream.ask(request, path, upstream.pieces(request) if has_body else None)
-    return _handed_on(answer, None, {})
+    return _handed_on(answer, None, Recalled(b"", why_not="endpoint").headers if _converses(request, path) else {})
+
+
+def _converses(request: HttpRequest, path: str) -> bool:
+    return request.method == "POST" and path.strip("/") in FORGETFUL
 
 
 def _handed_on(answer: httpx2.Response, listener: Listener | None, headers: dict[str, str]) -> HttpResponseBase:

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from django.conf import settings
+
 from memories import access
-from memories.access import Principal
+from memories.access import NotPermitted, Principal
 from memories.models import Namespace
 from memories.models.namespace import SHARED
 from memories.retrieval.questions import Question
@@ -36,10 +38,13 @@ class Places:
 
 
 def places_of(principal: Principal, question: Question) -> Places:
-    """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered."""
+    """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered.
+
+    Raises NotPermitted for a project-wide question of whoever may not read wide.
+    """
     order = {name: n for n, name in enumerate([*question.namespaces, f"{principal.project}:{SHARED}"])}
     access.require_readable(principal, list(order))
-    wide = question.project_wide
+    wide = reads_wide(principal, wanted=question.project_wide)
     known = list(Namespace.objects.raw(KNOWN, [principal.project_id, wide, list(order)]))
     rows = [row for row in known if row.name in order or wide and principal.covers_reading(row.name)]
     asked = sorted((row for row in rows if row.name in order), key=lambda row: order[row.name])
@@ -48,6 +53,14 @@ def places_of(principal: Principal, question: Question) -> Places:
     # A branch is an attempt apart: whoever wants it asks for it by name.
     others = [row for row in rows if row.name not in order and row.id not in family and row.forked_from_id is None]
     return Places(own, others)
+
+
+def reads_wide(principal: Principal, *, wanted: bool | None) -> bool:
+    """Whether other agents' memories answer too. Raises NotPermitted when they are asked for and not granted."""
+    if wanted and not principal.may_read_wide:
+        raise NotPermitted("project_wide needs a key that may read wide")
+    by_default: bool = settings.RETRIEVAL_INCLUDES_CROSS_AGENT
+    return by_default and principal.may_read_wide if wanted is None else wanted
 
 
 def relatives(namespaces: Iterable[Namespace], known: Iterable[Namespace]) -> set[uuid.UUID]:

@@ -32,6 +32,7 @@ class Command(TyperCommand):
         verbs: Annotated[str, Option(help="Of read, write, review, admin.")] = "read,write",
         ceiling: Annotated[str, Option(help="The strongest source class that the key may claim.")] = "tool_output",
         attest_user: Annotated[bool, Option("--attest-user", help="May attest user turns (proxy only).")] = False,
+        read_wide: Annotated[bool, Option("--read-wide", help="May ask for other agents' memories too.")] = False,
         owner: Annotated[str, Option(help="The account behind the key. Default: a new service account.")] = "",
         rate: Annotated[int, Option(help="Requests a minute; 0 for no limit.")] = 600,
         days: Annotated[int, Option(help="Days until the key expires; 0 for never.")] = 0,
@@ -43,6 +44,7 @@ class Command(TyperCommand):
             verbs=_parts(verbs),
             ceiling=ceiling,
             may_attest_user=attest_user,
+            may_read_wide=read_wide,
             requests_per_minute=rate,
         )
         expires_at = timezone.now() + datetime.timedelta(days=days) if days else None
@@ -129,6 +131,8 @@ def _row(key: ApiKey) -> dict[str, Any]:
         "namespaces": ",".join(key.grant.namespaces),
         "verbs": ",".join(key.grant.verbs),
         "ceiling": key.grant.ceiling,
+        "may_attest_user": key.grant.may_attest_user,
+        "may_read_wide": key.grant.may_read_wide,
         "state": ended,
         "created_at": key.created_at.isoformat(),
         "expires_at": key.expires_at and key.expires_at.isoformat(),
