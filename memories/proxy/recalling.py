@@ -44,12 +44,20 @@ class Recalled:
         return headers | {"Server-Timing": f"recall;dur={self.seconds * 1000:.1f}"}
 
 
-async def recall(principal: Principal, wish: Wish, prompt: Prompt, *, now: datetime.datetime) -> Recalled:
-    """The request with the memories on its question; as it came when there is none, or no answer in time."""
+def patience() -> float:
+    """Until when, in this event loop's time, a request that comes now waits for the database."""
+    return asyncio.get_running_loop().time() + PATIENCE
+
+
+async def recall(
+    principal: Principal, wish: Wish, prompt: Prompt, *, now: datetime.datetime, deadline: float
+) -> Recalled:
+    """The request with the memories on its question; as it came when there is none, or no answer by the deadline."""
     if not wish.recall:
         return Recalled(prompt.raw, why_not=wish.why_not)
     try:
-        return await asyncio.wait_for(in_thread(_look_up, principal, wish, prompt, now), PATIENCE)
+        async with asyncio.timeout_at(deadline):
+            return await in_thread(_look_up, principal, wish, prompt, now)
     except Exception as error:
         counting.UNRECALLED.labels(type(error).__name__).inc()
         log.exception("chat_without_memory", error=type(error).__name__)

@@ -4,13 +4,15 @@ import http.client
 import json
 import threading
 import time
+from contextlib import contextmanager
 
 import httpx2
 import openai
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connections, transaction
 
 from memories.proxy import callers, capturing, recalling, relaying
+from memories.proxy.threads import WORKERS
 from tests.proxy.conftest import NAMESPACE, chat
 
 USER = chat()["messages"]
@@ -99,6 +101,31 @@ def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, mon
     assert "secret" not in refused.text
     monkeypatch.setattr(callers, "GRACE", -1.0)
     assert send(chat()).status_code == 503
+
+
+@contextmanager
+def stalled(*tables):
+    """Whoever asks for these tables waits, as on a disk or a network that swallows everything."""
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, issue, captured, monkeypatch):
+    for module in (recalling, relaying):
+        monkeypatch.setattr(module, "PATIENCE", 0.3)
+    assert send(chat()).status_code == 200
+    captured(1)
+    stranger, chats = issue(), WORKERS._max_workers + 2
+    with stalled("memories_apikey", "memories_exchange"):
+        for number in range(chats):
+            answer = send(chat(f"The heron has {number} eggs.", stream=True), timeout=20)
+            assert (answer.status_code, answer.headers["X-NovaMem-Memory"]) == (200, "none; reason=unavailable")
+            assert "[DONE]" in answer.text
+        refused = send(chat(), Authorization=f"Bearer {stranger}", timeout=20)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
+        assert send({}, path="/v1/embeddings", timeout=20).status_code == 200
+    assert len(captured(1 + chats)) == 1 + chats, "what was said meanwhile is written down afterwards"
 
 
 def test_a_revoked_key_is_forgotten_at_once():
