@@ -49,7 +49,7 @@ from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
 from conflicts.votes import Counted, is_disputed, vote
-from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
+from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution, Uncounted
 
 __all__ = [
     "AGREEMENT",
@@ -95,6 +95,7 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "Uncounted",
     "admit",
     "alone",
     "believed",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from conflicts.authority import SOURCE_RANK
 from conflicts.models import PendingConflict, Vote
 from conflicts.trust import trust_of
-from conflicts.words import Ballot, Kind, Reason, Resolution
+from conflicts.words import Ballot, Kind, Reason, Resolution, Uncounted
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
@@ -28,11 +28,16 @@ class Voter:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a vote did: whether it counts, and the review that it opened."""
+    """What a vote did: whether it counts, else why not, and the review that it opened."""
 
     fragment: Fragment
-    counted: bool
+    uncounted: Uncounted | None = None
     conflict: PendingConflict | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether trust follows it."""
+        return self.uncounted is None
 
 
 def vote(
@@ -77,35 +82,38 @@ def reinforce(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Co
     if foreign:
         _cast(fragment, voter, Ballot.REINFORCE, counted=True, now=now)
     _settle(fragment, now=now)
-    return Counted(fragment, foreign)
+    return Counted(fragment, None if foreign else Uncounted.OWN_MEMORY)
 
 
 def dispute(fragment: Fragment, voter: Voter, *, reason: str, now: datetime.datetime) -> Counted:
     """It is wrong. A weaker owner's dispute only opens a review; else the fragment is disputed below the threshold."""
     if voter.owner_id == fragment.owner_id:
-        return Counted(fragment, False)
+        return Counted(fragment, Uncounted.OWN_MEMORY)
     may = voter.rank >= fragment.authority
     _cast(fragment, voter, Ballot.DISPUTE, counted=may, reason=reason, now=now)
     _settle(fragment, now=now)
     opens = not may and fragment.status == Status.ACTIVE
-    return Counted(fragment, may, _review(fragment, voter, now=now) if opens else None)
+    review = _review(fragment, voter, now=now) if opens else None
+    return Counted(fragment, None if may else Uncounted.CEILING_BELOW_AUTHORITY, review)
 
 
 def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Counted:
     """Somebody else says so too; counted once per owner and lineage root, never for the writer or its ancestors."""
     if voter.owner_id == fragment.owner_id:
-        return Counted(fragment, False)
+        return Counted(fragment, Uncounted.OWN_MEMORY)
     heard = roots_of(fragment) | {str(fragment.id)}
     owners = set()
     for vote in Vote.objects.within(fragment.project_id).filter(fragment=fragment, ballot=Ballot.CORROBORATE):
         owners.add(vote.owner_id)
         heard |= set(vote.roots)
-    if voter.owner_id in owners or voter.roots & heard:
-        return Counted(fragment, False)
+    if voter.owner_id in owners:
+        return Counted(fragment, Uncounted.OWNER_VOTED_BEFORE)
+    if voter.roots & heard:
+        return Counted(fragment, Uncounted.SOURCE_HEARD_BEFORE)
     _cast(fragment, voter, Ballot.CORROBORATE, counted=True, now=now)
     fragment.updated_at = now
     _settle(fragment, now=now)
-    return Counted(fragment, True)
+    return Counted(fragment)
 
 
 def _cast(

@@ -21,6 +21,15 @@ class Ballot(TextChoices):
     CORROBORATE = "corroborate"
 
 
+class Uncounted(TextChoices):
+    """Why a vote does not count."""
+
+    OWN_MEMORY = "own_memory"
+    CEILING_BELOW_AUTHORITY = "ceiling_below_authority"
+    SOURCE_HEARD_BEFORE = "source_heard_before"
+    OWNER_VOTED_BEFORE = "owner_voted_before"
+
+
 class Kind(TextChoices):
     """What a conflict is about."""
 

@@ -87,6 +87,7 @@ class Principal:
     grant_id: uuid.UUID | None = None
     user_id: int | None = None
     may_attest_user: bool = False
+    may_read_wide: bool = False
     requests_per_minute: int = 0
     users: str = Users.OPTIONAL
     user_patterns: tuple[str, ...] = ("*",)
@@ -206,6 +207,7 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
         may_attest_user=row["may_attest_user"],
         users=row["users"],
         user_patterns=tuple(row["user_patterns"]),
+        may_read_wide=row["may_read_wide"],
         requests_per_minute=row["requests_per_minute"],
     )
 
@@ -225,6 +227,7 @@ def principal_of_row(key: ApiKey) -> Principal:
         may_attest_user=key.grant.may_attest_user,
         users=key.grant.users,
         user_patterns=tuple(key.grant.user_patterns),
+        may_read_wide=key.grant.may_read_wide,
         requests_per_minute=key.grant.requests_per_minute,
     )
 
@@ -258,6 +261,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
         verbs=ROLE_VERBS[Role(member.role)],
         ceiling=SourceClass.USER_EXPLICIT,
         kind="person",
+        may_read_wide=True,
         user_id=user.pk,
         all_users=True,
     )
@@ -275,6 +279,7 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
         ceiling=ceiling,
         kind="system",
         all_users=True,
+        may_read_wide=True,
     )
 
 

@@ -27,6 +27,7 @@ class Wish:
     verbs: list[str]
     ceiling: str
     may_attest_user: bool = False
+    may_read_wide: bool = False
     requests_per_minute: int = 600
     users: str = Users.OPTIONAL
     user_patterns: list[str] = field(default_factory=every_user)
@@ -76,6 +77,7 @@ def issue(
             may_attest_user=wish.may_attest_user,
             users=wish.users,
             user_patterns=wish.user_patterns,
+            may_read_wide=wish.may_read_wide,
             requests_per_minute=wish.requests_per_minute,
         )
         row = _create(grant, account, text, expires_at=expires_at)

@@ -53,7 +53,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "RETRIEVAL_TOP_K": (int, 10),
     "RETRIEVAL_SIMILARITY_THRESHOLD": (float, 0.0),
     "RETRIEVAL_TOKEN_BUDGET": (int, 1200),
-    "RETRIEVAL_INCLUDES_CROSS_AGENT": (bool, True),
+    "RETRIEVAL_INCLUDES_CROSS_AGENT": (bool, False),
     "RETRIEVAL_CROSS_AGENT_THRESHOLD": (float, 0.8),
     "OPERATION_LEASE_SECONDS": (int, 60),
     "RECEIPT_DAYS": (int, 90),

@@ -114,8 +114,9 @@ def agent_of() -> Issue:
 
 @pytest.fixture
 def alice(project: Project, agent_of: Issue) -> Agent:
-    """Owns what the tests store; may do everything an agent may, up to user_explicit."""
-    return agent_of(project, owner="alice", ceiling="user_explicit", verbs=["read", "write", "review", "admin"])
+    """Owns what the tests store; may do everything an agent may, up to user_explicit, and read wide."""
+    wish = {"ceiling": "user_explicit", "verbs": ["read", "write", "review", "admin"], "may_read_wide": True}
+    return agent_of(project, owner="alice", **wish)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ class ContextInput(QuestionInput):
     goals = words(longest=500, most=8, required=False)
     emotion = Text(max_length=100, required=False)
     max_tokens = Whole(min_value=0, max_value=1_000_000, default=settings.RETRIEVAL_TOKEN_BUDGET, allow_null=True)
-    max_memories = Whole(min_value=1, max_value=100, required=False)
+    max_memories = Whole(min_value=1, max_value=200, required=False)
     packing = serializers.ChoiceField(["density", "priority"], default="density")
     ratios = serializers.DictField(child=Number(min_value=0, max_value=1), required=False)
     format = serializers.ChoiceField(["markdown", "xml"], default="markdown")

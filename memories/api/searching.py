@@ -21,6 +21,7 @@ from memories.retrieval import BALANCED, PROFILES, Filters, Question, Stage, sea
 
 QUERY_LIMIT = 10_000
 MOST_SEARCHES = 50
+WIDE = "Other agents' fresh memories answer too; the key has to be one that may read wide."
 
 
 class FilterInput(Strict):
@@ -93,7 +94,7 @@ class QuestionInput(AboutUser):
     namespaces = serializers.ListField(
         child=Text(validators=[namespace_form]), min_length=1, max_length=50, required=False
     )
-    project_wide = Flag(default=settings.RETRIEVAL_INCLUDES_CROSS_AGENT)
+    project_wide = Flag(required=False, help_text=WIDE)
     filters = FilterInput(required=False)
     min_similarity = Number(min_value=-1, max_value=1, default=settings.RETRIEVAL_SIMILARITY_THRESHOLD)
     rerank = Rerank(required=False)
@@ -140,7 +141,7 @@ def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) 
         all_users=all_users,
         query=values["query"],
         namespaces=values.get("namespaces") or [values["namespace"]],
-        project_wide=values["project_wide"],
+        project_wide=values.get("project_wide"),
         filters=Filters(**values.get("filters", {})),
         top_k=top_k,
         min_similarity=values["min_similarity"],

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Counted, trust_of, vote
+from conflicts.front import Counted, Uncounted, trust_of, vote
 from memories.api.answers import FragmentAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Strict, Text, validated
@@ -41,6 +41,7 @@ class VoteAnswer(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     counted = serializers.BooleanField()
+    reason = serializers.ChoiceField(Uncounted.choices, allow_null=True, help_text="Why it does not count.")
     trust = serializers.FloatField()
     confidence = serializers.FloatField()
     status = serializers.ChoiceField(Status.choices)
@@ -54,7 +55,14 @@ def told(counted: Counted) -> dict[str, Any]:
     """What a vote did, as the API shows it."""
     row = counted.fragment
     trust = round(trust_of(row, now=timezone.now()), 4)
-    shown = {"id": row.id, "counted": counted.counted, "trust": trust, "confidence": trust, "status": row.status}
+    shown = {
+        "id": row.id,
+        "counted": counted.counted,
+        "reason": counted.uncounted,
+        "trust": trust,
+        "confidence": trust,
+        "status": row.status,
+    }
     shown |= {"reinforcements": row.reinforcements, "disputes": row.disputes, "corroboration": row.corroboration}
     return VoteAnswer({**shown, "conflict_id": counted.conflict and counted.conflict.id}).data
 

@@ -12,10 +12,10 @@ from rest_framework.views import APIView
 from conflicts.front import canonical_key
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Moment, Strict, Text, validated, words
+from memories.api.fields import Flag, Moment, Strict, Text, validated, words
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import agent_form, namespace_form
-from memories.api.searching import QUERY_LIMIT, SearchAnswer, SearchInput, found
+from memories.api.searching import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 from memories.bridges.events import ID_LIMIT, EventInput, StoredList, told, vouched
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT
@@ -93,6 +93,7 @@ class EnrichInput(Strict):
 
     namespace = Text(validators=[namespace_form])
     query = Text(max_length=QUERY_LIMIT)
+    project_wide = Flag(required=False, help_text=WIDE)
 
 
 class TagsInput(Strict):

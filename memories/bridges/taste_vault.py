@@ -13,11 +13,11 @@ from memories import access
 from memories.access import NotFound
 from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Number, Strict, Text, Whole, validated, words
+from memories.api.fields import Flag, Number, Strict, Text, Whole, validated, words
 from memories.api.fragments import IDEMPOTENCY, answer_of
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
-from memories.api.searching import QUERY_LIMIT, SearchAnswer, SearchInput, found
+from memories.api.searching import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 from memories.bridges.events import ID_LIMIT, EventInput, told, vouched
 from memories.ingest import Draft, told_before
 from memories.models import CONTENT_LIMIT
@@ -67,6 +67,7 @@ class SupplementInput(Strict):
     namespace = Text(validators=[namespace_form])
     context = Text(max_length=QUERY_LIMIT)
     limit = Whole(min_value=0, max_value=200, default=5)
+    project_wide = Flag(required=False, help_text=WIDE)
 
 
 def pattern_draft(values: dict[str, Any]) -> Draft:
@@ -165,5 +166,6 @@ class SupplementView(APIView):
     def post(self, request: Request) -> Response:
         """The memories that fit a context, best first, at most `limit`."""
         values = validated(SupplementInput, request.data)
-        asked = {"namespace": values["namespace"], "query": values["context"], "top_k": values["limit"]}
+        named = {"context": "query", "limit": "top_k"}
+        asked = {named.get(name, name): value for name, value in values.items()}
         return Response(found(principal_of(request), validated(SearchInput, asked)))

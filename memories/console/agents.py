@@ -92,6 +92,7 @@ def issue(request: Any) -> HttpResponse:
         verbs=form.getlist("verbs"),
         ceiling=form.get("ceiling", ""),
         may_attest_user=form.get("attest") == "yes",
+        may_read_wide=form.get("read_wide") == "yes",
     )
     project = Project.objects.get(id=request.principal.project_id)
     owner = form.get("owner", "").strip()[:100] or None

@@ -1,15 +1,24 @@
 """Which sentences of a turn only say again what the memory handed out. Pure.
 
-Without this guard a memory would come back through a model's mouth and pass for a second source of itself.
+Without this guard a memory would come back through a model's mouth and pass for a second source of itself. A sentence
+with a single telling word, name or number of its own is no echo: dropping what somebody said is worse than a copy.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memories.language.words import STOPWORDS
+from memories.language.words import listed
 
-ENOUGH = 0.8  # the share of a sentence's telling words that one memory has
+# Words that carry no part of what is said: forms of grammar, and how one speaks of knowing it. All others tell,
+# "before" and "under" too.
+FORMS = listed("""
+    a an the this that these those there it its he him his she her hers they them their theirs we us our ours you your
+    yours i me my mine myself yourself is are was were am be been being do does did done have has had having and or but
+    so if then as of to in at by for with from into about which who whom whose what when where than too also just
+    far know knows knew known told tell tells said say says saying mentioned mention remember recall recalled noted note
+    notes according yes yeah sure ok okay well right here indeed correct understood thanks thank please memory memories
+""")
 SENTENCE = re.compile(r"[^.!?…\n]+(?:[.!?…](?!\s|$)[^.!?…\n]*)*[.!?…]*[\"'”’)\]]*\s*|\s+|[.!?…]+\s*")
 CLAUSE = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas)\s", re.IGNORECASE)
 WORD = re.compile(r"\w+(?:[.,:'’-]\w+)*")
@@ -30,7 +39,7 @@ class Sense:
         """Whether it adds nothing to the memory. What says nothing at all does not say it again."""
         if not self.stems | self.numbers or self.denies != memory.denies:
             return False
-        return self.numbers <= memory.numbers and len(self.stems & memory.stems) >= ENOUGH * len(self.stems)
+        return self.numbers <= memory.numbers and self.stems <= memory.stems
 
 
 def without_echoes(text: str, memories: Iterable[str]) -> str:
@@ -48,7 +57,9 @@ def without_echoes(text: str, memories: Iterable[str]) -> str:
 
 
 def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
-    """Whether a memory says it, or memories say each of its clauses."""
+    """Whether a memory says it, or memories say each of its clauses. A question says nothing again."""
+    if sentence.rstrip("\"'”’)] \n").endswith("?"):
+        return False
 
     def is_said(text: str) -> bool:
         sense = sense_of(text)
@@ -66,7 +77,7 @@ def _tells(text: str) -> bool:
 def sense_of(text: str) -> Sense:
     """The sense of a text."""
     words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
-    telling = {word for word in words if word not in STOPWORDS and "'" not in word.removesuffix("'s")}
+    telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}
     numbers = frozenset(word for word in telling if any(character.isdigit() for character in word))
     denies = any(word in NEGATIONS or word.endswith("n't") for word in words)
     return Sense(frozenset(_stem(word) for word in telling - numbers - NEGATIONS), numbers, denies)

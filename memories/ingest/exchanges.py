@@ -11,12 +11,13 @@ from prometheus_client import Counter
 from conflicts.front import SOURCE_RANK, lowered_source
 from memories import access
 from memories.access import NotPermitted, Principal
+from memories.ingest.chatter import chatter
 from memories.ingest.echoes import without_echoes
 from memories.ingest.files import Message
 from memories.ingest.messages import ROLE_SOURCE, IngestReport, keep_messages, prepare_messages
-from memories.ingest.splitting import clean
+from memories.ingest.splitting import clean, split
 from memories.models import Exchange, Fragment, Receipt
-from memories.models.words import SourceClass
+from memories.models.words import SourceClass, SourceType
 
 BATCH = 32
 LONGEST = 100_000  # characters of a turn: as much as the API takes
@@ -107,9 +108,12 @@ def ingest_exchanges(principal: Principal, *, now: datetime.datetime, limit: int
 
 def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
     speaker = access.principal_of_row(row.key).of_user(row.namespace.user)
+    turns = [Turn(**turn) for turn in row.turns]
     with access.enter(speaker, why="capture"):
         handed_out = _handed_out(row)
-    messages = [_message(row, turn, _unheard(speaker, turn, handed_out)) for turn in (Turn(**t) for t in row.turns)]
+        reasons = [chatter(turn.content, role=turn.role) or _said_before(row, turn) for turn in turns]
+    worth = [turn for turn, reason in zip(turns, reasons, strict=True) if reason is None]
+    messages = [_message(row, turn, _unheard(speaker, turn, handed_out)) for turn in worth]
     said = [message for message in messages if message.content]
     work = prepare_messages(speaker, said, namespace=row.namespace.name)
     with access.enter(speaker, why="capture"):
@@ -117,14 +121,28 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
         if not Exchange.objects.within(row.project_id).filter(id=row.id).delete()[0]:
             return
         report = keep_messages(speaker, work, now=now)
-    _count(said, work.indexes, report, echoes=len(messages) - len(said))
+    _count(said, work.indexes, report, unkept=[*filter(None, reasons), *["echo"] * (len(messages) - len(said))])
 
 
 def _handed_out(row: Exchange) -> HandedOut:
-    """What the memory gave to the model for this answer; nothing once the receipt is gone."""
+    """What the namespace's own memory gave to the model for this answer; nothing once the receipt is gone.
+
+    What other namespaces hold is not known here by that: whoever says it here says it for the first time.
+    """
     receipt = Receipt.objects.within(row.project_id).filter(id=row.receipt_id).first() if row.receipt_id else None
     ids = receipt.fragment_ids if receipt else []
-    return list(Fragment.objects.within(row.project_id).filter(id__in=ids).values_list("content", "authority"))
+    own = Fragment.objects.within(row.project_id).filter(namespace=row.namespace_id)
+    return list(own.filter(id__in=ids).values_list("content", "authority"))
+
+
+def _said_before(row: Exchange, turn: Turn) -> str | None:
+    """`repeated` for an answer that was given before in these words in the namespace, elsewhere in its chats."""
+    if turn.role != "assistant":
+        return None
+    pieces = split(turn.content)
+    same = Fragment.objects.within(row.project_id).filter(namespace=row.namespace_id, content__in=pieces)
+    found = same.filter(source_type=SourceType.CONVERSATION).exclude(source_id__startswith=turn.source_id)
+    return "repeated" if set(found.values_list("content", flat=True)) >= set(pieces) else None
 
 
 def _unheard(speaker: Principal, turn: Turn, handed_out: HandedOut) -> str:
@@ -160,12 +178,11 @@ def _message(row: Exchange, turn: Turn, content: str) -> Message:
     )
 
 
-def _count(said: Sequence[Message], indexes: Sequence[int], report: IngestReport, *, echoes: int) -> None:
+def _count(said: Sequence[Message], indexes: Sequence[int], report: IngestReport, *, unkept: Sequence[str]) -> None:
     for index in set(indexes):
         CAPTURED.labels(said[index].role).inc()
-    for skip in report.skipped:
-        SKIPPED.labels(skip.reason).inc()
-    SKIPPED.labels("echo").inc(echoes)
+    for reason in [*(skip.reason for skip in report.skipped), *unkept]:
+        SKIPPED.labels(reason).inc()
 
 
 def _put_off(principal: Principal, row: Exchange, *, now: datetime.datetime) -> None:

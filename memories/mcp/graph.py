@@ -20,7 +20,7 @@ from memories.api.fields import validated
 from memories.api.inputs import FragmentInput, draft_of
 from memories.mcp.callers import Caller
 from memories.mcp.drawing import OBSERVATION, TYPE, draw, sentence
-from memories.mcp.words import Additions, Deletions, Entity, Place, Relation, Source
+from memories.mcp.words import Additions, Deletions, Entity, Most, Place, Relation, Source
 from memories.models.words import Status
 from memories.retrieval import Question as Search
 from memories.retrieval import search
@@ -120,10 +120,10 @@ def read_graph(caller: Caller, namespace: Place = None) -> dict[str, Any]:
     return {**draw(found[:MOST]), "truncated": len(found) > MOST}
 
 
-def search_nodes(caller: Caller, query: str, namespace: Place = None) -> dict[str, Any]:
+def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Most = None) -> dict[str, Any]:
     """The entities that a question is about, with their observations and relations."""
     place = caller.place(namespace)
-    wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=HITS)
+    wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=top_k or HITS)
     hits = search(caller.principal, wanted, now=timezone.now()).hits
     here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place and hasattr(hit.fragment, "claim")]
     return _opened(caller, place, [fragment.claim.subject for fragment in here])

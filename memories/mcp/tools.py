@@ -20,7 +20,7 @@ from memories.api.inputs import FragmentInput, draft_of
 from memories.api.searching import SearchInput, question_of
 from memories.api.voting import CorroborateInput, DisputeInput, told
 from memories.mcp.callers import Caller
-from memories.mcp.words import ClaimWords, Id, Kind, MessageWords, Place, Source, Tags
+from memories.mcp.words import ClaimWords, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
 from memories.retrieval import context as context_for
 from memories.retrieval import search
 
@@ -83,15 +83,17 @@ def recall(
     caller: Caller,
     query: Annotated[str, Field(description="A question or what to look for, in plain words.")],
     namespace: Place = None,
-    top_k: Annotated[int | None, Field(description="At most this many.", ge=1, le=200)] = None,
+    top_k: Most = None,
     type: Kind = None,
     tags: Tags = None,
     session_id: str | None = None,
     as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
+    project_wide: Wide = None,
 ) -> dict[str, Any]:
     """The memories that answer a question, best first, each with its source, trust and score."""
     filters = given(type=type, tags=tags)
     body = given(query=query, top_k=top_k, session_id=session_id, as_of=as_of, filters=filters or None)
+    body |= given(project_wide=project_wide)
     values = validated(SearchInput, {**body, "namespace": caller.place(namespace)})
     now = timezone.now()
     found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
@@ -107,9 +109,12 @@ def context(
     max_tokens: Annotated[int | None, Field(description="The block is never longer.", ge=0)] = None,
     format: Literal["markdown", "xml"] = "markdown",
     session_id: str | None = None,
+    top_k: Most = None,
+    project_wide: Wide = None,
 ) -> dict[str, Any]:
     """A block of memories to put before a prompt, within a budget of tokens, behind a fence."""
     body = given(query=query, max_tokens=max_tokens, format=format, session_id=session_id)
+    body |= given(max_memories=top_k, project_wide=project_wide)
     values = validated(ContextInput, {**body, "namespace": caller.place(namespace)})
     return answered(context_for(caller.principal, context_of(values), now=timezone.now()))
 

@@ -14,6 +14,8 @@ Source = Annotated[
 ]
 Id = Annotated[str, Field(description="The memory's id.")]
 Kind = Annotated[Literal["episodic", "semantic", "procedural"] | None, Field(description="Left out: told by the text.")]
+Wide = Annotated[bool | None, Field(description="Other agents' memories answer too; needs a key that may read wide.")]
+Most = Annotated[int | None, Field(description="At most this many memories.", ge=1, le=200)]
 Tags = Annotated[list[str] | None, Field(description="Words to filter by.")]
 
 

@@ -69,7 +69,9 @@ def every_user() -> list[str]:
     return ["*"]
 
 
-@tracked("id", "project", "ceiling", "may_attest_user", "users", "requests_per_minute", "created_at")
+@tracked(
+    *("id", "project", "ceiling", "may_attest_user", "may_read_wide", "users", "requests_per_minute", "created_at")
+)
 class Grant(TenantModel):
     """What a key may do. Never changed: a change is a revocation and a reissue (a trigger sees to it)."""
 
@@ -80,6 +82,7 @@ class Grant(TenantModel):
     # Of which users of these namespaces; `*` stands for any characters, `\*` for itself.
     users = models.CharField(max_length=16, choices=Users, default=Users.OPTIONAL)
     user_patterns = ArrayField(models.CharField(max_length=PATTERN_LIMIT), default=every_user)
+    may_read_wide = models.BooleanField(default=False)
     requests_per_minute = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -1,10 +1,12 @@
 """Who asks the proxy: keys of our own, never the upstream's."""
 
+import asyncio
 import datetime
 import hashlib
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError
 
@@ -12,10 +14,12 @@ from memories import rates, tallies
 from memories.access import Principal, principal_of_key
 from memories.models.words import Verb
 from memories.proxy.refusals import Refused
+from memories.proxy.threads import in_thread
 
 # How long a key that was valid opens the proxy while the database can't be asked: chats go on without their memory.
 GRACE = 300.0
 MOST = 10_000
+Finding = Callable[[str, datetime.datetime], Principal | None]
 
 
 class Acquaintances:
@@ -48,11 +52,20 @@ def _digest(key: str) -> bytes:
 _acquaintances = Acquaintances()
 
 
-def caller_of(authorization: str, *, now: datetime.datetime) -> Principal:
+async def caller_in_time(authorization: str, *, now: datetime.datetime, deadline: float) -> Principal:
+    """As `caller_of`, by a time of the event loop: a database that does not answer until then is away."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await in_thread(caller_of, authorization, now=now)
+    except TimeoutError:
+        return caller_of(authorization, now=now, find=_known)
+
+
+def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | None = None) -> Principal:
     """The principal behind `Authorization: Bearer nova_…`. Raises Refused: 401, 403, 429, or 503 for a stranger while
     the database is away."""
     scheme, _, key = authorization.strip().partition(" ")
-    principal = _found(key.strip(), now) if scheme.lower() == "bearer" else None
+    principal = (find or _found)(key.strip(), now) if scheme.lower() == "bearer" else None
     if principal is None or principal.key_id is None:
         raise Refused(401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer.")
     tallies.note_key(principal.project_id, principal.key_id, at=now)
@@ -68,9 +81,14 @@ def _found(key: str, now: datetime.datetime) -> Principal | None:
     try:
         principal = principal_of_key(key, now=now)
     except (OperationalError, InterfaceError):
-        known = _acquaintances.recall(key, at=at)
-        if known is None:
-            raise
-        return known
+        return _known(key, now)
     _acquaintances.remember(key, principal, at=at)
     return principal
+
+
+def _known(key: str, now: datetime.datetime) -> Principal:
+    """Who held this key within GRACE. Raises OperationalError for a stranger."""
+    known = _acquaintances.recall(key, at=time.monotonic())
+    if known is None:
+        raise OperationalError("the database is away")
+    return known

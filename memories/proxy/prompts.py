@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from memories.ingest import Turn
+from memories.ingest import Turn, split
 from memories.proxy.refusals import Refused
-from memories.retrieval import without_blocks
+from memories.retrieval import Spoken, plain, without_blocks
 
 QUESTION = 4000  # characters of a long message that are looked up: its beginning and its end
 SYSTEM_ROLES = ("system", "developer")
@@ -69,6 +69,16 @@ class Prompt:
                 turns.append(Turn(role, bare, digest.hex(), sequence, attested=role == "user" and bare == text))
         return turns
 
+    @property
+    def spoken(self) -> Spoken:
+        """All turns of it, as captures of this chat name them and as their texts are kept."""
+        digests, digest = set(), b""
+        for message in self.messages:
+            digest = _digest(digest, message)
+            digests.add(digest.hex())
+        pieces = (piece for message in self.messages for piece in split(without_blocks(said(message))))
+        return Spoken(frozenset(digests), frozenset(map(plain, pieces)))
+
     def reply(self, text: str, *, partial: bool) -> Turn:
         """The assistant's turn that answers."""
         digest = b""
@@ -79,6 +89,9 @@ class Prompt:
 
 
 def _digest(before: bytes, message: Message) -> bytes:
+    if message["role"] == "assistant":  # clients send it back with fields of their own
+        calls = {"tool_calls": message["tool_calls"]} if message.get("tool_calls") else {}
+        message = {"role": "assistant", "content": said(message), **calls}
     return hashlib.sha256(before + json.dumps(message, sort_keys=True).encode()).digest()
 
 

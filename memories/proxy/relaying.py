@@ -19,6 +19,7 @@ from django.db import connection
 
 MOST = 4 * 1024 * 1024  # bytes of an answer that are kept for reading
 WRITERS = ThreadPoolExecutor(4, thread_name_prefix="captures")
+PATIENCE = 3.0  # seconds that the end of an answer waits for it to be written down
 SETTLE = 4.0  # seconds that a stopping server waits for what is being written down, after its grace for requests
 Listener = Callable[[bytes], None]
 log = structlog.get_logger(__name__)
@@ -46,8 +47,9 @@ class Relay:
             piece = await anext(self._pieces)
         except StopAsyncIteration:
             if written := await self.end():
-                # The answer is over when what it said can't be lost any more; the client has all of it already.
-                await asyncio.shield(asyncio.wrap_future(written))
+                # The answer is over when what it said can't be lost any more, or the database takes too long: it is
+                # written when that comes back. The client has all of it already.
+                await asyncio.wait([asyncio.wrap_future(written)], timeout=PATIENCE)
             raise
         except httpx2.HTTPError as error:
             log.warning("upstream_broke_off", error=type(error).__name__)

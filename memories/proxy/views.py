@@ -1,6 +1,6 @@
 """/v1/: chats with memory, and everything else as the upstream answers it."""
 
-import datetime
+import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
@@ -14,16 +14,17 @@ from django.views.decorators.csrf import csrf_exempt
 
 from memories.access import Principal
 from memories.proxy import counting, upstream
-from memories.proxy.callers import caller_of
+from memories.proxy.callers import caller_in_time
 from memories.proxy.capturing import listener_of
 from memories.proxy.prompts import Prompt, prompt_of
-from memories.proxy.recalling import recall
+from memories.proxy.recalling import Recalled, patience, recall
 from memories.proxy.refusals import KNOWN, Refused, refusal, refused_for
 from memories.proxy.relaying import Listener, Relay
-from memories.proxy.threads import in_thread
 from memories.proxy.wishes import Wish, wish_of
 
 CHAT = "chat/completions"
+# Conversations that pass without memory, and shall say so.
+FORGETFUL = ("responses", "messages", "completions")
 P = ParamSpec("P")
 View = Callable[P, Coroutine[Any, Any, HttpResponseBase]]
 log = structlog.get_logger(__name__)
@@ -57,9 +58,10 @@ class Chat:
 @refusing
 async def chat(request: HttpRequest) -> HttpResponseBase:
     """A chat completion, with what the memory knows on the question; what is said is captured."""
-    now = timezone.now()
-    asked = await in_thread(_admitted, request, now)
-    recalled = await recall(asked.principal, asked.wish, asked.prompt, now=now)
+    now, deadline = timezone.now(), patience()
+    principal = await caller_in_time(request.headers.get("Authorization", ""), now=now, deadline=deadline)
+    asked = await asyncio.to_thread(_admitted, principal, request)
+    recalled = await recall(asked.principal, asked.wish, asked.prompt, now=now, deadline=deadline)
     counting.PROXIED.labels("chat").inc()
     answer = await upstream.ask(request, CHAT, recalled.body)
     listener = listener_of(
@@ -74,8 +76,8 @@ async def chat(request: HttpRequest) -> HttpResponseBase:
     return _handed_on(answer, listener, recalled.headers)
 
 
-def _admitted(request: HttpRequest, now: datetime.datetime) -> Chat:
-    principal = caller_of(request.headers.get("Authorization", ""), now=now)
+def _admitted(principal: Principal, request: HttpRequest) -> Chat:
+    """What is asked, read without the database and off the event loop: a body may be long."""
     upstream.require_upstream()
     if request.method != "POST":
         raise Refused(405, "method_not_allowed", "Use POST.")
@@ -86,11 +88,15 @@ def _admitted(request: HttpRequest, now: datetime.datetime) -> Chat:
 @refusing
 async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
     """Whatever else the upstream has under this path."""
-    await in_thread(caller_of, request.headers.get("Authorization", ""), now=timezone.now())
+    await caller_in_time(request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience())
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
     counting.PROXIED.labels("other").inc()
     answer = await upstream.ask(request, path, upstream.pieces(request) if has_body else None)
-    return _handed_on(answer, None, {})
+    return _handed_on(answer, None, Recalled(b"", why_not="endpoint").headers if _converses(request, path) else {})
+
+
+def _converses(request: HttpRequest, path: str) -> bool:
+    return request.method == "POST" and path.strip("/") in FORGETFUL
 
 
 def _handed_on(answer: httpx2.Response, listener: Listener | None, headers: dict[str, str]) -> HttpResponseBase:

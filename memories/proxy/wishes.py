@@ -8,8 +8,11 @@ from memories.access import NotFound, Principal
 from memories.models.namespace import FORM
 from memories.models.words import Verb
 from memories.proxy.refusals import Refused
+from memories.retrieval import reads_wide
 
 NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
+TOP_K, WIDE = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide"
+MOST = 200
 SESSION_LIMIT = 255
 
 
@@ -24,12 +27,18 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Where to look and to keep, and whether. Without a namespace neither happens."""
+    """Where to look and to keep, and whether. Without a namespace neither happens.
+
+    `why_not` says why nothing is looked up.
+    """
 
     namespace: str
     session: str
     recall: bool
     capture: bool
+    top_k: int | None = None
+    project_wide: bool | None = None
+    why_not: str = ""
 
 
 def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
@@ -43,15 +52,35 @@ def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
         raise Refused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
     mode = Mode(asked or Mode.FULL)
     namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
+    top_k, wide = _top_k(headers), _wide(headers)
+    reads_wide(principal, wanted=wide)
     if not namespace or mode is Mode.OFF:
-        return Wish(namespace, session, recall=False, capture=False)
+        why_not = "off" if mode is Mode.OFF else "no_namespace"
+        return Wish(namespace, session, recall=False, capture=False, why_not=why_not)
     if not FORM.fullmatch(namespace) or not principal.covers_reading(namespace):
         raise NotFound(f"namespace {namespace}")
     recall, capture = mode in (Mode.FULL, Mode.RECALL), mode in (Mode.FULL, Mode.CAPTURE)
     if asked:
         _require(principal, namespace, recall=recall, capture=capture)
     may_capture = principal.covers(namespace) and Verb.WRITE in principal.verbs
-    return Wish(namespace, session, recall=recall and Verb.READ in principal.verbs, capture=capture and may_capture)
+    why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
+    return Wish(namespace, session, not why_not, capture and may_capture, top_k, wide, why_not)
+
+
+def _top_k(headers: Mapping[str, str]) -> int | None:
+    asked = headers.get(TOP_K, "").strip()
+    if not asked:
+        return None
+    if asked.isascii() and asked.isdigit() and len(asked) <= len(str(MOST)) and 1 <= int(asked) <= MOST:
+        return int(asked)
+    raise Refused(400, "invalid_top_k", f"{TOP_K} is a whole number from 1 to {MOST}.", param=TOP_K)
+
+
+def _wide(headers: Mapping[str, str]) -> bool | None:
+    asked = headers.get(WIDE, "").strip().lower()
+    if asked not in ("", "true", "false"):
+        raise Refused(400, "invalid_project_wide", f"{WIDE} is true or false.", param=WIDE)
+    return asked == "true" if asked else None
 
 
 def _require(principal: Principal, namespace: str, *, recall: bool, capture: bool) -> None:

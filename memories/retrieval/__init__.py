@@ -4,7 +4,8 @@ from memories.retrieval.context import Context, Request, context, expire_receipt
 from memories.retrieval.hits import indexed
 from memories.retrieval.indexes import analyze, drop_strays, keep_indexes
 from memories.retrieval.pipeline import find, search
-from memories.retrieval.questions import Filters, Hit, Question, Results
+from memories.retrieval.places import reads_wide
+from memories.retrieval.questions import Filters, Hit, Question, Results, Spoken, plain
 from memories.retrieval.ranking import BALANCED, PROFILES
 from memories.retrieval.statistics import keep_statistics
 from memories.retrieval.trail import Stage
@@ -18,6 +19,7 @@ __all__ = [
     "Question",
     "Request",
     "Results",
+    "Spoken",
     "Stage",
     "analyze",
     "context",
@@ -27,7 +29,9 @@ __all__ = [
     "indexed",
     "keep_indexes",
     "keep_statistics",
+    "plain",
     "query_from",
+    "reads_wide",
     "search",
     "without_blocks",
 ]

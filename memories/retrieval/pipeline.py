@@ -138,6 +138,9 @@ def _ranked(
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
         stage = _refused(question, candidate, places, by_meaning=by_meaning)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
+    if heard := question.spoken.among([c.id for c in left], project_id=principal.project_id):
+        trail.stop_all(heard, Stage.SPOKEN)
+        left = [candidate for candidate in left if candidate.id not in heard]
     if not question.filters.include_all:
         times = Counter(candidate.key for candidate in left if candidate.key)
         rivals = [candidate.id for candidate in left if candidate.key and times[candidate.key] > 1]

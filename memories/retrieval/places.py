@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 
 from memories import access
-from memories.access import Principal
+from memories.access import NotPermitted, Principal
 from memories.models import Namespace
 from memories.models.namespace import SHARED, parts_of
 from memories.retrieval.questions import Question
@@ -69,7 +70,8 @@ class Places:
 def places_of(principal: Principal, question: Question) -> Places:
     """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered.
 
-    A question for a user reads the user's scope, its namespace and the shared one, in this order.
+    A question for a user reads the user's scope, its namespace and the shared one, in this order. Raises NotPermitted
+    for a project-wide question of whoever may not read wide.
     """
     access.require_readable(principal, question.namespaces)
     asked = [parts_of(principal.scope(name)) for name in question.namespaces]
@@ -77,7 +79,7 @@ def places_of(principal: Principal, question: Question) -> Places:
     keys = [*((root, user) for root, user in asked if user is not None), *((root, None) for root, _ in asked)]
     order = {key: n for n, key in enumerate(dict.fromkeys([*keys, (shared, None)]))}
     named = {root for root, _ in asked}
-    wide = question.project_wide
+    wide = reads_wide(principal, wanted=question.project_wide)
     wanted = {"project": principal.project_id, "wide": wide}
     wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
     known = list(Namespace.objects.raw(KNOWN, wanted))
@@ -93,6 +95,14 @@ def places_of(principal: Principal, question: Question) -> Places:
 
 def _key(row: Namespace) -> tuple[str, str | None]:
     return row.root_name, row.user
+
+
+def reads_wide(principal: Principal, *, wanted: bool | None) -> bool:
+    """Whether other agents' memories answer too. Raises NotPermitted when they are asked for and not granted."""
+    if wanted and not principal.may_read_wide:
+        raise NotPermitted("project_wide needs a key that may read wide")
+    by_default: bool = settings.RETRIEVAL_INCLUDES_CROSS_AGENT
+    return by_default and principal.may_read_wide if wanted is None else wanted
 
 
 def relatives(namespaces: Iterable[Namespace], known: Iterable[Namespace]) -> set[uuid.UUID]:

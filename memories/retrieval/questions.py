@@ -2,13 +2,14 @@
 
 import datetime
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q
 
 from memories.models import EmbeddingModel, Fragment
-from memories.models.words import Status, Tier
+from memories.models.words import SourceType, Status, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,40 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoken:
+    """The turns that the caller's prompt holds already: their source ids, and their texts as `plain` has them."""
+
+    source_ids: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.source_ids or self.texts)
+
+    def among(self, ids: Iterable[uuid.UUID], *, project_id: uuid.UUID) -> set[uuid.UUID]:
+        """Which of these fragments are such turns, or pieces of them."""
+        if not self:
+            return set()
+        turns = Fragment.objects.within(project_id).filter(id__in=list(ids), source_type=SourceType.CONVERSATION)
+        rows = turns.values_list("id", "source_id", "content")
+        return {
+            i for i, source, text in rows if source.partition("#")[0] in self.source_ids or plain(text) in self.texts
+        }
+
+
+def plain(text: str) -> str:
+    """A text without differences in spacing and case."""
+    return " ".join(text.split()).casefold()
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A search request."""
 
     query: str
     namespaces: list[str]
-    project_wide: bool = True
+    # Whether other agents' memories answer too; None: as the operator set it, as far as the grant reaches.
+    project_wide: bool | None = None
     # With the scopes of all users of the namespaces.
     all_users: bool = False
     filters: Filters = field(default_factory=Filters)
@@ -122,6 +151,8 @@ class Question:
     weights: dict[str, float] | None = None
     session_id: str = ""
     as_of: datetime.datetime | None = None
+    # What stands in the prompt already is not answered again.
+    spoken: Spoken = field(default_factory=Spoken)
     # The name of the embedding model to search with; empty: the active one.
     model: str = ""
     explain: bool = False

@@ -22,6 +22,7 @@ class Stage(StrEnum):
     CANDIDATES = "candidates"
     SIMILARITY = "min_similarity"
     FRESHNESS = "relevance_score"
+    SPOKEN = "spoken"
     RIVALS = "rivals"
     TOP_K = "top_k"
     GONE = "gone"
@@ -37,6 +38,7 @@ REASONS = {
     Stage.CANDIDATES: "neither its words nor its vector are among the nearest to the question",
     Stage.SIMILARITY: "its cosine is below min_similarity",
     Stage.FRESHNESS: "its relevance_score has decayed below the floor",
+    Stage.SPOKEN: "it stands in the prompt already",
     Stage.RIVALS: "a claim that excludes its own is shown instead",
     Stage.TOP_K: "it stands beyond top_k: others score higher",
     Stage.GONE: "it was forgotten or changed while the search ran",

@@ -151,7 +151,7 @@ def test_it_takes_what_search_takes(alice, bob, store, shelf):
     for more in (
         {"filters": {"type": ["episodic"]}},
         {"filters": {"tags": "wheel"}},
-        {"project_wide": False},
+        {"project_wide": True},
         {"profile": "relevance"},
         {"rerank": False},
         {"rerank": {"relevance": 0, "recency": 1, "importance": 0, "confidence": 0}},
@@ -202,7 +202,7 @@ def test_the_latest_events_count_and_goals_come_first():
         ({"max_tokens": -1}, "max_tokens"),
         ({"max_tokens": 1.5}, "max_tokens"),
         ({"max_memories": 0}, "max_memories"),
-        ({"max_memories": 101}, "max_memories"),
+        ({"max_memories": 201}, "max_memories"),
         ({"max_memories": None}, "max_memories"),
         ({"format": "html"}, "format"),
         ({"packing": "random"}, "packing"),

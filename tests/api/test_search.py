@@ -51,15 +51,16 @@ def test_scores_fall_and_equal_questions_give_equal_answers(alice, marsh):
     assert contents(one) == contents(two)
 
 
-def test_shared_and_fresh_memories_of_the_team_are_included(alice, marsh):
-    assert str(marsh["frog"].id) in {row["id"] for row in ask(alice, "old mill")["results"]}
-    own = {row["id"] for row in ask(alice, "old mill", project_wide=False)["results"]}
+def test_shared_memories_are_included_and_fresh_ones_of_the_team_if_asked_for(alice, marsh):
+    assert str(marsh["frog"].id) in {row["id"] for row in ask(alice, "old mill", project_wide=True)["results"]}
+    own = {row["id"] for row in ask(alice, "old mill")["results"]}
     assert str(marsh["frog"].id) not in own
     assert str(marsh["map"].id) in own
 
 
-def test_a_narrow_grant_is_not_widened(reader, marsh):
-    found = {row["id"] for row in ask(reader, "old mill")["results"]}
+def test_a_narrow_grant_is_not_widened(project, agent_of, marsh):
+    narrow = agent_of(project, namespaces=["acme:main"], verbs=["read"], may_read_wide=True)
+    found = {row["id"] for row in ask(narrow, "old mill", project_wide=True)["results"]}
     assert str(marsh["frog"].id) not in found
     assert str(marsh["map"].id) in found
 
@@ -92,7 +93,7 @@ def test_nothing_crosses_projects(charlie, marsh):
 )
 def test_filters_hold_for_every_hit(filters, expected, alice, marsh):
     names = {str(row.id): name for name, row in marsh.items()}
-    body = ask(alice, "heron otter boat frogs mill", filters=filters)
+    body = ask(alice, "heron otter boat frogs mill", filters=filters, project_wide=True)
     assert {names[row["id"]] for row in body["results"]} == expected
 
 
@@ -242,7 +243,7 @@ def test_every_profile_is_its_formula(alice, marsh):
 
 def test_explain_shows_every_candidates_path(alice, marsh):
     assert "explanation" not in ask(alice, "heron")
-    told = ask(alice, 'who nests "behind the old mill"?', top_k=1, explain=True)["explanation"]
+    told = ask(alice, 'who nests "behind the old mill"?', top_k=1, explain=True, project_wide=True)["explanation"]
     paths = {path["id"]: path for path in told["candidates"]}
     heron = paths[str(marsh["heron"].id)]
     assert (heron["stage"], heron["rank"], set(heron["found_by"])) == ("answered", 1, {"words", "meaning"})
@@ -264,7 +265,7 @@ def test_expect_names_the_stage_that_dropped_it(alice, bob, charlie, store, mars
     assert stage(heron)["stage"] == "answered"
     assert stage(otter, top_k=1)["stage"] == stage(otter, top_k=0)["stage"] == "top_k"
     assert stage(otter, min_similarity=0.99)["stage"] == "min_similarity"
-    assert stage(marsh["frog"], project_wide=False)["stage"] == "namespace"
+    assert stage(marsh["frog"])["stage"] == "namespace"
     assert stage(heron, filters={"status_filter": ["archived"]}) | {"status": "active"} == stage(
         heron, filters={"status_filter": ["archived"]}
     )
@@ -285,7 +286,8 @@ def test_expect_tells_of_sessions_and_decay(alice, store, principal):
     stale = store("acme:other", "The heron nests behind the old mill.")
     with access.enter(principal, why="test"):
         Fragment.objects.filter(id=stale.id).update(base_relevance=0.5)
-    assert ask(alice, "where does the heron nest?", expect=str(stale.id))["expected"]["stage"] == "relevance_score"
+    told = ask(alice, "where does the heron nest?", expect=str(stale.id), project_wide=True)
+    assert told["expected"]["stage"] == "relevance_score"
 
 
 def test_several_searches_at_once(alice, marsh):

@@ -79,6 +79,7 @@ class TestReinforce:
         for agent in (alice, second):
             body = vote(agent, fragment, "reinforce")
             assert (body["counted"], body["trust"], counts(body)) == (False, 0.6, [0, 0, 1])
+            assert body["reason"] == "own_memory"
         assert read(alice, fragment)["importance"] == pytest.approx(0.6)
 
 
@@ -122,6 +123,7 @@ class TestDispute:
         first, second = vote(bob, fragment, "dispute", reason="No."), vote(dave, fragment, "dispute")
         for body in (first, second):
             assert (body["counted"], body["status"], counts(body)) == (False, "active", [0, 0, 1])
+            assert body["reason"] == "ceiling_below_authority"
         assert first["conflict_id"] == second["conflict_id"]
         assert first["trust"] == fragment["trust"]
 
@@ -156,19 +158,21 @@ class TestCorroborate:
         for agent in (bob, agent_of(project, owner="bob")):
             body = vote(agent, fragment, "corroborate", source_id="another walk")
             assert (body["counted"], body["corroboration"], body["trust"]) == (False, 2, 0.65)
+            assert body["reason"] == "owner_voted_before"
 
     def test_once_per_source(self, bob, dave, told):
         fragment = told()
         assert vote(bob, fragment, "corroborate", source_id="a walk")["corroboration"] == 2
         body = vote(dave, fragment, "corroborate", source_id="a walk")
-        assert (body["counted"], body["corroboration"]) == (False, 2)
+        assert (body["counted"], body["corroboration"], body["reason"]) == (False, 2, "source_heard_before")
 
     def test_never_from_where_it_comes_from(self, alice, bob, told):
         fragment = told(provenance={"source_id": "the guide"})
-        assert vote(bob, fragment, "corroborate", source_id="the guide")["counted"] is False
+        assert vote(bob, fragment, "corroborate", source_id="the guide")["reason"] == "source_heard_before"
         assert vote(bob, fragment, "corroborate", source_id=fragment["id"])["counted"] is False
-        assert vote(alice, fragment, "corroborate", source_id="a walk")["counted"] is False
-        assert vote(bob, fragment, "corroborate", source_id="a walk")["counted"] is True
+        assert vote(alice, fragment, "corroborate", source_id="a walk")["reason"] == "own_memory"
+        counted = vote(bob, fragment, "corroborate", source_id="a walk")
+        assert (counted["counted"], counted["reason"]) == (True, None)
 
     def test_never_by_what_was_derived_from_it(self, bob, dave, told):
         """A digest of a claim, or of another digest of it, says nothing new."""

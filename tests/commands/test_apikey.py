@@ -28,7 +28,8 @@ def create(*more):
 
 def test_creating_works_and_makes_the_project(db):
     made = create(
-        "--namespaces", "acme:*", "--verbs", "read,write", "--ceiling", "user_explicit", "--attest-user", "--owner", "x"
+        *("--namespaces", "acme:*", "--verbs", "read,write", "--ceiling", "user_explicit", "--owner", "x"),
+        *("--attest-user", "--read-wide"),
     )
     found = principal_of_key(made["key"], now=timezone.now())
     assert set(made) == {"key", "id"}
@@ -36,14 +37,16 @@ def test_creating_works_and_makes_the_project(db):
     assert found.owner == "x"
     assert found.verbs == {"read", "write"}
     assert found.ceiling == "user_explicit"
-    assert found.may_attest_user is True
+    assert (found.may_attest_user, found.may_read_wide) == (True, True)
+    (row,) = json.loads(run("apikey", "list", "--project", "acme", "--json"))
+    assert (row["may_attest_user"], row["may_read_wide"]) == (True, True)
     assert Project.objects.filter(name="acme").count() == 1
 
 
 def test_defaults(db):
     found = principal_of_key(create()["key"], now=timezone.now())
     assert (found.namespaces, found.verbs, found.ceiling) == (("acme:*",), {"read", "write"}, "tool_output")
-    assert (found.requests_per_minute, found.may_attest_user) == (600, False)
+    assert (found.requests_per_minute, found.may_attest_user, found.may_read_wide) == (600, False, False)
 
 
 def test_only_a_hash_is_stored(db):

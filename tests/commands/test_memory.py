@@ -89,3 +89,10 @@ def test_what_can_not_be_is_named_and_changes_nothing(heron, count, words, why):
         run(*words)
     assert count(Fragment) == 1
     assert not Project.objects.filter(name="new").exists()
+
+
+def test_search_stays_in_its_namespace_unless_it_is_told_to_leave(heron, store):
+    store("acme:side", "The otter nests under the bridge.")
+    question = ("search", "Who nests where?", "--namespace", "acme:main")
+    assert [row["content"] for row in told(*question)] == [HERON]
+    assert len(told(*question, "--project-wide")) == 2

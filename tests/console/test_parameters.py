@@ -131,7 +131,16 @@ def _forms(conflict, proposal, revisions):
         "merge": [{"step": "look", "target": "acme:other"}, {"step": "merge", "preview": str(uuid.uuid4())}],
         "add-member": [{"username": "zoe", "role": "viewer"}],
         "role": [{"role": "viewer"}],
-        "issue-key": [{"namespaces": "acme:*", "verbs": "read", "ceiling": "document", "attest": "no", "owner": "zoe"}],
+        "issue-key": [
+            {
+                "namespaces": "acme:*",
+                "verbs": "read",
+                "ceiling": "document",
+                "attest": "no",
+                "read_wide": "no",
+                "owner": "zoe",
+            }
+        ],
         "end-key": [{"confirm": "no"}],
         "consolidation": [{"namespace": "acme:main"}],
         "apply": [{"confirm": "no", "shown": "1", "step": "1"}],

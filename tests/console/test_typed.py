@@ -102,7 +102,7 @@ def test_a_fork(adam, store, count):
 
 def test_a_key_and_a_member(adam, count):
     wish = {"owner": "robot", "namespaces": "nowhere:*", "verbs": ["read", "review"], "ceiling": "document"}
-    page = post(adam, "/agents/keys/", **wish, attest="yes")
+    page = post(adam, "/agents/keys/", **wish, attest="yes", read_wide="yes")
     told = fields(page)
     assert page.status_code == 409
     assert {name: told[name] for name in ("owner", "namespaces", "ceiling")} == {
@@ -110,7 +110,7 @@ def test_a_key_and_a_member(adam, count):
         "namespaces": "nowhere:*",
         "ceiling": "document",
     }
-    assert (told["verbs"], told["attest"]) == ({"read", "review"}, {"yes"})
+    assert (told["verbs"], told["attest"], told["read_wide"]) == ({"read", "review"}, {"yes"}, {"yes"})
     assert count(ApiKey) == 0
     page = post(adam, "/agents/members/", username="no name", role="reviewer")
     told = fields(page)

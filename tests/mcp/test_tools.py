@@ -126,3 +126,33 @@ def test_another_project_sees_nothing(session, web, service, agent_of, neighbour
     with pytest.raises(Refused, match="not_found"):
         charlie.call("recall", query="heron", namespace=f"{service.project}:main")
     assert session.call("read_memory", id=kept)["status"] == "active"
+
+
+def test_other_agents_memories_are_found_by_those_who_may_and_ask(web, session, committed, agent_of, place):
+    other = f"{committed.name}:other"
+    session.call("retain", content=HERON, namespace=other)
+    question = {"query": "Where does the heron nest?"}
+    assert session.call("recall", **question)["results"] == []
+    assert session.call("context", **question)["prompt_prefix"] == ""
+    for tool in ("recall", "context"):
+        with pytest.raises(Refused, match="not_permitted: project_wide"):
+            session.call(tool, **question, project_wide=True)
+    wide = agent_of(committed, may_read_wide=True, requests_per_minute=0)
+    wide = over_http(web, wide.key, **{"X-NovaMem-Namespace": place})
+    assert [hit["content"] for hit in wide.call("recall", **question, project_wide=True)["results"]] == [HERON]
+    assert HERON in wide.call("context", **question, project_wide=True)["prompt_prefix"]
+    assert wide.call("recall", **question)["results"] == []
+
+
+def test_as_many_as_the_call_asks_for(session):
+    for number in range(4):
+        content = f"The heron number {number} nests behind mill {number}."
+        claim = {"subject": f"heron {number}", "predicate": "nest", "value": f"mill {number}"}
+        session.call("retain", content=content, claim=claim)
+    query = "Where do the herons nest?"
+    assert len(session.call("recall", query=query, top_k=2)["results"]) == 2
+    assert session.call("context", query=query, top_k=2)["memories_used"] == 2
+    assert len(session.call("search_nodes", query=query, top_k=2)["entities"]) == 2
+    for tool in ("recall", "context", "search_nodes"):
+        with pytest.raises(Refused):
+            session.call(tool, query=query, top_k=201)

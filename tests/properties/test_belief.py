@@ -75,8 +75,8 @@ def test_property_16_cross_agent_retrieval_inclusion(alice, team):
     with undone():
         stored = post(alice, "fragments/batch", {"fragments": told}, 201)["results"] if told else []
         set_relevance(alice.principal, {row["id"]: base for row, (_, base) in zip(stored, team, strict=True)})
-        wide = search(alice, "who saw a heron?", "acme:main")
-        narrow = search(alice, "who saw a heron?", "acme:main", project_wide=False)
+        wide = search(alice, "who saw a heron?", "acme:main", project_wide=True)
+        narrow = search(alice, "who saw a heron?", "acme:main")
     rows = [(row["id"], agent, base) for row, (agent, base) in zip(stored, team, strict=True)]
     own = {i for i, agent, _ in rows if agent in ("main", "shared")}
     assert set(narrow) == own

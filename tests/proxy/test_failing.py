@@ -4,13 +4,15 @@ import http.client
 import json
 import threading
 import time
+from contextlib import contextmanager
 
 import httpx2
 import openai
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connections, transaction
 
 from memories.proxy import callers, capturing, recalling, relaying
+from memories.proxy.threads import WORKERS
 from tests.proxy.conftest import NAMESPACE, chat
 
 USER = chat()["messages"]
@@ -36,9 +38,10 @@ def test_errors_of_the_upstream_pass_unchanged(send, upstream, captured):
 
 @pytest.mark.parametrize("mode", ["apologising", "failing", "mumbling"])
 def test_excuses_are_passed_but_not_kept(mode, client, upstream, captured, memories):
-    client.chat.completions.create(model=mode, messages=USER)
+    told = "The heron nests behind the old mill."
+    client.chat.completions.create(model=mode, messages=[{"role": "user", "content": told}])
     captured()
-    assert [row.content for row in memories()] == [USER[0]["content"]]
+    assert [row.content for row in memories()] == [told]
 
 
 def test_an_answer_that_is_none_is_passed(send, upstream, captured):
@@ -100,6 +103,31 @@ def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, mon
     assert send(chat()).status_code == 503
 
 
+@contextmanager
+def stalled(*tables):
+    """Whoever asks for these tables waits, as on a disk or a network that swallows everything."""
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, issue, captured, monkeypatch):
+    for module in (recalling, relaying):
+        monkeypatch.setattr(module, "PATIENCE", 0.3)
+    assert send(chat()).status_code == 200
+    captured(1)
+    stranger, chats = issue(), WORKERS._max_workers + 2
+    with stalled("memories_apikey", "memories_exchange"):
+        for number in range(chats):
+            answer = send(chat(f"The heron has {number} eggs.", stream=True), timeout=20)
+            assert (answer.status_code, answer.headers["X-NovaMem-Memory"]) == (200, "none; reason=unavailable")
+            assert "[DONE]" in answer.text
+        refused = send(chat(), Authorization=f"Bearer {stranger}", timeout=20)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
+        assert send({}, path="/v1/embeddings", timeout=20).status_code == 200
+    assert len(captured(1 + chats)) == 1 + chats, "what was said meanwhile is written down afterwards"
+
+
 def test_a_revoked_key_is_forgotten_at_once():
     known = callers.Acquaintances()
     known.remember("key", object(), at=0.0)
@@ -140,7 +168,7 @@ def test_a_stream_that_breaks_off_breaks_off_here_too_and_is_kept_as_partial(cli
     text = row.turns[1]["content"]
     assert (text != "", row.turns[1]["partial"]) == (True, True)
     assert upstream.reply.startswith(text)
-    assert [row.extra for row in memories()] == [{}, {"partial": True}]
+    assert [row.extra for row in memories()] == [{"partial": True}]
 
 
 def test_an_answer_that_breaks_off_breaks_off_here_too(send, upstream, captured):

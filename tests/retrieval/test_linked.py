@@ -26,7 +26,8 @@ def crowd(store):
 
 
 def ask(agent, **more):
-    body = {"namespace": "acme:main", "query": QUESTION, "max_tokens": None, "max_memories": 3, **more}
+    wide = {"namespace": "acme:main", "project_wide": True}
+    body = {**wide, "query": QUESTION, "max_tokens": None, "max_memories": 3, **more}
     answer = agent.client.post("/api/v1/context", body, format="json")
     assert answer.status_code == 200, answer.content
     return answer.json()
@@ -137,5 +138,5 @@ def test_of_rivals_only_one_is_handed_out(alice, store, link):
 
 
 def search(agent):
-    body = {"namespace": "acme:main", "query": QUESTION, "top_k": 50}
+    body = {"namespace": "acme:main", "project_wide": True, "query": QUESTION, "top_k": 50}
     return agent.client.post("/api/v1/search", body, format="json").json()["results"]

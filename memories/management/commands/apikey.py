@@ -38,6 +38,7 @@ class Command(TyperCommand):
         user_patterns: Annotated[
             str, Option(help="Which users, as patterns separated by commas; * stands for any characters.")
         ] = "*",
+        read_wide: Annotated[bool, Option("--read-wide", help="May ask for other agents' memories too.")] = False,
         owner: Annotated[str, Option(help="The account behind the key. Default: a new service account.")] = "",
         rate: Annotated[int, Option(help="Requests a minute; 0 for no limit.")] = 600,
         days: Annotated[int, Option(help="Days until the key expires; 0 for never.")] = 0,
@@ -51,6 +52,7 @@ class Command(TyperCommand):
             may_attest_user=attest_user,
             users=users,
             user_patterns=_parts(user_patterns),
+            may_read_wide=read_wide,
             requests_per_minute=rate,
         )
         expires_at = timezone.now() + datetime.timedelta(days=days) if days else None
@@ -139,6 +141,8 @@ def _row(key: ApiKey) -> dict[str, Any]:
         "ceiling": key.grant.ceiling,
         "users": key.grant.users,
         "user_patterns": ",".join(key.grant.user_patterns),
+        "may_attest_user": key.grant.may_attest_user,
+        "may_read_wide": key.grant.may_read_wide,
         "state": ended,
         "created_at": key.created_at.isoformat(),
         "expires_at": key.expires_at and key.expires_at.isoformat(),

@@ -135,6 +135,9 @@ class Command(TyperCommand):
         query: Annotated[str, Argument(help="A question, in plain words.")],
         namespace: Annotated[str, Option(help="Where to look: project:agent.")],
         limit: Limit = 10,
+        project_wide: Annotated[
+            bool, Option("--project-wide", help="Other agents' fresh memories answer too.")
+        ] = False,
         as_json: AsJson = False,
     ) -> None:
         """The memories that answer a question, best first."""
@@ -142,9 +145,8 @@ class Command(TyperCommand):
             raise CommandError("Ask something.")
         (project,) = _projects(namespace)
         now = timezone.now()
-        found = search(
-            access.system_principal(project), Question(query=query, namespaces=[namespace], top_k=limit), now=now
-        )
+        question = Question(query, [namespace], project_wide=project_wide or None, top_k=limit)
+        found = search(access.system_principal(project), question, now=now)
         shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
         rows = [{**row, "score": hit.score} for row, hit in zip(shown, found.hits, strict=True)]
         self._tell(rows, as_json, more=("score",))

@@ -32,6 +32,8 @@ def linked_to(
     found = {row.id: row for row in rows.for_answers() if _fresh(row, question, places, now)}
     for fragment_id in _out_of_reach(list(found), question, principal.project_id, now):
         del found[fragment_id]
+    for fragment_id in question.spoken.among(found, project_id=principal.project_id):
+        del found[fragment_id]
     best = sorted(found, key=lambda fragment_id: (-values[fragment_id], fragment_id))[:most]
     return [(found[fragment_id], values[fragment_id]) for fragment_id in best]
 
