@@ -14,6 +14,7 @@ from conflicts.admission import (
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.batching import Outcome, resolve_all, undo_all
+from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import NotApplicable
@@ -65,6 +66,7 @@ __all__ = [
     "Believed",
     "BlockedByErasure",
     "Bookmark",
+    "Candidate",
     "CannotSplit",
     "CannotUndo",
     "CeilingExceeded",
@@ -99,6 +101,7 @@ __all__ = [
     "alone",
     "believed",
     "built_in_predicates",
+    "candidates",
     "canonical_key",
     "change_predicate",
     "claims",
@@ -129,6 +132,7 @@ __all__ = [
     "readmit",
     "register_predicate",
     "registered_predicates",
+    "repetitions",
     "replace",
     "replaced_if_accepted",
     "reserve",

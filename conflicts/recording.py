@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,6 +55,7 @@ def record(
     seen = {case.repeats for case in cases if case.repeats}
     if seen:
         Claim.objects.within(docket.project_id).filter(fragment__in=seen).update(last_seen_at=docket.now)
+    _count_repetitions(docket, cases)
     supersede(docket.project_id, successors, now=docket.now)
     touched = {place_of(case.claim) for case in cases if case.claim}
     for place in set(left) - touched:
@@ -242,6 +243,26 @@ def _text_conflict(
         created_at=docket.now,
         **_opponent(docket.claims[existing], now=docket.now),
     )
+
+
+def _count_repetitions(docket: Docket, cases: Sequence[Case]) -> None:
+    """Counts what owners said again of their own; who else says so is a voice, not a repetition."""
+    again = Counter(
+        case.repeats
+        for case in cases
+        if case.repeats and docket.claims[case.repeats].fragment.owner_id == case.fragment.owner_id
+    )
+    if not again:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO conflicts_repetition (id, project_id, fragment_id, times, last_at)
+               SELECT gen_random_uuid(), %s, t.fragment_id, t.times, %s
+               FROM unnest(%s::uuid[], %s::int[]) AS t (fragment_id, times) ORDER BY t.fragment_id
+               ON CONFLICT (project_id, fragment_id)
+               DO UPDATE SET times = conflicts_repetition.times + excluded.times, last_at = excluded.last_at""",
+            [docket.project_id, docket.now, list(again), list(again.values())],
+        )
 
 
 def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetime) -> None:

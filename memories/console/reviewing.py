@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from conflicts.front import (
+    Candidate,
     Fold,
     Kind,
     Reason,
     Resolution,
     alone,
+    candidates,
     fold_of,
     from_source,
     queue,
+    repetitions,
     replaced_if_accepted,
     reserved,
     visible_conflict,
@@ -22,6 +25,7 @@ from conflicts.front import (
 from memories.access import Principal
 from memories.console.differing import Piece, words_apart
 from memories.console.showing import Trust, trust_in_parts
+from memories.console.voices import SERVICE, Rival, Voice, alike, rivals_of, voices_of
 from memories.models import ApiKey, Fragment, Link, Owner
 from memories.models.words import LinkKind, SourceClass
 
@@ -65,14 +69,6 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """Who says so too."""
-
-    owner: str
-    sources: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Side:
     """A memory in a conflict, with all that helps to judge it."""
 
@@ -84,6 +80,8 @@ class Side:
     owner: str
     keys: list[str]
     voices: list[Voice]
+    # How often its owner said it in all, and when last; None for once.
+    said: tuple[int, datetime.datetime] | None
     parents: list[Fragment]
     similar: list[Fragment]
     # What was said just before it, in the same message and just after it, in its conversation.
@@ -108,6 +106,7 @@ class Opened:
     new: Side | None
     rule: str
     replaced: list[Fragment]
+    rivals: list[Rival]
     seen: list[str]
     same_source: list[str]
     held_by: str
@@ -200,10 +199,12 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
     sides = [side for side in (row.existing, row.newcomer) if side]
     about = _about(principal, sides)
     holder = reserved(principal, [row.id], now=now).get(row.id)
-    names = names_of(principal, [holder, row.resolved_by, *about.owners])
+    claimed = candidates(principal, row)
+    names = names_of(principal, [holder, row.resolved_by, *about.owners, *(c.fragment.owner_id for c in claimed)])
     ours, theirs = words_apart(*(side.content if side else "" for side in (row.existing, row.newcomer)))
-    held = about.side("held belief", row.existing, ours, names, now=now) if row.existing else None
-    new = about.side("challenger", row.newcomer, theirs, names, now=now) if row.newcomer else None
+    same = [alike(claimed, side) for side in (row.existing, row.newcomer)]
+    held = about.side("held belief", row.existing, ours, same[0], names, now=now) if row.existing else None
+    new = about.side("challenger", row.newcomer, theirs, same[1], names, now=now) if row.newcomer else None
     return Opened(
         row=row,
         fold=fold,
@@ -211,6 +212,7 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
         new=new,
         rule=rule_of(row),
         replaced=replaced_if_accepted(principal, row, now=now) if waits else [],
+        rivals=rivals_of([one for one in claimed if one not in (*same[0], *same[1])], names) if waits else [],
         seen=carried(zip(fold.ids, fold.revisions, strict=True)),
         same_source=carried(from_source(principal, row)) if waits else [],
         held_by=names.get(holder, ""),
@@ -256,6 +258,7 @@ class About:
     parents: dict[uuid.UUID, Fragment]
     similar: dict[uuid.UUID, list[Fragment]]
     turns: dict[uuid.UUID, list[Fragment]]
+    said: dict[uuid.UUID, tuple[int, datetime.datetime]]
     owners: set[uuid.UUID | None]
 
     def side(
@@ -263,6 +266,7 @@ class About:
         name: str,
         row: Fragment,
         pieces: list[Piece],
+        same: Sequence[Candidate],
         names: dict[uuid.UUID | None, str],
         *,
         now: datetime.datetime,
@@ -274,9 +278,10 @@ class About:
             claim=getattr(row, "claim", None),
             trust=trust_in_parts(row, now=now),
             pieces=pieces,
-            owner=names.get(row.owner_id, "the service itself"),
+            owner=names.get(row.owner_id, SERVICE),
             keys=self.keys.get(row.grant_id, []),
-            voices=[Voice(names.get(vote.owner_id, "the service"), vote.roots) for vote in self.votes.get(row.id, [])],
+            voices=voices_of(row, self.votes[row.id], same, names),
+            said=self.said.get(row.id),
             parents=[self.parents[i] for i in row.parents if i in self.parents],
             similar=self.similar.get(row.id, []),
             turns=self.turns.get(row.id, []),
@@ -299,7 +304,9 @@ def _about(principal: Principal, sides: list[Fragment]) -> About:
         if len(near := similar.setdefault(link.fragment_id, [])) < SIMILAR:
             near.append(link.other)
     owners = {side.owner_id for side in sides} | {vote.owner_id for each in votes.values() for vote in each}
-    return About(votes, keys, parents, similar, {side.id: _turns(principal, side) for side in sides}, owners)
+    turns = {side.id: _turns(principal, side) for side in sides}
+    said = {i: (times + 1, at) for i, (times, at) in repetitions(principal, ids).items()}
+    return About(votes, keys, parents, similar, turns, said, owners)
 
 
 def _turns(principal: Principal, side: Fragment) -> list[Fragment]:
