@@ -59,10 +59,11 @@ def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft 
         if not 0 < len(told[name]) <= most or "\0" in told[name] or not says_something(told[name]):
             return old, f"A claim has a subject, a predicate and a value; its {name} has 1 to {most} characters."
     if old is None:
-        return ClaimDraft(**told), ""
+        return ClaimDraft(told["subject"], told["predicate"], told["value"]), ""
     # How many values a key takes is the new predicate's to say.
     exclusive = old.exclusive if told["predicate"] == old.predicate else None
-    return replace(old, **told, exclusive=exclusive), ""
+    wish: dict[str, Any] = {**told, "exclusive": exclusive}
+    return replace(old, **wish), ""
 
 
 def _says(text: str, claim: ClaimDraft) -> bool:
