@@ -133,16 +133,19 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
     return done
 
 
-def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[PendingConflict]]:
+def pair_up(
+    docket: Docket, places: Iterable[Place], *, decided: bool = False
+) -> dict[uuid.UUID, list[PendingConflict]]:
     """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
 
-    Who says by now what something stronger says too is superseded by that.
+    Who says by now what something stronger says too is superseded by that; after a decision (`decided`) also who waits
+    with what its own owner took back by a later value that stands now.
     """
     found: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
     for place in places:
         ledger = docket.ledgers[place]
         for waiting in list(ledger.waiting.values()):
-            stronger = ledger.replaced_by(waiting)
+            stronger = ledger.replaced_by(waiting) or (_outdated_by(docket, ledger, waiting) if decided else None)
             if stronger:
                 ledger.forget(waiting.fragment_id)
                 supersede(docket.project_id, {waiting.fragment_id: stronger.fragment_id}, now=docket.now)
@@ -154,6 +157,21 @@ def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[Pen
     PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
     docket.faced.clear()
     return found
+
+
+def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | None:
+    """What its owner said later, with at least its authority, and stands against it; the last of them."""
+
+    def written(stance: Stance) -> tuple[datetime.datetime, uuid.UUID]:
+        return docket.claims[stance.fragment_id].fragment.created_at, stance.fragment_id
+
+    later = [
+        other
+        for other in ledger.opponents(waiting)
+        if waiting.owner_id and other.owner_id == waiting.owner_id and other.authority >= waiting.authority
+        if written(other)[0] > written(waiting)[0]
+    ]
+    return max(later, key=written, default=None)
 
 
 def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConflict]:

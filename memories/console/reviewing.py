@@ -239,7 +239,7 @@ def rule_of(row: Any) -> str:
     new = SPEAKER[SourceClass(row.newcomer.source)][0] if row.newcomer else "the other side"
     match row.reason:
         case Reason.AUTHORITY:
-            return f"{new.capitalize()} may not replace {held}."
+            return _rule_of_authority(row, new, held)
         case Reason.OTHER_OWNER:
             return f"Both have the same authority and other owners: neither may replace {held}."
         case Reason.FREE_TEXT:
@@ -247,6 +247,18 @@ def rule_of(row: Any) -> str:
         case Reason.DISPUTED:
             return f"Somebody with less authority disputes {held}; that alone changes nothing."
     return "A backup held another version of the same time."
+
+
+def _rule_of_authority(row: Any, new: str, held: str) -> str:
+    """The same of who had too little authority when it came; what it faces now came to stand by a decision since."""
+    if None in (row.new_authority, row.existing_authority) or row.new_authority < row.existing_authority:
+        return f"{new.capitalize()} may not replace {held}."
+    if row.new_authority > row.existing_authority:
+        return f"{new.capitalize()} has more authority than {held}, which came to stand while this waited: which holds?"
+    if row.newcomer.owner_id != row.existing.owner_id:
+        return f"Both have the same authority and other owners: neither may replace {held}."
+    when = "earlier" if row.newcomer.created_at < row.existing.created_at else "later"
+    return f"The same owner said both, this one {when}, and it waited while the other came to stand: which holds?"
 
 
 @dataclass(frozen=True, slots=True)
