@@ -19,7 +19,7 @@ from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import NotApplicable
 from conflicts.examining import Finding, Ruling, examine, foresee
-from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, from_source, queue, queue_length
+from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
 from conflicts.leaving import erase_all, withdraw_all, yield_to
@@ -114,6 +114,7 @@ __all__ = [
     "fold_of",
     "foresee",
     "forgotten_texts",
+    "forked",
     "from_source",
     "granted_authority",
     "hold_keys",
@@ -146,6 +147,7 @@ __all__ = [
     "trust",
     "trust_of",
     "undisturbed",
+    "unforked",
     "undo",
     "undo_all",
     "visible_conflict",

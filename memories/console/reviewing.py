@@ -15,6 +15,7 @@ from conflicts.front import (
     alone,
     candidates,
     fold_of,
+    forked,
     from_source,
     queue,
     repetitions,
@@ -148,13 +149,27 @@ class Opened:
         return len(self.same_source) > len(self.seen)
 
 
-def items(principal: Principal, *, last: Collection[uuid.UUID], now: datetime.datetime) -> tuple[list[Item], int]:
-    """The queue, and how much waits. Inside `access.enter`."""
-    found = queue(principal, last=last)
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of the queue; what waits in branches as copies, by branch."""
+
+    items: list[Item]
+    left: int
+    page: int
+    pages: int
+    branches: dict[str, int]
+
+
+def listed(
+    principal: Principal, *, last: Collection[uuid.UUID], namespace: str, page: int, now: datetime.datetime
+) -> Listed:
+    """The queue, or that of one namespace. Inside `access.enter`. Raises NotFound."""
+    found = queue(principal, last=last, namespace=namespace or None, page=page)
     rows = [fold.row for fold in found.folds]
     holders = reserved(principal, [row.id for row in rows], now=now)
     names = names_of(principal, holders.values())
-    return [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds], found.left
+    items = [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds]
+    return Listed(items, found.left, found.page, found.pages, {} if namespace else forked(principal))
 
 
 def following(rows: Sequence[Item], opened: Opened) -> uuid.UUID | None:
