@@ -2,12 +2,13 @@
 
 import datetime
 import uuid
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg, BoolOr
-from django.db.models import Case, Count, F, Min, Q, QuerySet, UUIDField, Value, When
+from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, UUIDField, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
 from conflicts.models import PendingConflict
@@ -38,15 +39,29 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The first folds that wait, oldest first, and how many there are."""
+    """A page of the folds that wait, oldest first, how many there are, and which page it is of how many."""
 
     folds: list[Fold]
     left: int
+    page: int
+    pages: int
 
 
-def queue(principal: Principal, *, last: Collection[uuid.UUID] = (), limit: int = 50) -> Queue:
-    """What waits for a person; folds that hold one of `last` stand at the end. Inside `access.enter`."""
-    groups = _groups(waiting(principal).order_by())
+def queue(
+    principal: Principal,
+    *,
+    last: Collection[uuid.UUID] = (),
+    namespace: str | None = None,
+    page: int = 1,
+    limit: int = 50,
+) -> Queue:
+    """What waits for a person; folds that hold one of `last` stand at the end. Inside `access.enter`.
+
+    What a branch took over is listed where the branch is asked for alone. A page that is no longer there is the last
+    one. Raises NotFound for a namespace that is not covered.
+    """
+    rows = waiting(principal, namespace=namespace)
+    groups = _groups((rows if namespace else unforked(rows)).order_by())
     groups = groups.annotate(
         count=Count("newcomer", distinct=True),
         since=Min("created_at"),
@@ -54,14 +69,40 @@ def queue(principal: Principal, *, last: Collection[uuid.UUID] = (), limit: int 
         revisions=ArrayAgg("revision", order_by=("created_at", "id")),
         skipped=BoolOr(Q(id__in=list(last))) if last else Value(False),
     )
-    page = list(groups.order_by("skipped", "since", "ids")[:limit])
-    firsts = visible_conflicts(principal).in_bulk([group["ids"][0] for group in page])
-    return Queue([_fold(group, firsts[group["ids"][0]]) for group in page], groups.count())
+    left = groups.count()
+    pages = max(1, -(-left // limit))
+    page = min(page, pages)
+    found = list(groups.order_by("skipped", "since", "ids")[(page - 1) * limit : page * limit])
+    firsts = visible_conflicts(principal).in_bulk([group["ids"][0] for group in found])
+    return Queue([_fold(group, firsts[group["ids"][0]]) for group in found], left, page, pages)
+
+
+def unforked(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Conflicts without those that a fork copied, which keep the time of the original in the namespace forked from."""
+    return rows.exclude(_copied())
+
+
+def forked(principal: Principal) -> dict[str, int]:
+    """How many folds wait in branches as copies, by the branch's name. Inside `access.enter`."""
+    groups = _groups(waiting(principal).filter(_copied()).order_by())
+    found: Counter[str] = Counter(groups.values_list("namespace__name", flat=True))
+    return dict(sorted(found.items()))
+
+
+def _copied() -> Exists:
+    return Exists(
+        PendingConflict.objects.filter(
+            project=OuterRef("project"),
+            namespace=OuterRef("namespace__forked_from"),
+            created_at=OuterRef("created_at"),
+            kind=OuterRef("kind"),
+        )
+    )
 
 
 def queue_length(principal: Principal) -> tuple[int, datetime.datetime | None]:
-    """How many folds wait, and since when the oldest. Inside `access.enter`."""
-    groups = _groups(waiting(principal).order_by()).annotate(since=Min("created_at"))
+    """How many folds wait, without the copies of forks, and since when the oldest. Inside `access.enter`."""
+    groups = _groups(unforked(waiting(principal)).order_by()).annotate(since=Min("created_at"))
     found = groups.aggregate(n=Count("since"), oldest=Min("since"))
     return found["n"], found["oldest"]
 

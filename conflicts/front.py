@@ -14,11 +14,12 @@ from conflicts.admission import (
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.batching import Outcome, resolve_all, undo_all
+from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import NotApplicable
 from conflicts.examining import Finding, Ruling, examine, foresee
-from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, from_source, queue, queue_length
+from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
 from conflicts.leaving import erase_all, withdraw_all, yield_to
@@ -65,6 +66,7 @@ __all__ = [
     "Believed",
     "BlockedByErasure",
     "Bookmark",
+    "Candidate",
     "CannotSplit",
     "CannotUndo",
     "CeilingExceeded",
@@ -100,6 +102,7 @@ __all__ = [
     "alone",
     "believed",
     "built_in_predicates",
+    "candidates",
     "canonical_key",
     "change_predicate",
     "claims",
@@ -112,6 +115,7 @@ __all__ = [
     "fold_of",
     "foresee",
     "forgotten_texts",
+    "forked",
     "from_source",
     "granted_authority",
     "hold_keys",
@@ -130,6 +134,7 @@ __all__ = [
     "readmit",
     "register_predicate",
     "registered_predicates",
+    "repetitions",
     "replace",
     "replaced_if_accepted",
     "reserve",
@@ -143,6 +148,7 @@ __all__ = [
     "trust",
     "trust_of",
     "undisturbed",
+    "unforked",
     "undo",
     "undo_all",
     "visible_conflict",

@@ -251,3 +251,24 @@ class Reservation(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.conflict_id} until {self.until:%H:%M}"
+
+
+class Repetition(TenantModel):
+    """How often a memory's owner said the same again, which adds no row; last when."""
+
+    fragment = parent("memories.Fragment", related_name="repetitions")
+    times = models.PositiveIntegerField()
+    last_at = models.DateTimeField()
+
+    catalogue = Catalogue(
+        kind="operational", export="not exported", erase="deleted with its fragment", fork="not copied"
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("repetition_project_id", "id"),
+            unique_in_project("repetition_once", "fragment"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fragment_id}, {self.times} times"

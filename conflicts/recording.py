@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,6 +55,7 @@ def record(
     seen = {case.repeats for case in cases if case.repeats}
     if seen:
         Claim.objects.within(docket.project_id).filter(fragment__in=seen).update(last_seen_at=docket.now)
+    _count_repetitions(docket, cases)
     supersede(docket.project_id, successors, now=docket.now)
     touched = {place_of(case.claim) for case in cases if case.claim}
     for place in set(left) - touched:
@@ -132,16 +133,19 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
     return done
 
 
-def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[PendingConflict]]:
+def pair_up(
+    docket: Docket, places: Iterable[Place], *, decided: bool = False
+) -> dict[uuid.UUID, list[PendingConflict]]:
     """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
 
-    Who says by now what something stronger says too is superseded by that.
+    Who says by now what something stronger says too is superseded by that; after a decision (`decided`) also who waits
+    with what its own owner took back by a later value that stands now.
     """
     found: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
     for place in places:
         ledger = docket.ledgers[place]
         for waiting in list(ledger.waiting.values()):
-            stronger = ledger.replaced_by(waiting)
+            stronger = ledger.replaced_by(waiting) or (_outdated_by(docket, ledger, waiting) if decided else None)
             if stronger:
                 ledger.forget(waiting.fragment_id)
                 supersede(docket.project_id, {waiting.fragment_id: stronger.fragment_id}, now=docket.now)
@@ -153,6 +157,21 @@ def pair_up(docket: Docket, places: Iterable[Place]) -> dict[uuid.UUID, list[Pen
     PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
     docket.faced.clear()
     return found
+
+
+def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | None:
+    """What its owner said later, with at least its authority, and stands against it; the last of them."""
+
+    def written(stance: Stance) -> tuple[datetime.datetime, uuid.UUID]:
+        return docket.claims[stance.fragment_id].fragment.created_at, stance.fragment_id
+
+    later = [
+        other
+        for other in ledger.opponents(waiting)
+        if waiting.owner_id and other.owner_id == waiting.owner_id and other.authority >= waiting.authority
+        if written(other)[0] > written(waiting)[0]
+    ]
+    return max(later, key=written, default=None)
 
 
 def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConflict]:
@@ -242,6 +261,26 @@ def _text_conflict(
         created_at=docket.now,
         **_opponent(docket.claims[existing], now=docket.now),
     )
+
+
+def _count_repetitions(docket: Docket, cases: Sequence[Case]) -> None:
+    """Counts what owners said again of their own; who else says so is a voice, not a repetition."""
+    again = Counter(
+        case.repeats
+        for case in cases
+        if case.repeats and docket.claims[case.repeats].fragment.owner_id == case.fragment.owner_id
+    )
+    if not again:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO conflicts_repetition (id, project_id, fragment_id, times, last_at)
+               SELECT gen_random_uuid(), %s, t.fragment_id, t.times, %s
+               FROM unnest(%s::uuid[], %s::int[]) AS t (fragment_id, times) ORDER BY t.fragment_id
+               ON CONFLICT (project_id, fragment_id)
+               DO UPDATE SET times = conflicts_repetition.times + excluded.times, last_at = excluded.last_at""",
+            [docket.project_id, docket.now, list(again), list(again.values())],
+        )
 
 
 def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetime) -> None:

@@ -79,7 +79,7 @@ def resolve(
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
         row.save()
-        pair_up(_docket(row, places, now=now), places)
+        pair_up(_docket(row, places, now=now), places, decided=True)
         after = snapshot(row.project_id, touched)
         changed = {key: state for key, state in before.items() if state != after[key]}
         row.before = {

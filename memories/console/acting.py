@@ -12,14 +12,14 @@ from django.views.decorators.http import require_POST
 from conflicts.front import vote
 from memories import access, ingest
 from memories.access import NotFound
-from memories.console.asking import Asked, typed
+from memories.console.asking import Asked
+from memories.console.edits import Edit, edit_of, former_of
 from memories.console.explorer import explorer_page
 from memories.console.people import member
 from memories.console.refusals import Refusal, attempted
 from memories.console.undoing import offer, tell, withdraw
 from memories.forgetting import Forgotten, forget
-from memories.models import Fragment, Revision
-from memories.models.fragment import CONTENT_LIMIT
+from memories.models import Fragment
 from memories.models.words import Verb
 
 FLAGS = {"pin": "is_pinned", "unpin": "is_pinned", "anchor": "is_anchor", "unanchor": "is_anchor"}
@@ -46,20 +46,26 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     if action == "forget" and request.POST.get("confirm", "").strip() != "forget":
         refusal = Refusal("Nothing was forgotten", "Type forget to erase this memory.")
         return explorer_page(request, fragment_id, refusal=refusal)
-    text = typed(request.POST.get("content", "")) if action == "edit" else ""
-    if action == "edit" and (not 0 < len(text) <= CONTENT_LIMIT or "\0" in text):
-        refusal = Refusal("Nothing was changed", f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}.")
-        return explorer_page(request, fragment_id, refusal=refusal)
-    if action == "edit" and text == row.content:
+    edit = edit_of(principal, row, request.POST) if action == "edit" else Edit()
+    if edit.refusal:
+        return explorer_page(request, fragment_id, refusal=edit.refusal, shown=edit.shown)
+    if action == "edit" and not edit.changes:
         return HttpResponseRedirect(_asked(request).url(fragment_id), status=303)
-    made, refused = attempted(_deed(request, fragment_id, action))
+    made, refused = attempted(_deed(request, fragment_id, action, edit.changes))
     if refused:
         return explorer_page(request, fragment_id, refusal=refused)
     if action == "forget":
         tell(request, "Forgotten", there=reverse("console:backups"), more=_held_in(made))
         return HttpResponseRedirect(_asked(request).url(), status=303)
     there = _asked(request).url(fragment_id)
-    if action in INVERSE:
+    if action == "edit" and edit.alters_kind:
+        tell(
+            request,
+            "Edited",
+            there=there,
+            more="Whether it claims something was changed; edit it again to take that back.",
+        )
+    elif action in INVERSE:
         said, inverse = INVERSE[action]
         texts = {"to": row.revision, "revision": made.revision} if action == "edit" and made else {}
         offer(request, said, reverse("console:act", args=[fragment_id]), there=there, action=inverse, **texts)
@@ -86,23 +92,23 @@ def _see(principal: Any, fragment_id: uuid.UUID) -> Fragment:
     return row
 
 
-def _deed(request: Any, fragment_id: uuid.UUID, action: str) -> Callable[[], Any]:
+def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, Any]) -> Callable[[], Any]:
     principal, form, now = request.principal, request.POST, timezone.now()
     if action in FLAGS:
         changes: dict[str, Any] = {FLAGS[action]: not action.startswith("un")}
         return lambda: ingest.revise(principal, fragment_id, changes=changes, revision=None, now=now)
     if action in VOTES:
-        wish = {"reason": form.get("reason", "")[:1000].replace("\0", "")} if action == "dispute" else {}
-        return lambda: vote(principal, fragment_id, action, now=now, **wish)
+        why = {"reason": form.get("reason", "")[:1000].replace("\0", "")} if action == "dispute" else {}
+        return lambda: vote(principal, fragment_id, action, now=now, **why)
     if action == "forget":
         return lambda: forget(principal, fragment_id, now=now)
     if action in ("archive", "unarchive"):
         deed = getattr(ingest, action)
         return lambda: deed(principal, fragment_id, now=now)
     if action in ("edit", "revert"):
-        text = typed(form.get("content", "")) if action == "edit" else _former(request, fragment_id)
+        wish = edited if action == "edit" else former_of(principal, fragment_id, _number(form.get("to", "")))
         seen = _number(form.get("revision", ""))
-        return lambda: ingest.revise(principal, fragment_id, changes={"content": text}, revision=seen, now=now)
+        return lambda: ingest.revise(principal, fragment_id, changes=wish, revision=seen, now=now)
     raise Http404
 
 
@@ -112,17 +118,6 @@ def _held_in(forgotten: Forgotten | None) -> str:
         return "No backup holds it."
     days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in forgotten.backups))
     return f"Backups made before still hold it ({days}); a restore leaves it out, and they can be deleted."
-
-
-def _former(request: Any, fragment_id: uuid.UUID) -> str:
-    """The text of the revision that the form names. Raises NotFound."""
-    principal, wanted = request.principal, _number(request.POST.get("to", ""))
-    with access.enter(principal, why="console"):
-        rows = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=wanted)
-        former = rows.values_list("content", flat=True).first()
-    if former is None:
-        raise NotFound("revision")
-    return str(former)
 
 
 def _number(text: str) -> int:

@@ -12,6 +12,7 @@ from conflicts.front import Question, believed, claims, lives, timeline, trust
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment
+from memories.models.words import Status
 
 VALID, RECORD = "valid", "record"
 LEFT, WIDTH = 2, 96  # hundredths of the width; heights are pixels, so that no text is scaled
@@ -60,20 +61,30 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One value."""
+    """One value; `waits` while nobody may believe it yet."""
 
     value: str
+    waits: bool
     y: int
     spans: list[Span]
     marks: list[Mark]
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
-    """The drawing and what was believed at the chosen day."""
+class Chart:
+    """The drawing of one namespace, and what was believed there at the chosen day: nothing is shared between two."""
 
+    namespace: str
     lanes: list[Lane]
     height: int
+    says: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A chart for each namespace, all over the same time."""
+
+    charts: list[Chart]
     first: datetime.datetime
     last: datetime.datetime
     at: datetime.datetime
@@ -81,28 +92,48 @@ class Timeline:
     # How many days it is long, and the chosen one among them.
     days: int
     day: int
-    says: list[Any]
     ticks: list[Tick]
     # How many of its memories are drawn, of how many.
     drawn: int
     known: int
 
 
-def keys(principal: Principal) -> tuple[list[dict[str, Any]], int]:
-    """The latest subjects and predicates that something is claimed of, and how many there are."""
+def keys(principal: Principal, *, namespace: str = "") -> tuple[list[dict[str, Any]], int]:
+    """The latest subjects and predicates that something is claimed of, by namespace, and how many there are."""
     with access.enter(principal, why="console"):
-        rows = Claim.objects.within(principal.project_id).filter(namespace__in=access.readable_scopes(principal))
-        newest = rows.values("subject", "predicate").annotate(at=Max("fragment__created_at"))
-        found = list(newest.order_by("-at", "subject", "predicate")[:KEYS])
+        rows = Claim.objects.within(principal.project_id).filter(namespace__in=_places(principal, namespace))
+        newest = rows.values("namespace__name", "subject", "predicate").annotate(at=Max("fragment__created_at"))
+        found = list(newest.order_by("-at", "namespace__name", "subject", "predicate")[:KEYS])
         return found, newest.count() if len(found) == KEYS else len(found)
 
 
-def drawn(
-    principal: Principal, *, subject: str, predicate: str, axis: str, day: datetime.date | None, now: datetime.datetime
-) -> Timeline | None:
-    """The timeline as of now, or of the end of a day; None when nothing was ever claimed of this."""
+def places(principal: Principal) -> list[str]:
+    """The namespaces that may be asked for."""
     with access.enter(principal, why="console"):
-        every = timeline(principal, subject=subject, predicate=predicate)
+        return sorted(row.name for row in access.all_readable(principal))
+
+
+def _places(principal: Principal, namespace: str) -> Any:
+    return access.readable_scopes(principal, [namespace] if namespace else None)
+
+
+def drawn(
+    principal: Principal,
+    *,
+    subject: str,
+    predicate: str,
+    axis: str,
+    day: datetime.date | None,
+    now: datetime.datetime,
+    namespace: str = "",
+) -> Timeline | None:
+    """The timeline as of now, or of the end of a day; None when nothing was ever claimed of this.
+
+    Raises NotFound for a namespace that is not covered.
+    """
+    with access.enter(principal, why="console"):
+        here = namespace or None
+        every = timeline(principal, subject=subject, predicate=predicate, namespace=here)
         rows = list(every[:MOST])
         known = every.count() if len(rows) == MOST else len(rows)
         found = lives(principal, rows, subject=subject, predicate=predicate)
@@ -114,14 +145,16 @@ def drawn(
         fragments = voted.in_bulk([life.fragment_id for life in found])
         votes = _votes(fragments)
         known_at = at if axis == RECORD else None
-        asked = Question(subject=subject, predicate=predicate, as_of=at, known_at=known_at)
+        asked = Question(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
         held = claims(principal, asked, now=now).order_by("-created_at", "id")[:MOST]
         says = believed(principal, list(held))
     scale = _Scale(first, last)
-    lanes = _lanes(found, fragments, votes, axis, scale, now)
-    height, numbers = LANE * len(lanes) + AXIS, (len(rows), known)
+    charts = []
+    for name in sorted({life.namespace for life in found}):
+        lanes = _lanes([life for life in found if life.namespace == name], fragments, votes, axis, scale)
+        charts.append(Chart(name, lanes, LANE * len(lanes) + AXIS, [one for one in says if one.namespace == name]))
     days, chosen = ((end.date() - first.date()).days for end in (last, at))
-    return Timeline(lanes, height, first, last, at, scale.x(at), days, chosen, says, _ticks(scale), *numbers)
+    return Timeline(charts, first, last, at, scale.x(at), days, chosen, _ticks(scale), len(rows), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +185,7 @@ def _votes(fragments: dict[Any, Fragment]) -> dict[Any, list[tuple[datetime.date
     return votes
 
 
-def _lanes(
-    found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axis: str, scale: _Scale, now: datetime.datetime
-) -> list[Lane]:
+def _lanes(found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axis: str, scale: _Scale) -> list[Lane]:
     by_value: dict[str, list[Any]] = defaultdict(list)
     for life in found:
         by_value[life.value].append(life)
@@ -167,7 +198,8 @@ def _lanes(
             marks += [_mark(scale, at, VOTED.get(ballot, "agreed")) for at, ballot in votes[row.id]]
             ended = [belief.since for belief in life.beliefs if belief.status == "superseded"]
             marks += [_mark(scale, at, "replaced") for at in ended]
-        lanes.append(Lane(value, number * LANE, spans, marks))
+        waits = all(life.status == Status.QUARANTINED for life in these)
+        lanes.append(Lane(value, waits, number * LANE, spans, marks))
     return lanes
 
 

@@ -3,6 +3,7 @@
 import datetime
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -38,6 +39,8 @@ def steps(request: Any) -> list[Step]:
         saved = backups.backups(principal).filter(verdict="sound").exists()
         own = Fragment.objects.within(principal.project_id).exclude(category="demo").exclude(source_type="digest")
     seen = request.session
+    day = (place.created_at - LONG_AGO).date()
+    then = {"namespace": demo.TOUR, "subject": "user", "predicate": "lives_in", "day": day.isoformat()}
     return [
         Step("Settle a conflict: is the travel budget $750 or $0?", reverse("console:review"), settled),
         Step(
@@ -46,8 +49,8 @@ def steps(request: Any) -> list[Step]:
             bool(seen.get(ASKED_WHY)),
         ),
         Step(
-            f"See what was believed in {place.created_at - LONG_AGO:%B}",
-            reverse("console:beliefs") + "?subject=user&predicate=lives_in",
+            f"See what was believed in {day:%B}",
+            f"{reverse('console:beliefs')}?{urlencode(then)}",
             bool(seen.get(LOOKED_BACK)),
         ),
         Step("Preview a consolidation", reverse("console:consolidation"), looked),

@@ -1,6 +1,7 @@
 """/memories/: find a memory, open it, see where it comes from."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -30,15 +31,21 @@ def explorer(request: Any, fragment_id: uuid.UUID | None = None) -> HttpResponse
     return explorer_page(request, fragment_id)
 
 
-def explorer_page(request: Any, fragment_id: uuid.UUID | None, *, refusal: Refusal | None = None) -> HttpResponse:
-    """The page; with the reason why nothing was done, and what was typed in vain."""
+def explorer_page(
+    request: Any,
+    fragment_id: uuid.UUID | None,
+    *,
+    refusal: Refusal | None = None,
+    shown: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """The page; with the reason why nothing was done, and what was typed in vain, or is `shown` in place of that."""
     several = len(request.projects) > 1
     asked = Asked.of(request.GET, project=request.principal.project if several else "")
     part = _part(request, fragment_id)
     now = timezone.now()
     context: dict[str, Any] = {"asked": asked, "now": now, "part": part, "refusal": refusal}
     context["project"] = request.principal.project
-    context["kept"] = request.POST if refusal else {}
+    context["kept"] = request.POST.dict() | dict(shown or {}) if refusal else {}
     context["may_write"] = Verb.WRITE in request.principal.verbs
     if asked.why and asked.q:
         request.session[ASKED_WHY] = True

@@ -4,6 +4,7 @@ import datetime
 import uuid
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Q
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -15,12 +16,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import push_url
 
-from conflicts.front import AT_ONCE, reserve, waiting
+from conflicts.front import AT_ONCE, reserve, unforked, waiting
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console import deciding, reviewing, settled
 from memories.console.people import member
 from memories.console.snippets import KEY, action_curl
+from memories.console.stepping import page_number
 from memories.models.words import Verb
 
 SKIPPED, UNDO = "review-skipped", "review-undo"
@@ -48,7 +50,9 @@ def page(
     principal, now = request.principal, timezone.now()
     may_act = Verb.REVIEW in principal.verbs
     with access.enter(principal, why="console"):
-        rows, left = reviewing.items(principal, last=_skipped(request), now=now)
+        where, number = _where(request)
+        listed = reviewing.listed(principal, last=_skipped(request), namespace=where, page=number, now=now)
+        rows = listed.items
         first = None if lately else next((item.row.id for item in rows if not item.held_by), None)
         opened = _opened(principal, conflict_id or first, is_told=bool(refused), now=now)
         if opened and may_act and opened.row.resolved_at is None:
@@ -56,7 +60,10 @@ def page(
         context = {
             "items": rows,
             "following": reviewing.following(rows, opened) if opened else None,
-            "left": left,
+            "left": listed.left,
+            "listed": listed,
+            "place": where,
+            "where": _query(request),
             "done": _done(request, now=now),
             "opened": opened,
             "may_act": may_act,
@@ -75,7 +82,7 @@ def page(
     part = "#queue" if request.htmx and not request.htmx.history_restore_request else ""
     response = render(request, f"console/review.html{part}", context, status=status)
     patch_vary_headers(response, ["HX-Request"])
-    here = reverse("console:conflict", args=[opened.row.id]) if opened else _list(lately=lately)
+    here = reverse("console:conflict", args=[opened.row.id]) + _query(request) if opened else _list(lately=lately)
     return push_url(response, here) if part else response
 
 
@@ -96,6 +103,18 @@ def _list(*, lately: bool) -> str:
     return reverse("console:review") + ("?settled=1" if lately else "")
 
 
+def _where(request: Any) -> tuple[str, int]:
+    """The namespace whose queue is asked for, if one is, and the page. Raises Http404 for what is no page."""
+    return request.GET.get("namespace", ""), page_number(request.GET.get("page", ""))
+
+
+def _query(request: Any) -> str:
+    """The same as the address carries it."""
+    where, number = _where(request)
+    asked = ({"namespace": where} if where else {}) | ({"page": number} if number > 1 else {})
+    return f"?{urlencode(asked)}" if asked else ""
+
+
 def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
     """What the buttons do, asked of the API."""
     base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/conflicts/{row.id}"
@@ -110,7 +129,7 @@ def _done(request: Any, *, now: datetime.datetime) -> int:
     """How many conflicts this person has settled today."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     mine = Q(resolved_by=request.principal.owner_id, resolved_at__gte=today)
-    return int(waiting(request.principal, status="resolved").filter(mine).count())
+    return int(unforked(waiting(request.principal, status="resolved").filter(mine)).count())
 
 
 @require_POST
@@ -162,7 +181,7 @@ def _go_on(request: Any) -> HttpResponse:
     with access.enter(request.principal, why="console"):
         waits = following and waiting(request.principal).filter(id=following).exists()
     there = reverse("console:conflict", args=[following]) if waits else reverse("console:review")
-    return HttpResponseRedirect(there, status=303)
+    return HttpResponseRedirect(there + _query(request), status=303)
 
 
 def _seen(request: Any) -> list[tuple[uuid.UUID, int]]:
@@ -196,7 +215,7 @@ def take_back(request: Any) -> HttpResponse:
     request.principal.require(Verb.REVIEW)
     strip, now = request.session.pop(UNDO, None), timezone.now()
     if not strip:
-        return HttpResponseRedirect(reverse("console:review"), status=303)
+        return HttpResponseRedirect(reverse("console:review") + _query(request), status=303)
     ids = [uuid.UUID(text) for text in strip["ids"]]
     if strip.get("skipped"):
         request.session[SKIPPED] = [text for text in request.session.get(SKIPPED, []) if text not in strip["ids"]]
@@ -206,7 +225,7 @@ def take_back(request: Any) -> HttpResponse:
             return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     for fragment_id, revision in strip.get("edited", []):
         ids = deciding.reworded(request.principal, uuid.UUID(fragment_id), revision, now=now) or ids
-    return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]), status=303)
+    return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]) + _query(request), status=303)
 
 
 @require_POST
@@ -214,7 +233,7 @@ def take_back(request: Any) -> HttpResponse:
 def dismiss(request: Any) -> HttpResponse:
     """Takes the undo strip away; what it names can still be undone on the conflict's own page."""
     request.session.pop(UNDO, None)
-    return HttpResponseRedirect(reverse("console:review"), status=303)
+    return HttpResponseRedirect(reverse("console:review") + _query(request), status=303)
 
 
 @require_POST

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from conflicts.front import (
+    Candidate,
     Fold,
     Kind,
     Reason,
     Resolution,
     alone,
+    candidates,
     fold_of,
+    forked,
     from_source,
     queue,
+    repetitions,
     replaced_if_accepted,
     reserved,
     visible_conflict,
@@ -22,6 +26,7 @@ from conflicts.front import (
 from memories.access import Principal
 from memories.console.differing import Piece, words_apart
 from memories.console.showing import Trust, trust_in_parts
+from memories.console.voices import SERVICE, Rival, Voice, alike, rivals_of, voices_of
 from memories.models import ApiKey, Fragment, Link, Owner
 from memories.models.words import LinkKind, SourceClass
 
@@ -65,14 +70,6 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """Who says so too."""
-
-    owner: str
-    sources: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Side:
     """A memory in a conflict, with all that helps to judge it."""
 
@@ -84,6 +81,8 @@ class Side:
     owner: str
     keys: list[str]
     voices: list[Voice]
+    # How often its owner said it in all, and when last; None for once.
+    said: tuple[int, datetime.datetime] | None
     parents: list[Fragment]
     similar: list[Fragment]
     # What was said just before it, in the same message and just after it, in its conversation.
@@ -108,6 +107,7 @@ class Opened:
     new: Side | None
     rule: str
     replaced: list[Fragment]
+    rivals: list[Rival]
     seen: list[str]
     same_source: list[str]
     held_by: str
@@ -149,13 +149,27 @@ class Opened:
         return len(self.same_source) > len(self.seen)
 
 
-def items(principal: Principal, *, last: Collection[uuid.UUID], now: datetime.datetime) -> tuple[list[Item], int]:
-    """The queue, and how much waits. Inside `access.enter`."""
-    found = queue(principal, last=last)
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of the queue; what waits in branches as copies, by branch."""
+
+    items: list[Item]
+    left: int
+    page: int
+    pages: int
+    branches: dict[str, int]
+
+
+def listed(
+    principal: Principal, *, last: Collection[uuid.UUID], namespace: str, page: int, now: datetime.datetime
+) -> Listed:
+    """The queue, or that of one namespace. Inside `access.enter`. Raises NotFound."""
+    found = queue(principal, last=last, namespace=namespace or None, page=page)
     rows = [fold.row for fold in found.folds]
     holders = reserved(principal, [row.id for row in rows], now=now)
     names = names_of(principal, holders.values())
-    return [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds], found.left
+    items = [_item(fold, names.get(holders.get(fold.row.id), "")) for fold in found.folds]
+    return Listed(items, found.left, found.page, found.pages, {} if namespace else forked(principal))
 
 
 def following(rows: Sequence[Item], opened: Opened) -> uuid.UUID | None:
@@ -200,10 +214,12 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
     sides = [side for side in (row.existing, row.newcomer) if side]
     about = _about(principal, sides)
     holder = reserved(principal, [row.id], now=now).get(row.id)
-    names = names_of(principal, [holder, row.resolved_by, *about.owners])
+    claimed = candidates(principal, row)
+    names = names_of(principal, [holder, row.resolved_by, *about.owners, *(c.fragment.owner_id for c in claimed)])
     ours, theirs = words_apart(*(side.content if side else "" for side in (row.existing, row.newcomer)))
-    held = about.side("held belief", row.existing, ours, names, now=now) if row.existing else None
-    new = about.side("challenger", row.newcomer, theirs, names, now=now) if row.newcomer else None
+    same = [alike(claimed, side) for side in (row.existing, row.newcomer)]
+    held = about.side("held belief", row.existing, ours, same[0], names, now=now) if row.existing else None
+    new = about.side("challenger", row.newcomer, theirs, same[1], names, now=now) if row.newcomer else None
     return Opened(
         row=row,
         fold=fold,
@@ -211,6 +227,7 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
         new=new,
         rule=rule_of(row),
         replaced=replaced_if_accepted(principal, row, now=now) if waits else [],
+        rivals=rivals_of([one for one in claimed if one not in (*same[0], *same[1])], names) if waits else [],
         seen=carried(zip(fold.ids, fold.revisions, strict=True)),
         same_source=carried(from_source(principal, row)) if waits else [],
         held_by=names.get(holder, ""),
@@ -237,7 +254,7 @@ def rule_of(row: Any) -> str:
     new = SPEAKER[SourceClass(row.newcomer.source)][0] if row.newcomer else "the other side"
     match row.reason:
         case Reason.AUTHORITY:
-            return f"{new.capitalize()} may not replace {held}."
+            return _rule_of_authority(row, new, held)
         case Reason.OTHER_OWNER:
             return f"Both have the same authority and other owners: neither may replace {held}."
         case Reason.FREE_TEXT:
@@ -245,6 +262,18 @@ def rule_of(row: Any) -> str:
         case Reason.DISPUTED:
             return f"Somebody with less authority disputes {held}; that alone changes nothing."
     return "A backup held another version of the same time."
+
+
+def _rule_of_authority(row: Any, new: str, held: str) -> str:
+    """The same of who had too little authority when it came; what it faces now came to stand by a decision since."""
+    if None in (row.new_authority, row.existing_authority) or row.new_authority < row.existing_authority:
+        return f"{new.capitalize()} may not replace {held}."
+    if row.new_authority > row.existing_authority:
+        return f"{new.capitalize()} has more authority than {held}, which came to stand while this waited: which holds?"
+    if row.newcomer.owner_id != row.existing.owner_id:
+        return f"Both have the same authority and other owners: neither may replace {held}."
+    when = "earlier" if row.newcomer.created_at < row.existing.created_at else "later"
+    return f"The same owner said both, this one {when}, and it waited while the other came to stand: which holds?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +285,7 @@ class About:
     parents: dict[uuid.UUID, Fragment]
     similar: dict[uuid.UUID, list[Fragment]]
     turns: dict[uuid.UUID, list[Fragment]]
+    said: dict[uuid.UUID, tuple[int, datetime.datetime]]
     owners: set[uuid.UUID | None]
 
     def side(
@@ -263,6 +293,7 @@ class About:
         name: str,
         row: Fragment,
         pieces: list[Piece],
+        same: Sequence[Candidate],
         names: dict[uuid.UUID | None, str],
         *,
         now: datetime.datetime,
@@ -274,9 +305,10 @@ class About:
             claim=getattr(row, "claim", None),
             trust=trust_in_parts(row, now=now),
             pieces=pieces,
-            owner=names.get(row.owner_id, "the service itself"),
+            owner=names.get(row.owner_id, SERVICE),
             keys=self.keys.get(row.grant_id, []),
-            voices=[Voice(names.get(vote.owner_id, "the service"), vote.roots) for vote in self.votes.get(row.id, [])],
+            voices=voices_of(row, self.votes[row.id], same, names),
+            said=self.said.get(row.id),
             parents=[self.parents[i] for i in row.parents if i in self.parents],
             similar=self.similar.get(row.id, []),
             turns=self.turns.get(row.id, []),
@@ -299,7 +331,9 @@ def _about(principal: Principal, sides: list[Fragment]) -> About:
         if len(near := similar.setdefault(link.fragment_id, [])) < SIMILAR:
             near.append(link.other)
     owners = {side.owner_id for side in sides} | {vote.owner_id for each in votes.values() for vote in each}
-    return About(votes, keys, parents, similar, {side.id: _turns(principal, side) for side in sides}, owners)
+    turns = {side.id: _turns(principal, side) for side in sides}
+    said = {i: (times + 1, at) for i, (times, at) in repetitions(principal, ids).items()}
+    return About(votes, keys, parents, similar, turns, said, owners)
 
 
 def _turns(principal: Principal, side: Fragment) -> list[Fragment]:

@@ -27,7 +27,8 @@ function showBadges() {
 
 const rows = () => [...document.querySelectorAll("[data-row]")];
 const focused = () => document.activeElement?.closest("[data-row]");
-const chosen = () => focused() ?? rows().find((row) => row.hasAttribute("aria-current"));
+const current = () => rows().find((row) => row.hasAttribute("aria-current"));
+const chosen = () => focused() ?? current();
 
 let asked = null; // the last form that was sent: while it is under way (opened, not done), no key acts on a form
 const isBusy = () => asked !== null && asked.readyState > 0 && asked.readyState < 4;
@@ -125,10 +126,16 @@ function goOn() {
   [place, then] = [-1, ""];
 }
 
+// A row that was skipped, or came back, keeps the focus although another one is open now: the next "j" starts there.
+function followOpened() {
+  if (focused()?.matches(".queue a:not([aria-current])")) current()?.focus({ preventScroll: true });
+}
+
 showBadges();
 document.addEventListener("htmx:afterSettle", () => {
   showBadges();
   goOn();
+  followOpened();
 });
 // A refusal is an answer too: its page takes the old one's place.
 document.addEventListener("htmx:beforeSwap", (event) => {

@@ -147,6 +147,26 @@ def test_j_opens_and_a_decides_what_is_open(at_memories, stage, quarrels):
         assert settled.newcomer.content == f"The budget of {trips[1]} is $0."
 
 
+def test_the_next_is_the_one_below_the_open_one_also_after_a_skip(at_memories, stage, quarrels):
+    quarrels(6)
+    page = at_memories("/review/")
+    waiting_for(page, 6)
+    opened = page.locator("[data-row][aria-current]")
+    trips = re.findall(r"trip \d", " ".join(page.locator("[data-row] .sentence").all_inner_texts()))
+    for key, trip in (("j", 1), ("j", 2), ("s", 3), ("j", 4), ("u", 2), ("j", 3)):
+        page.keyboard.press(key)
+        expect(opened).to_contain_text(trips[trip])
+        page.wait_for_load_state("networkidle")
+
+
+def test_the_way_to_the_list_leads_there_on_a_phone(at_memories, page, stage, quarrels):
+    quarrels(3)
+    page.set_viewport_size({"width": 390, "height": 844})
+    at_memories("/review/")
+    page.get_by_role("link", name="The queue").click()
+    expect(page.locator("[data-row]").first).to_be_in_viewport()
+
+
 def test_ticks_stay_when_another_row_is_opened(at_memories, stage, quarrels):
     quarrels(3)
     page = at_memories("/review/")

@@ -246,8 +246,11 @@ class Model:
         for conflict in self.pending(kind="dispute", existing=old.id):
             conflict.resolution = "obsolete"
 
-    def repair(self, key, now):
-        """Every newcomer that waits has one conflict with each opponent that stands now."""
+    def repair(self, key, now, *, decided=False):
+        """Every newcomer that waits has one conflict with each opponent that stands now.
+
+        After a decision nobody waits with what its owner took back by a later value that stands.
+        """
         for waiting in self.on(key, WAITING):
             mine = self.pending(kind="claim", newcomer=waiting.id)
             same = [o for o in self.on(key) if repeats(waiting, o) and o.authority >= waiting.authority]
@@ -256,6 +259,9 @@ class Model:
                 highest = max(o.authority for o in same)
                 same = [o for o in same if o.authority == highest]
                 self._supersede(waiting, self._one_of(same, self.told.get(waiting.id)), now)
+            elif decided and (later := self._own_later(waiting, opponents)):
+                same = [max(later, key=lambda other: (other.at, other.id))]
+                self._supersede(waiting, same[0], now)
             if same or opponents:
                 for conflict in mine:
                     if conflict.existing not in opponents or same:
@@ -263,6 +269,12 @@ class Model:
             if not same:
                 for existing in opponents - {conflict.existing for conflict in mine}:
                     self.conflicts.append(Open("claim", waiting.id, existing, waiting))
+
+    def _own_later(self, waiting, opponents):
+        others = [self.said[i] for i in opponents]
+        return [
+            o for o in others if o.owner == waiting.owner and o.authority >= waiting.authority and o.at > waiting.at
+        ]
 
     # Votes
 
@@ -321,7 +333,7 @@ class Model:
         for settled in (conflict, *siblings):
             settled.resolution, settled.settled_with = action, conflict
         known = list(self.conflicts)
-        self.repair(key, now)
+        self.repair(key, now, decided=True)
         changed = {i: was for i, was in before.items() if was[0] != self.said[i].state()}
         conflict.siblings = siblings
         conflict.before = {

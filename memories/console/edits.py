@@ -1,0 +1,103 @@
+"""Edits of a memory: its text and what it claims, so that no claim is left that the text no longer says."""
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conflicts.front import ClaimDraft, Statement, canonical_key, says_something
+from memories import access, ingest
+from memories.access import NotFound, Principal
+from memories.console.asking import typed
+from memories.console.refusals import Refusal
+from memories.models import Fragment, Revision
+from memories.models.fragment import CONTENT_LIMIT
+
+PARTS = {"subject": 100, "predicate": 100, "value": 1_000}  # of a claim, with the most characters of each
+UNSAID = "The text no longer says what it claims"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What of a memory is to change; or why nothing does, with what the form shows instead of what was typed."""
+
+    changes: dict[str, Any] = field(default_factory=dict)
+    refusal: Refusal | None = None
+    shown: dict[str, str] = field(default_factory=dict)
+    # Whether it gives a claim to what had none, or takes the claim away: the strip can't take that back.
+    alters_kind: bool = False
+
+
+def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edit:
+    """Reads the form. A claim that nobody touched has to stand in the new text, or be confirmed (`holds`)."""
+    text = typed(form.get("content", ""))
+    if not 0 < len(text) <= CONTENT_LIMIT or "\0" in text:
+        detail = f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}."
+        return Edit(refusal=Refusal("Nothing was changed", detail))
+    with access.enter(principal, why="console"):
+        old = ingest.claim_of(row)
+    asked, fault = _claim(old, form)
+    if fault:
+        return Edit(refusal=Refusal("Nothing was changed", fault))
+    changes: dict[str, Any] = {"content": text} if text != row.content else {}
+    if asked != old:
+        return Edit(changes | {"claim": asked}, alters_kind=(asked is None) != (old is None))
+    if old and changes and "holds" not in form and not _says(text, old):
+        return _doubt(text, old)
+    return Edit(changes)
+
+
+def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft | None, str]:
+    """The claim that the form has, None for three empty fields; or what is wrong with it."""
+    if not PARTS.keys() <= form.keys():
+        return old, ""
+    told = {name: form[name].strip() for name in PARTS}
+    if not any(told.values()):
+        return None, ""
+    for name, most in PARTS.items():
+        if not 0 < len(told[name]) <= most or "\0" in told[name] or not says_something(told[name]):
+            return old, f"A claim has a subject, a predicate and a value; its {name} has 1 to {most} characters."
+    if old is None:
+        return ClaimDraft(told["subject"], told["predicate"], told["value"]), ""
+    # How many values a key takes is the new predicate's to say.
+    exclusive = old.exclusive if told["predicate"] == old.predicate else None
+    wish: dict[str, Any] = {**told, "exclusive": exclusive}
+    return replace(old, **wish), ""
+
+
+def _says(text: str, claim: ClaimDraft) -> bool:
+    """Whether a text has the value in it as words of their own, and is not read to say otherwise."""
+    value, words = canonical_key(claim.value), canonical_key(text)
+    named = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)
+    return bool(named) and not any(said.negated or canonical_key(said.value) != value for said in _said(text, claim))
+
+
+def _said(text: str, claim: ClaimDraft) -> list[Statement]:
+    """What a text states of a claim's key."""
+    key = canonical_key(claim.subject), canonical_key(claim.predicate)
+    return [one for one in ingest.stated(text) if (canonical_key(one.subject), canonical_key(one.predicate)) == key]
+
+
+def _doubt(text: str, old: ClaimDraft) -> Edit:
+    """Asks what the memory claims now; with the value that the new text is read to give."""
+    value = next((said.value for said in _said(text, old) if not said.negated), old.value)
+    detail = (
+        f"It would go on claiming {old.subject} · {old.predicate} = {old.value}. Correct the claim below, empty its "
+        "three fields, or tick that it still holds."
+    )
+    return Edit(refusal=Refusal(UNSAID, detail), shown={"value": value, "doubt": "yes"})
+
+
+def former_of(principal: Principal, fragment_id: uuid.UUID, revision: int) -> dict[str, Any]:
+    """The changes that bring back what a memory said and claimed at a revision. Raises NotFound."""
+    with access.enter(principal, why="console"):
+        row = Fragment.objects.within(principal.project_id).filter(id=fragment_id).first()
+        kept = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()
+        now = ingest.claim_of(row) if row else None
+    if kept is None:
+        raise NotFound("revision")
+    changes: dict[str, Any] = {"content": kept.content}
+    if kept.claim and now:
+        changes["claim"] = replace(now, **{name: kept.claim[name] for name in PARTS})
+    return changes

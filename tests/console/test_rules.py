@@ -1,0 +1,59 @@
+"""/review/: the line that says what stopped a challenger is true after others were decided, too."""
+
+from conflicts.models import PendingConflict
+from memories import access
+from tests.console.conftest import decide, now_is, post, words
+
+
+def rule(client, conflict):
+    page = client.get(f"/review/{conflict.id}/")
+    return page.context["opened"].rule
+
+
+def again(principal, conflict):
+    """The conflict as it is now, with its revision."""
+    with access.enter(principal, why="test"):
+        return PendingConflict.objects.get(id=conflict.id)
+
+
+def test_who_is_stronger_than_what_was_accepted_is_said_to_be(rita, challenge, agent_of, project, principal):
+    tool = agent_of(project, owner="crm").principal
+    document, stronger = challenge("$0"), challenge("$5", by=tool, source="tool_output")
+    assert rule(rita, stronger) == "A tool may not replace what the user said."
+    decide(rita, document, "accept")
+    assert rule(rita, stronger) == (
+        "A tool has more authority than what a document says, which came to stand while this waited: which holds?"
+    )
+
+
+def test_who_is_weaker_than_what_was_accepted_still_may_not(rita, challenge, agent_of, project):
+    tool = agent_of(project, owner="crm").principal
+    weaker, accepted = challenge("$0"), challenge("$5", by=tool, source="tool_output")
+    decide(rita, accepted, "accept")
+    assert rule(rita, weaker) == "A document may not replace what a tool reported."
+
+
+def test_equals_of_other_owners_are_said_to_be(rita, challenge, agent_of, project):
+    one, other = challenge("$0"), challenge("$5", by=agent_of(project, owner="wiki").principal)
+    decide(rita, one, "accept")
+    assert rule(rita, other).startswith("Both have the same authority and other owners")
+
+
+def test_what_its_owner_took_back_leaves_the_queue_and_undo_brings_it_back(rita, challenge, principal, held):
+    """Its owner said something else later, and that stands now: nothing is left to decide."""
+    older, newer = challenge("$0"), challenge("$5")
+    decide(rita, newer, "accept")
+    assert now_is(principal, older)[:2] == ("obsolete", "superseded")
+    assert "0 left" in words(rita.get("/review/"))
+    post(rita, "/review/undo/")
+    assert now_is(principal, older) == ("", "quarantined", "active")
+    assert now_is(principal, newer) == ("", "quarantined", "active")
+
+
+def test_what_its_owner_said_later_goes_on_waiting(rita, challenge, principal):
+    older, newer = challenge("$0"), challenge("$5")
+    decide(rita, older, "accept")
+    assert now_is(principal, newer)[:2] == ("", "quarantined")
+    assert rule(rita, again(principal, newer)) == (
+        "The same owner said both, this one later, and it waited while the other came to stand: which holds?"
+    )
