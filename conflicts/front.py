@@ -21,11 +21,18 @@ from conflicts.examining import Finding, Ruling, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, from_source, queue, queue_length
 from conflicts.foreseeing import replaced_if_accepted
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
-from conflicts.leaving import erase_all, withdraw_all, yield_to
+from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
 from conflicts.locking import lock_namespace
 from conflicts.models import PendingConflict
 from conflicts.naming import digests_of, spelling_digests
-from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
+from conflicts.placing import (
+    BlockedByErasure,
+    embedding,
+    forgotten_among,
+    forgotten_texts,
+    index_keywords,
+    place_vectors,
+)
 from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
@@ -110,6 +117,7 @@ __all__ = [
     "exclude_each_other",
     "fold_of",
     "foresee",
+    "forgotten_among",
     "forgotten_texts",
     "from_source",
     "granted_authority",
@@ -147,6 +155,7 @@ __all__ = [
     "visible_conflict",
     "vote",
     "waiting",
+    "was_ruled_out",
     "withdraw",
     "withdraw_all",
     "yield_to",

@@ -57,11 +57,12 @@ ALONE = """
     LEFT JOIN memories_tombstone d ON d.project_id = %(project)s AND d.namespace_id = %(target)s
         AND d.original_id = w.was
     GROUP BY s.id, s.status"""
-# Whose very words were forgotten, wherever that was.
+# Whose very words were forgotten on either side, or everywhere.
 BARRED = """
     SELECT DISTINCT s.id FROM branch_source s
     JOIN memories_erasure e ON e.project_id = %(project)s AND e.fingerprint = s.fingerprint
-        AND e.authority >= s.authority"""
+        AND e.authority >= s.authority
+        AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))"""
 # Found by the line or by the source, each by its index.
 RIVALS = f"""
     SELECT k.mine, t.id, t.authority, {RELEVANCE.format(f="t")}, t.updated_at, bool_or(k.same)

@@ -93,7 +93,7 @@ def _batch(
     project_id = way.source.project_id
     found = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=ids).select_related("claim")}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
-    texts = [(found[i].content, found[i].authority) for i in ids]
+    texts = [(way.target.id, found[i].content, found[i].authority) for i in ids]
     barred = {ids[n] for n in forgotten_texts(project_id, texts)}
     done.forgotten += sorted(barred)
     coming = []

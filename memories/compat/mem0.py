@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from conflicts.front import Admission
 from memories import access, forgetting, ingest
 from memories.access import Principal
 from memories.api.authentication import KeyAuthentication, bearer_of, principal_of
@@ -175,6 +176,14 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
     return [replace(draft, **belonging) for _, draft in found]
 
 
+def added(draft: Draft, admission: Admission | None) -> dict[str, Any]:
+    """What became of a memory that was to be added; one that was forgotten is told of by itself."""
+    if admission is None:
+        return {"id": None, "memory": draft.content, "event": "NONE", "status": "blocked_by_erasure"}
+    event = "NONE" if admission.deduplicated or admission.pending_conflicts else "ADD"
+    return {"id": admission.fragment.id, "memory": admission.fragment.content, "event": event}
+
+
 def matching(principal: Principal, namespace: str, mine: dict[str, str]) -> QuerySet[Any]:
     """The memories that stand there and belong to the entities, newest first; to be read inside `access.enter`."""
     columns = {"agent_id": "agent_id", "app_id": "workflow_id", "run_id": "conversation_id"}
@@ -208,16 +217,8 @@ class AddView(MemZeroView):
         """Keeps what is worth it of the turns; `event` is NONE for what stood already or waits for a person."""
         principal = principal_of(request)
         wanted = drafts(validated(AddInput, request.data), namespace=place_of(request))
-        kept = ingest.keep(principal, ingest.prepare(wanted), now=timezone.now())
-        results = [
-            {
-                "id": admission.fragment.id,
-                "memory": admission.fragment.content,
-                "event": "NONE" if admission.deduplicated or admission.pending_conflicts else "ADD",
-            }
-            for admission in kept
-        ]
-        return Response({"results": results})
+        kept = ingest.keep_each(principal, ingest.prepare(wanted), now=timezone.now())
+        return Response({"results": [added(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
 
 
 @extend_schema(exclude=True)

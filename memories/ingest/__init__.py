@@ -15,7 +15,7 @@ from memories.ingest.messages import (
     prepare_messages,
 )
 from memories.ingest.pending import embed_pending
-from memories.ingest.pipeline import Prepared, keep, prepare
+from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
 from memories.ingest.reading import reread, stated
 from memories.ingest.revising import (
     History,
@@ -54,6 +54,7 @@ __all__ = [
     "ingest",
     "ingest_exchanges",
     "keep",
+    "keep_each",
     "keep_event",
     "keep_messages",
     "prepare",

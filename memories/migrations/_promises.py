@@ -78,15 +78,20 @@ TRIGGER_FUNCTIONS = """
 
 def event_tables(tables: list[str], *, app: str) -> list[str]:
     """The tables of history: guarded, written by triggers alone."""
-    pinned = "SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"
     return [
         *(
             sql
             for table in tables
             for sql in (guard(table), f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM nova_app;")
         ),
-        TRIGGER_FUNCTIONS.format(app=app, security=pinned),
+        as_the_owner(app),
     ]
+
+
+def as_the_owner(app: str) -> str:
+    """Lets the triggers of history run as the owner; after those of a table were made anew too."""
+    pinned = "SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp"
+    return TRIGGER_FUNCTIONS.format(app=app, security=pinned)
 
 
 def undo_event_tables(tables: list[str], *, app: str) -> list[str]:
