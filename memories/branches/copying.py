@@ -111,17 +111,17 @@ PARTS_OF_NAMESPACES = (
         COPIED.format(column="fragment_id"),
     ),
 )
-# A text that was forgotten there is copied nowhere, whoever says it still.
+# A text that was forgotten on either side is copied nowhere, whoever says it still.
 CHOSEN = """
     INSERT INTO branch_copies (old, new)
     SELECT t.id, {new} FROM memories_fragment t
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s AND {rows} AND NOT EXISTS (
         SELECT FROM memories_erasure e WHERE e.project_id = t.project_id AND e.fingerprint = t.fingerprint
-            AND e.authority >= t.authority AND (e.namespace_id IS NULL OR e.namespace_id = t.namespace_id))"""
+            AND e.authority >= t.authority AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s)))"""
 BARRED = """
     SELECT DISTINCT t.id FROM memories_fragment t JOIN memories_erasure e ON e.project_id = t.project_id
         AND e.fingerprint = t.fingerprint AND e.authority >= t.authority
-        AND (e.namespace_id IS NULL OR e.namespace_id = t.namespace_id)
+        AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s"""
 ORIGINS = """
     INSERT INTO memories_origin (fragment_id, project_id, namespace_id, origin_id, root_id, revision, operation_id)
