@@ -22,7 +22,7 @@ from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, from_source,
 from conflicts.foreseeing import replaced_if_accepted
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
 from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
-from conflicts.locking import lock_namespace
+from conflicts.locking import MOST_KEYS, lock_keys, lock_namespace
 from conflicts.models import PendingConflict
 from conflicts.naming import digests_of, spelling_digests
 from conflicts.placing import (
@@ -84,6 +84,7 @@ __all__ = [
     "Happening",
     "Keep",
     "Kind",
+    "MOST_KEYS",
     "Newcomer",
     "News",
     "NoBookmark",
@@ -127,6 +128,7 @@ __all__ = [
     "is_disputed",
     "latest",
     "lives",
+    "lock_keys",
     "lock_namespace",
     "lowered_source",
     "news",

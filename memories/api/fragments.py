@@ -23,7 +23,7 @@ from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
 from memories.forgetting import forget, sees_backups
 from memories.ingest import keep, keep_each, prepare, revise
-from memories.models import Embedding, Fragment, Revision
+from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 
@@ -89,6 +89,7 @@ class ListQuery(Strict):
     tag = Text(max_length=100, required=False)
     agent = Text(max_length=63, required=False)
     source_type = serializers.ChoiceField(SourceType.choices, required=False)
+    key = Text(max_length=KEY_LIMIT, required=False, trim_whitespace=False)
     since = Moment(required=False)
     until = Moment(required=False)
     q = Text(max_length=200, required=False)
@@ -148,7 +149,7 @@ class StoreView(APIView):
 
         def effect(prepared: Any) -> Answer:
             (admission,) = keep(principal, prepared, now=timezone.now())
-            status = 200 if admission.deduplicated else 201
+            status = 200 if admission.deduplicated or admission.replaced else 201
             return Answer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
         return with_capacity(principal, answer_once(request, prepare=lambda: prepare([draft]), effect=effect), stored=1)
@@ -172,7 +173,7 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
         rows = rows.in_namespaces(access.readable(principal, [query["namespace"]]))
     else:
         rows = rows.in_namespaces(access.all_readable(principal))
-    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type"}
+    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type", "key": "key"}
     asked = {column: query[name] for name, column in exact.items() if name in query}
     statuses = query.get("status") or [Status.ACTIVE]
     asked |= {"status__in": statuses} if "all" not in statuses else {}

@@ -36,7 +36,7 @@ TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text
 NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
 
 # Columns that bundles from before they were made lack, and what these rows mean.
-LATER: dict[str, dict[str, Any]] = {"memories.Erasure": {"namespace_id": None}}
+LATER: dict[str, dict[str, Any]] = {"memories.Erasure": {"namespace_id": None}, "memories.Fragment": {"key": ""}}
 
 # Columns that do not travel, by the table's model: where a row lives, and what triggers and naming make of others.
 PLACE = ("project_id", "namespace_id")

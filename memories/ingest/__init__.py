@@ -3,6 +3,7 @@
 from memories.ingest.drafts import Draft
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.exchanges import Turn, capture, ingest_exchanges
+from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
 from memories.ingest.forgetting import Erased, erase, forget, has_digests, rank_of
 from memories.ingest.messages import (
@@ -21,6 +22,7 @@ from memories.ingest.revising import (
     History,
     StaleRevision,
     archive,
+    archive_key,
     check_change,
     claim_of,
     fragment_for_change,
@@ -42,6 +44,7 @@ __all__ = [
     "Turn",
     "UnreadableFile",
     "archive",
+    "archive_key",
     "check_change",
     "capture",
     "claim_of",
@@ -61,6 +64,7 @@ __all__ = [
     "prepare_messages",
     "rank_of",
     "read",
+    "replace",
     "reread",
     "revise",
     "stated",

@@ -10,7 +10,6 @@ from conflicts.front import (
     Admission,
     BlockedByErasure,
     Newcomer,
-    admit,
     forgotten_among,
     granted_authority,
     lowered_source,
@@ -18,6 +17,7 @@ from conflicts.front import (
 from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest.drafts import Draft
+from memories.ingest.external_keys import enter
 from memories.ingest.pending import await_reading
 from memories.ingest.reading import NOTHING, Reading, read
 from memories.language.routing import Routing, route
@@ -94,7 +94,8 @@ def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetim
             )
         ]
         kept = [n for n in range(len(newcomers)) if n not in forgotten]
-        admissions = dict(zip(kept, admit([newcomers[n] for n in kept], model=prepared.model, now=now), strict=True))
+        entered = enter(principal, [newcomers[n] for n in kept], model=prepared.model, now=now)
+        admissions = dict(zip(kept, entered, strict=True))
         await_reading([one for n, one in admissions.items() if prepared.drafts[n].extract_claim])
         return [admissions.get(n) for n in range(len(newcomers))]
 
@@ -147,6 +148,7 @@ def _fragment(
         source_type=draft.source_type,
         source_id=draft.source_id,
         source_ids=[draft.source_id] if draft.source_id else [],
+        key=draft.key,
         workflow_id=draft.workflow_id,
         conversation_id=draft.conversation_id,
         sequence=draft.sequence,

@@ -34,7 +34,9 @@ def told_twice(principal, alice, store, job):
 
 def standing(principal, name):
     with access.enter(principal, why="test"):
-        return list(Fragment.objects.filter(namespace__name=name).select_related("namespace").order_by("created_at", "id"))
+        return list(
+            Fragment.objects.filter(namespace__name=name).select_related("namespace").order_by("created_at", "id")
+        )
 
 
 @pytest.mark.parametrize("how", ["fork", "digest", "two namespaces", "one namespace"])

@@ -38,7 +38,7 @@ LAST_USED = "greatest(f.created_at, f.updated_at, coalesce(a.last_accessed_at, f
 DUE = f"""CASE WHEN {LAST_USED} <= %(hash)s THEN 3 WHEN {LAST_USED} <= %(keywords)s THEN 2
     WHEN {LAST_USED} <= %(summary)s THEN 1 ELSE 0 END"""
 LEVEL = "array_position(ARRAY['full', 'summary', 'keywords', 'hash'], f.compression::text) - 1"
-PRESERVED = f"(f.importance >= {PRESERVED_WEIGHT} OR f.is_pinned OR f.is_anchor)"
+PRESERVED = f"(f.importance >= {PRESERVED_WEIGHT} OR f.is_pinned OR f.is_anchor OR f.key <> '')"
 # People compare the texts of what waits for a decision.
 WAITING = """(f.status = 'quarantined' OR EXISTS (SELECT FROM conflicts_pendingconflict p
     WHERE p.project_id = f.project_id AND p.resolved_at IS NULL AND p.existing_id = f.id))"""

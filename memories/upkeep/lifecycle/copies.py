@@ -34,6 +34,10 @@ NAMING: dict[str, tuple[str, str, str]] = {
 }
 OF_THAT_STATUS = ("claims", "vectors")  # they bear the fragment's status
 SUCCESSOR = "(SELECT s.id FROM memories_fragment s WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)"
+# Copies from before keys have none; a key that was given anew meanwhile is not given back.
+OWN_KEY = """CASE WHEN EXISTS (SELECT FROM memories_fragment k WHERE k.project_id = r.project_id
+    AND k.namespace_id = r.namespace_id AND k.key = r.key) THEN '' ELSE coalesce(r.key, '') END"""
+INSTEAD = {"superseded_by_id": SUCCESSOR, "key": OWN_KEY}
 BY_TRIGGER = ("fingerprint", "details_digest", "change")
 # What has to be there still for a row to be put back.
 STILL = {
@@ -128,7 +132,8 @@ def _insert(model: str, rows: str, held: tuple[list[str], list[str]], *, still: 
     fields = apps.get_model(model)._meta.concrete_fields
     columns = [str(f.column) for f in fields if f.column and not f.generated and f.column not in BY_TRIGGER]
     named = ", ".join(f'"{column}"' for column in columns)
-    values = ", ".join(SUCCESSOR if column == "superseded_by_id" else f'r."{column}"' for column in columns)
+    instead = INSTEAD if model == "memories.Fragment" else {}
+    values = ", ".join(instead.get(column, f'r."{column}"') for column in columns)
     table = _table(model)
     execute(
         f"""WITH r AS MATERIALIZED (  -- read once: a join in another order would read every copy for each row
