@@ -5,8 +5,9 @@ Copy this file; it needs langgraph-checkpoint and httpx2.
     store = NovaMemStore("http://127.0.0.1:8000", "nova_…", namespace="acme:graph")
     graph = builder.compile(store=store)
 
-Each item is a memory: its value stands in `extra`, its text in the content, its namespaces and key are tags. Deleting
-archives, so that the same value can be put again. A search with a query finds no item that was put with `index=False`.
+Each item is a memory under a key made of its path and its own key, so no other is merged with it or takes its place:
+its value stands in `extra`, its text in the content, its paths are tags. Deleting archives, so that the same value can
+be put again. A search with a query finds no item that was put with `index=False`.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-CONTENT_LIMIT, PAGE = 2000, 200
+CONTENT_LIMIT, KEY_LENGTH, PAGE = 2000, 480, 200
 STANDS = ("active", "disputed", "quarantined")
 ORDERED = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 EXACT = {"$eq": operator.eq, "$ne": operator.ne}
@@ -76,27 +77,20 @@ class NovaMemStore(BaseStore):
         raise TypeError(f"unknown operation {op!r}")
 
     def _put(self, op: PutOp) -> None:
-        newest, *others = [*self._rows(_item_tag(op.namespace, op.key)), None]
-        # Two that put the same key at one time made two; the next put or delete leaves one or none.
-        for row in (newest, *others) if op.value is None else others:
-            if row:
-                self._archive(row["id"])
         if op.value is None:
+            self._archive(op.namespace, op.key)
             return
         told = {"namespace": list(op.namespace), "key": op.key, "value": op.value, "indexed": op.index is not False}
         body = {"content": self._text(op), "extra": {"langgraph": told}}
-        if newest:
-            self._ask("PATCH", f"fragments/{newest['id']}", body)
-            return
         prefixes = [op.namespace[:depth] for depth in range(len(op.namespace) + 1)]
-        tags = [*map(_path_tag, prefixes), _item_tag(op.namespace, op.key)]
-        self._ask("POST", "fragments", {**body, "namespace": self.namespace, "type": "semantic", "tags": tags})
+        body |= {"namespace": self.namespace, "key": _item_key(op.namespace, op.key), "type": "semantic"}
+        self._ask("POST", "fragments", {**body, "tags": [_path_tag(prefix) for prefix in prefixes]})
 
-    def _archive(self, fragment_id: str) -> None:
+    def _archive(self, path: Path, key: str) -> None:
         try:
-            self._ask("POST", f"fragments/{fragment_id}/archive", {})
+            self._ask("POST", "fragments/archive", {"namespace": self.namespace, "key": _item_key(path, key)})
         except httpx2.HTTPStatusError as error:
-            if error.response.status_code != httpx2.codes.CONFLICT:  # another one archived it meanwhile
+            if error.response.status_code not in (httpx2.codes.NOT_FOUND, httpx2.codes.CONFLICT):  # it is gone
                 raise
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
@@ -128,12 +122,15 @@ class NovaMemStore(BaseStore):
         return ("\n".join(texts) if texts else json.dumps(value, ensure_ascii=False)).strip()[:CONTENT_LIMIT] or op.key
 
     def _row(self, path: Path, key: str) -> Any:
-        return next(iter(self._rows(_item_tag(path, key))), None)
+        return next(self._listed(key=_item_key(path, key)), None)
 
     def _rows(self, tag: str) -> Iterator[Any]:
         """The standing memories with a tag, newest first."""
+        return self._listed(tag=tag)
+
+    def _listed(self, **asked: str) -> Iterator[Any]:
         url = "fragments"
-        params: Any = {"namespace": self.namespace, "tag": tag, "status": STANDS, "limit": PAGE}
+        params: Any = {"namespace": self.namespace, **asked, "status": STANDS, "limit": PAGE}
         while url:
             page = self._ask("GET", url, params=params)
             yield from page["results"]
@@ -155,8 +152,10 @@ def _path_tag(path: Path) -> str:
     return f"langgraph:{_digest(*path)}"
 
 
-def _item_tag(path: Path, key: str) -> str:
-    return f"langgraph-item:{_digest(*path, key)}"
+def _item_key(path: Path, key: str) -> str:
+    """The path and the key as one; what is too long as its digest."""
+    told = json.dumps([*path, key], ensure_ascii=False)
+    return f"langgraph:{told}" if len(told) <= KEY_LENGTH else f"langgraph-item:{_digest(*path, key)}"
 
 
 def _told(row: Any) -> Any:

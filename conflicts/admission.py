@@ -44,6 +44,8 @@ class Admission:
     deduplicated: bool = False
     superseded: list[uuid.UUID] = field(default_factory=list)
     pending_conflicts: list[PendingConflict] = field(default_factory=list)
+    # Said again under its key.
+    replaced: bool = False
 
 
 def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime) -> list[Admission]:

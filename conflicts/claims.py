@@ -92,6 +92,7 @@ def stance_of(claim: Claim) -> Stance:
         period=Period(claim.valid_from, claim.valid_until),
         exclusive=claim.exclusive,
         slot=claim.slot,
+        keyed=bool(claim.fragment.key),
     )
 
 

@@ -22,11 +22,18 @@ from conflicts.examining import Finding, Ruling, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
-from conflicts.leaving import erase_all, withdraw_all, yield_to
-from conflicts.locking import lock_namespace
+from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
+from conflicts.locking import MOST_KEYS, lock_keys, lock_namespace
 from conflicts.models import PendingConflict
 from conflicts.naming import digests_of, spelling_digests
-from conflicts.placing import BlockedByErasure, embeddings, forgotten_texts, index_keywords, place_vectors
+from conflicts.placing import (
+    BlockedByErasure,
+    embeddings,
+    forgotten_among,
+    forgotten_texts,
+    index_keywords,
+    place_vectors,
+)
 from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
@@ -79,6 +86,7 @@ __all__ = [
     "Happening",
     "Keep",
     "Kind",
+    "MOST_KEYS",
     "Newcomer",
     "News",
     "NoBookmark",
@@ -114,6 +122,7 @@ __all__ = [
     "exclude_each_other",
     "fold_of",
     "foresee",
+    "forgotten_among",
     "forgotten_texts",
     "forked",
     "from_source",
@@ -124,6 +133,7 @@ __all__ = [
     "is_disputed",
     "latest",
     "lives",
+    "lock_keys",
     "lock_namespace",
     "lowered_source",
     "news",
@@ -154,6 +164,7 @@ __all__ = [
     "visible_conflict",
     "vote",
     "waiting",
+    "was_ruled_out",
     "withdraw",
     "withdraw_all",
     "yield_to",

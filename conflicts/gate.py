@@ -56,6 +56,8 @@ class Stance:
     period: Period = Period()
     exclusive: bool = True
     slot: int = 0
+    # Bears a key of its caller's: it stands for itself, whoever says the same.
+    keyed: bool = False
 
     def meets(self, other: "Stance") -> bool:
         """Whether both speak in the same place and time; session claims only meet those of their session."""
@@ -74,7 +76,9 @@ class Stance:
         return exclusive and self.value != other.value
 
     def repeats(self, other: "Stance") -> bool:
-        """Whether both say the same, in the same scope, session and time."""
+        """Whether both say the same, in the same scope, session and time, and neither has a key of its own."""
+        if self.keyed or other.keyed:
+            return False
         return self.value == other.value and self.scope == other.scope and self.meets(other)
 
 

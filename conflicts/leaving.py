@@ -9,7 +9,7 @@ from django.db.models import Q
 from conflicts.docket import Docket, place_of
 from conflicts.models import PendingConflict
 from conflicts.recording import Succession, pair_up, supersede
-from conflicts.words import Kind
+from conflicts.words import Kind, Resolution
 from memories.models import Claim
 
 
@@ -38,6 +38,14 @@ def withdraw_all(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, no
     pending = PendingConflict.objects.within(project_id).pending()
     pending.filter(newcomer__in=fragment_ids).end(now=now)
     pending.filter(existing__in=fragment_ids, kind=Kind.DISPUTE).end(now=now)
+
+
+def was_ruled_out(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:
+    """Return those of them that a person decided against: replaced by a challenger, or rejected as one."""
+    decided = PendingConflict.objects.within(project_id).filter(resolved_at__isnull=False)
+    against = decided.filter(existing__in=fragment_ids, resolution=Resolution.SUPERSEDE).values_list("existing_id")
+    rejected = decided.filter(newcomer__in=fragment_ids, resolution=Resolution.REJECT).values_list("newcomer_id")
+    return {i for (i,) in [*against, *rejected]}
 
 
 def erase_all(

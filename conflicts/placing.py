@@ -24,24 +24,33 @@ class BlockedByErasure(Exception):
 
 def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
     """Raises BlockedByErasure for the first whose text was forgotten."""
-    texts = [(fragment.content, fragment.authority) for fragment in fragments]
-    if texts and (forgotten := forgotten_texts(fragments[0].project_id, texts)):
+    if forgotten := forgotten_among(fragments):
         raise BlockedByErasure(index=forgotten[0])
 
 
-def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[str, int]]) -> list[int]:
-    """Which of these texts, each with the authority of who says it, were forgotten by somebody as strong; by index."""
+def forgotten_among(fragments: Sequence[Fragment]) -> list[int]:
+    """Which of these fragments say what was forgotten where they are to stand; by index."""
+    texts = [(fragment.namespace_id, fragment.content, fragment.authority) for fragment in fragments]
+    return forgotten_texts(fragments[0].project_id, texts) if fragments else []
+
+
+def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:
+    """Which of these texts were forgotten by somebody as strong in their namespace or the whole project; by index.
+
+    Each comes with its namespace, None for one that is not there yet, and the authority of who says it.
+    """
     if not texts or not Erasure.objects.within(project_id).exists():
         return []
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH asked AS MATERIALIZED (
-                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.authority, t.index
-                   FROM unnest(%s::text[], %s::int[]) WITH ORDINALITY AS t (content, authority, index)
+                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.place, t.authority, t.index
+                   FROM unnest(%s::uuid[], %s::text[], %s::int[]) WITH ORDINALITY
+                       AS t (place, content, authority, index)
                )
                SELECT DISTINCT asked.index FROM asked
                JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = asked.fingerprint
-                   AND e.authority >= asked.authority
+                   AND e.authority >= asked.authority AND (e.namespace_id IS NULL OR e.namespace_id = asked.place)
                ORDER BY asked.index""",
             [project_id, *map(list, zip(*texts, strict=True)), project_id],
         )

@@ -66,32 +66,50 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many memories fit, the first of them, digests that went with them, and backups that still hold them."""
+    """How many memories fit, the first of them, what went and came with them, and backups that still hold them."""
 
     count: int
     ids: Sequence[uuid.UUID]
     digests: int = 0
     backups: Sequence[Mapping[str, Any]] = ()
+    # What stands again: it had lost to one of these, or its words stood in a digest that went.
+    restored: Sequence[uuid.UUID] = ()
 
     def report(self) -> dict[str, Any]:
         """In JSON's terms."""
         told = {"count": self.count, "ids": [str(i) for i in self.ids[:MOST_NAMED]], "digests": self.digests}
-        return {**told, "backups": list(self.backups)}
+        restored = [str(i) for i in self.restored[:MOST_NAMED]]
+        return {**told, "restored_ids": restored, "backups": list(self.backups)}
 
 
 def forget(
-    principal: Principal, fragment_id: uuid.UUID, *, purge_backups: bool = False, now: datetime.datetime
+    principal: Principal,
+    fragment_id: uuid.UUID,
+    *,
+    purge_backups: bool = False,
+    everywhere: bool = False,
+    now: datetime.datetime,
 ) -> Forgotten:
     """Erases one memory, or what is left of one that was evicted. Raises NotFound, NotPermitted.
 
     The answer names backups to who covers all of the project; of these, admins may purge them.
     """
     with access.enter(principal, why="forget"):
+        check_everywhere(principal, everywhere=everywhere)
         _hold_backups(principal, purge=purge_backups)
         home = _home(principal.project_id, fragment_id)
         held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
-        erased = ingest.forget(principal, fragment_id, now=now)
-        return Forgotten(1, [fragment_id], len(erased.digests), held_in if principal.covers_all else [])
+        erased = ingest.forget(principal, fragment_id, everywhere=everywhere, now=now)
+        return _told(principal, [fragment_id], erased, held_in)
+
+
+def _told(
+    principal: Principal, ids: Sequence[uuid.UUID], erased: ingest.Erased, held_in: Sequence[Mapping[str, Any]]
+) -> Forgotten:
+    """What the principal may know of it."""
+    return Forgotten(
+        len(ids), ids, len(erased.digests), held_in if principal.covers_all else [], restored=erased.returned
+    )
 
 
 def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
@@ -106,13 +124,15 @@ def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
     return None
 
 
-def lift(principal: Principal, content: str, *, authority: int) -> int:
-    """Lets a forgotten text be said again; how many fingerprints went. Nothing comes back by itself.
+def lift(principal: Principal, content: str, *, authority: int, namespace: Namespace | None = None) -> int:
+    """Lets a forgotten text be said again, in one namespace or the whole project; how many fingerprints went.
 
-    Raises NotFound when the text was not forgotten, NotPermitted when somebody above `authority` forgot it.
+    Nothing comes back by itself, and what bars it everywhere no namespace lifts for itself. Raises NotFound when the
+    text was not forgotten, NotPermitted when somebody above `authority` forgot it.
     """
     with access.enter(principal, why="lift erasure"):
-        rows = Erasure.objects.of_text(principal.project_id, content)
+        place = namespace.id if namespace else None
+        rows = Erasure.objects.of_text(principal.project_id, content, namespace_id=place)
         if rows.filter(authority__gt=authority).exists():
             raise NotPermitted("somebody stronger than this key forgot it")
         count, _ = rows.delete()
@@ -136,6 +156,7 @@ def forget_all(
     expected: int,
     authority: int,
     purge_backups: bool = False,
+    everywhere: bool = False,
     now: datetime.datetime,
 ) -> Forgotten:
     """Erases all that fits, with every copy of its texts, in one transaction; the answer is as that of `forget`.
@@ -148,8 +169,8 @@ def forget_all(
         found = _found(namespace, wish, now=now, hold=True)
         check_right(namespace, Forgotten(len(found), found), expected=expected, authority=authority)
         held_in = backups_of(namespace, found, purge=purge_backups)
-        erased = ingest.erase(namespace.project_id, found, authority=authority, now=now)
-        return Forgotten(len(found), found, len(erased.digests), held_in if principal.covers_all else [])
+        erased = ingest.erase(namespace.project_id, found, authority=authority, everywhere=everywhere, now=now)
+        return _told(principal, found, erased, held_in)
 
 
 def sees_backups(principal: Principal) -> bool:
@@ -161,6 +182,12 @@ def check_purging(principal: Principal, *, purge: bool) -> None:
     """Raises NotPermitted for a wish to purge backups by who may not see them."""
     if purge and not sees_backups(principal):
         raise NotPermitted("purging backups needs the verb admin and a key for all of the project")
+
+
+def check_everywhere(principal: Principal, *, everywhere: bool) -> None:
+    """Raises NotPermitted for a wish to bar a text in the whole project by who may not say what that keeps."""
+    if everywhere and not (principal.covers_all and Verb.ADMIN in principal.verbs):
+        raise NotPermitted("forgetting everywhere needs the verb admin and a key for all of the project")
 
 
 def check_right(namespace: Namespace, found: Forgotten, *, expected: int, authority: int) -> None:
@@ -236,13 +263,16 @@ def _unneeded(rows: Sequence[Backup]) -> list[Backup]:
 
 def check_forgetting(options: Options) -> None:
     """Raises BadOptions unless they were written by `wanted`."""
-    if set(options) != {"filters", "ids", "expected_count", "authority", "purge_backups"}:
+    if set(options) - {"everywhere"} != {"filters", "ids", "expected_count", "authority", "purge_backups"}:
         raise BadOptions("options", "Say what is to be forgotten, and how many that are.")
 
 
-def wanted(wish: Wish, *, expected: int, authority: int, purge_backups: bool) -> dict[str, Any]:
+def wanted(
+    wish: Wish, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
+) -> dict[str, Any]:
     """The options of an operation that forgets."""
-    return {**wish.options(), "expected_count": expected, "authority": authority, "purge_backups": purge_backups}
+    how = {"expected_count": expected, "authority": authority, "purge_backups": purge_backups, "everywhere": everywhere}
+    return {**wish.options(), **how}
 
 
 def run(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -261,6 +291,7 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
             expected=options["expected_count"],
             authority=options["authority"],
             purge_backups=options["purge_backups"],
+            everywhere=options.get("everywhere", False),
             now=now,
         ).report()
         progress.save(stage="forgotten", done=told["count"], total=told["count"], cursor=told)

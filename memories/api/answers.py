@@ -149,6 +149,7 @@ class FragmentAnswer(Shown):
     agent_id = serializers.CharField()
     type = serializers.ChoiceField(FragmentType.choices)
     content = serializers.CharField()
+    key = OrNull(allow_null=True, help_text="The caller's own name for it.")
     category = OrNull(allow_null=True)
     source_type = serializers.ChoiceField(SourceType.choices)
     source_id = OrNull(allow_null=True)
@@ -262,6 +263,7 @@ class StoredAnswer(FragmentAnswer):
     """A fragment just stored, and what that did to others."""
 
     deduplicated = serializers.BooleanField()
+    replaced = serializers.BooleanField(help_text="It stood under this key already and says this now.")
     superseded = serializers.ListField(child=serializers.UUIDField())
     pending_conflicts = PendingConflictAnswer(many=True)
 
@@ -293,6 +295,7 @@ def stored(
         {
             **shown,
             "deduplicated": admission.deduplicated,
+            "replaced": admission.replaced,
             "superseded": [str(other) for other in admission.superseded],
             "pending_conflicts": list(PendingConflictAnswer(admission.pending_conflicts, many=True).data),
         }

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from memories import access, forgetting, jobs
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Flag, Id, Strict, Text, Whole, validated
+from memories.api.fields import AboutUser, Flag, Id, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -37,6 +37,7 @@ class ForgetInput(FilterInput, AboutUser):
     expected_count = Whole(min_value=0, required=False, help_text="Another count than this forgets nothing: 409.")
     dry_run = Flag(default=False, help_text="Only count.")
     purge_backups = Flag(default=False, help_text="Delete the backups that still hold any of it.")
+    everywhere = Flag(default=False, help_text="Bar the texts in the whole project, not in the namespace alone.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something that narrows, and a count unless it is a dry run."""
@@ -54,10 +55,11 @@ def conditions(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**here, **values.get("filters", {})}
 
 
-class LiftInput(Strict):
-    """Which text may be said again."""
+class LiftInput(AboutUser):
+    """Which text may be said again, and where."""
 
     content = Text(max_length=CONTENT_LIMIT)
+    namespace = Text(required=False, validators=[namespace_form], help_text="There alone; else in all of the project.")
 
 
 class LiftAnswer(serializers.Serializer[Any]):
@@ -72,6 +74,10 @@ class ForgetAnswer(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="How many memories.")
     ids = serializers.ListField(child=serializers.UUIDField(), help_text="The first hundred of them.")
     digests = serializers.IntegerField(help_text="How many digests held their words and went too.")
+    restored_ids = serializers.ListField(
+        child=serializers.UUIDField(),
+        help_text="What stands again, for what it had lost to is gone; the first hundred.",
+    )
     backups = serializers.ListField(
         child=serializers.DictField(), help_text="Backups that still hold any of it; told to an admin of the project."
     )
@@ -109,30 +115,38 @@ class LiftView(APIView):
 
     @extend_schema(operation_id="erasures_lift", request=LiftInput, responses={200: LiftAnswer})
     def post(self, request: Request) -> Response:
-        """Lets a forgotten text be said again, in all of the project; history keeps who did. 404 when it was not."""
+        """Lets a forgotten text be said again; history keeps who did. 404 when it was not forgotten there."""
         principal, values = principal_of(request), validated(LiftInput, request.data)
-        if not principal.covers_all:
+        place = _place(principal, values["namespace"]) if "namespace" in values else None
+        if place is None and not principal.covers_all:
             raise NotFound("erasure")
-        return Response({"lifted": forgetting.lift(principal, values["content"], authority=rank_of(principal))})
+        authority = rank_of(principal)
+        return Response({"lifted": forgetting.lift(principal, values["content"], authority=authority, namespace=place)})
+
+
+def _place(principal: Principal, name: str) -> Namespace:
+    with access.enter(principal, why="forget"):
+        place = access.find(principal, name)
+    if place is None:
+        raise NotFound("namespace")
+    return place
 
 
 def _forgotten(principal: Principal, values: dict[str, Any], wish: Wish) -> Answer:
-    place = access.find(principal, values["namespace"])
-    if place is None:
-        raise NotFound("namespace")
+    place = _place(principal, values["namespace"])
+    forgetting.check_everywhere(principal, everywhere=values["everywhere"])
     forgetting.check_purging(principal, purge=values["purge_backups"])
     now = timezone.now()
     found = forgetting.look(principal, place, wish, now=now)
     told: dict[str, Any] = {**found.report(), "dry_run": values["dry_run"], "operation": None}
     if values["dry_run"]:
         return Answer(200, told)
-    expected, authority, purge = values["expected_count"], rank_of(principal), values["purge_backups"]
+    expected, authority = values["expected_count"], rank_of(principal)
+    along = {"purge_backups": values["purge_backups"], "everywhere": values["everywhere"]}
     if found.count > forgetting.FEW:
         forgetting.check_right(place, found, expected=expected, authority=authority)
-        options = forgetting.wanted(wish, expected=expected, authority=authority, purge_backups=purge)
+        options = forgetting.wanted(wish, expected=expected, authority=authority, **along)
         operation = jobs.start(principal, kind="forget", namespace=place, options=options, now=now)
         return Answer(202, {**told, "operation": OperationAnswer(operation).data})
-    done = forgetting.forget_all(
-        principal, place, wish, expected=expected, authority=authority, purge_backups=purge, now=now
-    )
+    done = forgetting.forget_all(principal, place, wish, expected=expected, authority=authority, **along, now=now)
     return Answer(200, {**told, **done.report()})

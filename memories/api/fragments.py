@@ -1,6 +1,7 @@
 """/api/v1/fragments: store, list, read, change, forget."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -21,8 +22,8 @@ from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, dr
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
 from memories.forgetting import forget, sees_backups
-from memories.ingest import keep, prepare, revise
-from memories.models import Embedding, Fragment, Revision
+from memories.ingest import keep, keep_each, prepare, revise
+from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.words import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 
@@ -33,6 +34,13 @@ IDEMPOTENCY = OpenApiParameter(
 
 HELD_IN = OpenApiParameter(
     "X-NovaMem-Backups", str, OpenApiParameter.HEADER, response=[204], description="Backups that hold it still, by id."
+)
+RESTORED = OpenApiParameter(
+    "X-NovaMem-Restored",
+    str,
+    OpenApiParameter.HEADER,
+    response=[204],
+    description="What stands again since it had lost to what was forgotten, by id; the first hundred.",
 )
 
 
@@ -51,6 +59,15 @@ def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dic
     fragments = [admission.fragment for admission in admissions]
     rows = _rows(principal, [fragment.id for fragment in fragments])
     return stored(admissions, [rows.get(row.id) or _as_stored(row) for row in fragments], now=timezone.now())
+
+
+BLOCKED = {"status": "blocked_by_erasure", "code": "blocked_by_erasure"}
+
+
+def stored_each(principal: Principal, each: Sequence[Admission | None]) -> list[dict[str, Any]]:
+    """One answer per item, in order; of one whose text was forgotten, only that."""
+    told = iter(stored_answer(principal, [admission for admission in each if admission is not None]))
+    return [BLOCKED if admission is None else next(told) for admission in each]
 
 
 def _as_stored(fragment: Any) -> Fragment:
@@ -77,6 +94,7 @@ class ListQuery(AboutUserQuery):
     tag = Text(max_length=100, required=False)
     agent = Text(max_length=63, required=False)
     source_type = serializers.ChoiceField(SourceType.choices, required=False)
+    key = Text(max_length=KEY_LIMIT, required=False, trim_whitespace=False)
     since = Moment(required=False)
     until = Moment(required=False)
     q = Text(max_length=200, required=False)
@@ -136,7 +154,7 @@ class StoreView(APIView):
 
         def effect(prepared: Any) -> Answer:
             (admission,) = keep(principal, prepared, now=timezone.now())
-            status = 200 if admission.deduplicated else 201
+            status = 200 if admission.deduplicated or admission.replaced else 201
             return Answer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
         return with_capacity(principal, answer_once(request, prepare=lambda: prepare([draft]), effect=effect), stored=1)
@@ -160,7 +178,7 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
         rows = rows.filter(namespace__in=access.readable_scopes(principal, [query["namespace"]]))
     else:
         rows = rows.filter(namespace__in=access.readable_scopes(principal))
-    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type"}
+    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type", "key": "key"}
     asked = {column: query[name] for name, column in exact.items() if name in query}
     statuses = query.get("status") or [Status.ACTIVE]
     asked |= {"status__in": statuses} if "all" not in statuses else {}
@@ -182,6 +200,27 @@ def _uuids(text: str) -> list[uuid.UUID]:
     return found
 
 
+class BlockedAnswer(serializers.Serializer[Any]):
+    """An item of a batch that was not stored, for its text was forgotten."""
+
+    status = serializers.ChoiceField(["blocked_by_erasure"])
+    code = serializers.ChoiceField(["blocked_by_erasure"])
+
+
+STORED_OR_BLOCKED = PolymorphicProxySerializer(
+    component_name="StoredOrBlocked",
+    serializers=[StoredAnswer, BlockedAnswer],
+    resource_type_field_name=None,
+    many=True,
+)
+
+
+class BatchAnswer(serializers.Serializer[Any]):
+    """What became of each item, in order."""
+
+    results = STORED_OR_BLOCKED
+
+
 class BatchView(APIView):
     """Many fragments at once."""
 
@@ -189,18 +228,21 @@ class BatchView(APIView):
         operation_id="fragments_store_batch",
         request=FragmentBatch,
         parameters=[IDEMPOTENCY],
-        responses={201: StoredAnswer(many=True)},
+        responses={201: BatchAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Stores up to a thousand fragments in one transaction; a result per item, in order."""
+        """Stores up to a thousand fragments in one transaction; a result per item, in order.
+
+        An item whose text was forgotten is reported by itself and the others are stored.
+        """
         principal = principal_of(request)
         batch = validated(FragmentBatch, request.data)
         drafts = [draft_of(item) for item in batch["fragments"]]
 
         def effect(prepared: Any) -> Answer:
-            admissions = keep(principal, prepared, now=timezone.now())
-            data = {"results": stored_answer(principal, admissions)}
-            return Answer(201, data, [admission.fragment.id for admission in admissions])
+            each = keep_each(principal, prepared, now=timezone.now())
+            data = {"results": stored_each(principal, each)}
+            return Answer(201, data, [admission.fragment.id for admission in each if admission is not None])
 
         answer = answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
         return with_capacity(principal, answer, stored=len(drafts))
@@ -210,6 +252,9 @@ class ForgetQuery(AboutUserQuery):
     """What goes along."""
 
     purge_backups = serializers.BooleanField(default=False, help_text="Delete the backups that still hold it.")
+    everywhere = serializers.BooleanField(
+        default=False, help_text="Bar the text in the whole project, not in the namespace alone."
+    )
 
 
 class ReadQuery(AboutUserQuery):
@@ -243,18 +288,19 @@ class FragmentView(APIView):
         with access.enter(principal, why="read"):
             return Response(answer_of(principal, fragment_id))
 
-    @extend_schema(operation_id="fragments_forget", parameters=[ForgetQuery, HELD_IN], responses={204: None})
+    @extend_schema(operation_id="fragments_forget", parameters=[ForgetQuery, HELD_IN, RESTORED], responses={204: None})
     def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Forgets the fragment for good; a keyed fingerprint stops the text from coming back.
+        """Forgets the fragment for good; a keyed fingerprint stops the text from coming back to its namespace.
 
         To an admin of the project `X-NovaMem-Backups` names the backups that hold it still, and `purge_backups` deletes
         those that are not protected.
         """
         principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
-        done = forget(principal, fragment_id, purge_backups=query["purge_backups"], now=timezone.now())
+        done = forget(principal, fragment_id, **query, now=timezone.now())
         held = ", ".join(str(row["id"]) for row in done.backups if not row["purged"])
-        told = held and sees_backups(principal)
-        return Response(status=204, headers={"X-NovaMem-Backups": held} if told else None)
+        told = {"X-NovaMem-Backups": held} if held and sees_backups(principal) else {}
+        told |= {"X-NovaMem-Restored": ", ".join(done.report()["restored_ids"])} if done.restored else {}
+        return Response(status=204, headers=told)
 
 
 def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:

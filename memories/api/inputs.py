@@ -10,7 +10,7 @@ from rest_framework import serializers
 from conflicts.front import ClaimDraft, says_something
 from memories.api.fields import AboutUser, Flag, Id, Moment, Number, Strict, Text, UserField, Whole, words
 from memories.ingest import Draft
-from memories.models import CONTENT_LIMIT
+from memories.models import CONTENT_LIMIT, KEY_LIMIT
 from memories.models.namespace import FORM, BadUser, parts_of, scope_name
 from memories.models.words import ClaimScope, FragmentType, Outcome, SourceClass, SourceType
 
@@ -122,6 +122,12 @@ class FragmentInput(Details):
     project_id = Text(max_length=63, required=False)
     agent_id = Text(max_length=63, required=False, validators=[agent_form])
     content = Text(max_length=CONTENT_LIMIT)
+    key = Text(
+        max_length=KEY_LIMIT,
+        required=False,
+        trim_whitespace=False,
+        help_text="Your own name for it, once in its namespace: storing under it again replaces the content.",
+    )
     source_type = serializers.ChoiceField(SourceType.choices, default=SourceType.MANUAL)
     source_id = Text(max_length=255, required=False, allow_blank=True)
     conversation_id = Text(max_length=255, required=False, allow_blank=True)

@@ -184,9 +184,11 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def _pairs(error: Exception) -> list[dict[str, str]]:
-    """Which claims collide, which operation runs, which memories have to stay, how many fit; else none."""
+    """Which claims collide, which operation runs, which memories have to stay or are forgotten, how many fit."""
     if isinstance(error, AlreadyRunning):
         return [{"field": "namespace", "message": str(error.operation_id), "code": "already_running"}]
+    if isinstance(error, BlockedByErasure):
+        return [{"field": "content", "message": "This text was forgotten.", "code": "blocked_by_erasure"}]
     if isinstance(error, CannotDigest):
         reasons = sorted(error.reasons.items())
         return [{"field": f"ids[{n}]", "message": why, "code": "cannot_digest"} for n, why in reasons]

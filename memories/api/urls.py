@@ -41,7 +41,14 @@ from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, P
 from memories.api.searching import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
 from memories.api.users import UserExportView, UsersView, UserView
-from memories.api.voting import ArchiveView, CorroborateView, DisputeView, ReinforceView, UnarchiveView
+from memories.api.voting import (
+    ArchiveByKeyView,
+    ArchiveView,
+    CorroborateView,
+    DisputeView,
+    ReinforceView,
+    UnarchiveView,
+)
 
 urlpatterns = [
     path("fragments", StoreView.as_view()),
@@ -51,6 +58,7 @@ urlpatterns = [
     path("fragments/<uuid:fragment_id>/reinforce", ReinforceView.as_view()),
     path("fragments/<uuid:fragment_id>/dispute", DisputeView.as_view()),
     path("fragments/<uuid:fragment_id>/corroborate", CorroborateView.as_view()),
+    path("fragments/archive", ArchiveByKeyView.as_view()),
     path("fragments/<uuid:fragment_id>/archive", ArchiveView.as_view()),
     path("fragments/<uuid:fragment_id>/unarchive", UnarchiveView.as_view()),
     path("fragments/<uuid:fragment_id>/tier", TierView.as_view()),

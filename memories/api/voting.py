@@ -15,8 +15,10 @@ from memories.api.answers import FragmentAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of
+from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
-from memories.ingest import archive, unarchive
+from memories.ingest import archive, archive_key, unarchive
+from memories.models import KEY_LIMIT
 from memories.models.words import Status
 
 
@@ -124,6 +126,33 @@ class ArchiveView(APIView):
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Archives the fragment."""
         return _moved(request, fragment_id, archive)
+
+
+class NamedInput(Strict):
+    """A memory by its caller's own name for it."""
+
+    namespace = Text(validators=[namespace_form])
+    key = Text(max_length=KEY_LIMIT, trim_whitespace=False)
+
+
+class ArchiveByKeyView(APIView):
+    """As `ArchiveView`, by the memory's key."""
+
+    @extend_schema(
+        operation_id="fragments_archive_by_key",
+        request=NamedInput,
+        parameters=[IDEMPOTENCY],
+        responses={200: FragmentAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Archives the fragment under a key; stored under the key again, it stands again."""
+        principal, named = principal_of(request), validated(NamedInput, request.data)
+
+        def effect(_: None) -> Answer:
+            row = archive_key(principal, named["namespace"], named["key"], now=timezone.now())
+            return Answer(200, answer_of(principal, row.id), [row.id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
 
 
 class UnarchiveView(APIView):

@@ -79,7 +79,18 @@ def put_owners() -> int:
 
 def put_erasures() -> int:
     """Fingerprints of what was forgotten where the bundle comes from."""
-    return put("memories.Erasure", "erasure", "")
+    known = "(SELECT n.id FROM memories_namespace n WHERE n.project_id = s.project_id AND n.name = s.scope)"
+    return put("memories.Erasure", "erasure", "", replaced={"namespace_id": f"coalesce({known}, s.namespace_id)"})
+
+
+def place_erasures(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+    """Lets those of a namespace that has another id here bar their texts in it."""
+    if there != here:
+        execute(
+            """UPDATE memories_erasure e SET namespace_id = %(here)s FROM staged_erasure s
+               WHERE e.project_id = %(project)s AND e.id = s.id AND e.namespace_id = %(there)s""",
+            {"project": project_id, "there": there, "here": here},
+        )
 
 
 def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:

@@ -13,9 +13,11 @@ COPIES = 200
 ERASED = """({fragment} IN (SELECT fragment_id FROM memories_erasure WHERE project_id = %(project)s
         UNION ALL SELECT fragment_id FROM staged_erasure)
     OR EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %(project)s AND e.authority >= {authority}
+        AND (e.namespace_id IS NULL OR e.namespace_id = %(here)s)
         AND e.fingerprint = nova_fingerprint(%(project)s, {text})
         AND NOT EXISTS (SELECT FROM staged_erasure b WHERE b.fragment_id = e.fragment_id
-            AND b.fingerprint = e.fingerprint AND b.authority >= e.authority)))"""
+            AND b.fingerprint = e.fingerprint AND b.authority >= e.authority
+            AND (b.namespace_id IS NULL OR e.namespace_id IS NOT NULL))))"""
 BESIDE = """FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ('insert', 'update')
     WHERE nova_fingerprint(%(project)s, s.content) IN (SELECT fingerprint FROM staged_erasure)"""
 GONE = """(SELECT fragment_id FROM memories_erasure WHERE project_id = %(project)s
@@ -32,7 +34,7 @@ COMING = """SELECT s.id FROM staged_fragment s WHERE s.namespace_id = %(there)s 
 
 
 def erased(fragment: str, authority: str, text: str) -> str:
-    """The SQL that asks whether a text was forgotten, here or where the bundle comes from."""
+    """The SQL that asks whether a text was forgotten, `here` or where the bundle comes from."""
     if not any(_any(table) for table in ("memories_erasure", "staged_erasure")):
         return "false"
     return ERASED.format(fragment=fragment, authority=authority, text=text)
@@ -67,7 +69,7 @@ def bar(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     Those are, of what is staged under `there`: whom the verdict blocks, whose copy holds a forgotten text, and digests
     that quote them or what was forgotten before.
     """
-    values: dict[str, Any] = {"project": project_id, "there": there}
+    values: dict[str, Any] = {"project": project_id, "there": there, "here": here}
     execute("DROP TABLE IF EXISTS pg_temp.staged_barred", [])
     execute(
         "CREATE TEMP TABLE staged_barred ON COMMIT DROP AS"
@@ -102,12 +104,12 @@ def _in_copies() -> str:
     return "false" if "false" in asked else f"({' OR '.join(asked)})"
 
 
-def drop(project_id: uuid.UUID, *, there: uuid.UUID) -> None:
+def drop(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     """Takes what stands around those that may not come, and every forgotten text, away from what is staged.
 
     `bar` said who may not: their copies and tombstones go, and their words in conflicts.
     """
-    values = {"project": project_id, "there": there}
+    values = {"project": project_id, "there": there, "here": here}
     mine = "s.namespace_id = %(there)s"
     execute(f"DELETE FROM staged_archive s WHERE {mine} AND s.fragment_id IN {GONE}", values)
     execute(f"DELETE FROM staged_tombstone s WHERE {mine} AND s.original_id IN {GONE}", values)

@@ -14,7 +14,7 @@ from memories.models.raw import execute, fetch
 from memories.models.words import SourceClass
 
 # Birth and provenance: a row with others is another memory under the same id.
-BIRTH = ("created_at", "source", "provenance_source_id", "authority", "parents", "roots", "grant_id", "owner_id")
+BIRTH = ("created_at", "source", "provenance_source_id", "authority", "parents", "roots", "grant_id", "owner_id", "key")
 SAMPLES = 5
 DROP = "DROP TABLE IF EXISTS pg_temp.staged_verdict"
 JUDGE = """CREATE TEMP TABLE staged_verdict AS
@@ -22,15 +22,21 @@ JUDGE = """CREATE TEMP TABLE staged_verdict AS
         ELSE j.verdict END AS verdict, j.reason
     FROM (
         SELECT s.id, {erased} AS erased,
-            CASE WHEN f.id IS NULL THEN 'insert'
+            CASE WHEN f.id IS NULL AND {taken} THEN 'rejected' WHEN f.id IS NULL THEN 'insert'
                 WHEN f.namespace_id <> %(here)s OR {differs} THEN 'rejected'
                 WHEN (s.updated_at, s.revision) > (f.updated_at, f.revision) THEN 'update'
                 WHEN (s.updated_at, s.revision) < (f.updated_at, f.revision) THEN 'skipped_stale'
                 WHEN s.content = f.content THEN 'unchanged' ELSE 'conflict' END AS verdict,
-            CASE WHEN f.namespace_id <> %(here)s THEN 'other_namespace'
+            CASE WHEN f.id IS NULL AND {taken} THEN 'key_taken'
+                WHEN f.namespace_id <> %(here)s THEN 'other_namespace'
                 WHEN f.id IS NOT NULL AND {differs} THEN 'provenance_differs' ELSE '' END AS reason
         FROM staged_fragment s LEFT JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.id
         WHERE s.namespace_id = %(there)s) AS j"""
+# Another memory stands under its key, here or, newer, in the bundle itself.
+TAKEN = """(s.key <> '' AND (EXISTS (SELECT FROM memories_fragment k WHERE k.project_id = %(project)s
+            AND k.namespace_id = %(here)s AND k.key = s.key)
+        OR EXISTS (SELECT FROM staged_fragment k WHERE k.namespace_id = s.namespace_id AND k.key = s.key
+            AND (k.updated_at, k.id) > (s.updated_at, s.id))))"""
 DIFFERS = " OR ".join(f"s.{name} IS DISTINCT FROM f.{name}" for name in BIRTH)
 
 
@@ -75,7 +81,7 @@ def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[s
     """
     execute(DROP, [])
     erased = barring.erased("s.id", "s.authority", "s.content")
-    statement = JUDGE.format(erased=erased, differs=DIFFERS)
+    statement = JUDGE.format(erased=erased, differs=DIFFERS, taken=TAKEN)
     execute(statement, {"project": project_id, "here": here, "there": there})
     execute("ALTER TABLE staged_verdict ADD PRIMARY KEY (id)", [])
     execute("ANALYZE staged_verdict", [])

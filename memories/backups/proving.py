@@ -173,7 +173,7 @@ def _restore(principal: Principal, read: restoring.Read, progress: Progress) -> 
         here = applying.put_namespace(principal, read.stage.namespaces[name])
         accompanying.put_predicates(there=there, here=here)
         told = judging.judge(project_id, there=there, here=here)
-        barring.drop(project_id, there=there)
+        barring.drop(project_id, there=there, here=here)
         applying.name_claims(project_id, there=there, here=here)
         applying.write(project_id, here=here, held_back=[], told=told, shadow=True)
         accompanying.put_others(project_id, there=there, here=here)

@@ -35,13 +35,16 @@ TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text
 # What a choice of fragments needs to be understood.
 NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
 
+# Columns that bundles from before they were made lack, and what these rows mean.
+LATER: dict[str, dict[str, Any]] = {"memories.Erasure": {"namespace_id": None}, "memories.Fragment": {"key": ""}}
+
 # Columns that do not travel, by the table's model: where a row lives, and what triggers and naming make of others.
 PLACE = ("project_id", "namespace_id")
 LEFT_OUT = {
     "memories.Owner": ("project_id", "user_id"),
     "memories.Namespace": ("project_id", "forked_from_id", "parent_id", "user"),
     "conflicts.Predicate": (*PLACE, "spelling_digest"),
-    "memories.Erasure": PLACE,
+    "memories.Erasure": ("project_id",),
     "memories.Fragment": (*PLACE, "change", "fingerprint", "details_digest"),
     "memories.Origin": PLACE,
     "memories.Claim": (
@@ -85,8 +88,12 @@ ROWS = {
             'row', {_row("t", "conflicts.Predicate")})::text
         FROM conflicts_predicate t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.created_at, t.id""",
-    "erasure": f"""SELECT jsonb_build_object('kind', 'erasure', 'row', {_row("t", "memories.Erasure")})::text
-        FROM memories_erasure t WHERE t.project_id = %(project)s ORDER BY t.erased_at, t.id""",
+    "erasure": f"""SELECT jsonb_build_object('kind', 'erasure', 'scope', n.name,
+            'row', {_row("t", "memories.Erasure")})::text
+        FROM memories_erasure t
+        LEFT JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+            AND n.id = ANY (%(places)s)
+        WHERE t.project_id = %(project)s ORDER BY t.erased_at, t.id""",
     "origin": f"""SELECT jsonb_build_object('kind', 'origin', 'namespace', n.name,
             'row', {_row("t", "memories.Origin")})::text
         FROM memories_origin t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id

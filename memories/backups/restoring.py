@@ -264,12 +264,13 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     project_id = principal.project_id
     here = applying.put_namespace(principal, read.stage.namespaces[name])
     lock_namespace(here)
+    applying.place_erasures(project_id, there=there, here=here)
     if not fetch(
         "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
     ):
         accompanying.put_predicates(there=there, here=here)
     told = judging.judge(project_id, there=there, here=here)
-    barring.drop(project_id, there=there)
+    barring.drop(project_id, there=there, here=here)
     barring.spare(project_id)
     told["rules_left"] = accompanying.rules_left(there=there, here=here)
     applying.name_claims(project_id, there=there, here=here)

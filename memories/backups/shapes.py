@@ -12,7 +12,7 @@ from django.db import models
 
 from memories.backups import forms
 from memories.backups.forms import COPIED, FORMS
-from memories.backups.records import LEFT_OUT, PLACE, UNDER
+from memories.backups.records import LATER, LEFT_OUT, PLACE, UNDER
 from memories.models.tenant import Xid8Field
 from memories.models.words import CopyReason
 
@@ -46,9 +46,13 @@ TYPES: tuple[tuple[Any, tuple[type, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The columns of a row: their types, lists of texts, times in the past and others, and what has a form."""
+    """The columns of a row: their types, lists of texts, times in the past and others, and what has a form.
+
+    Those that came `later` may be missing.
+    """
 
     columns: frozenset[str]
+    later: frozenset[str]
     types: tuple[tuple[str, frozenset[type]], ...]
     lists: tuple[str, ...]
     past: tuple[str, ...]
@@ -87,6 +91,7 @@ class Row:
         like |= dict.fromkeys(_columns(fields, models.BinaryField), forms.BYTES)
         return cls(
             frozenset(types),
+            frozenset(LATER.get(model, ())),
             tuple(types.items()),
             tuple(_columns(fields, ArrayField)),
             tuple(sorted(times & PAST)),
@@ -98,10 +103,10 @@ class Row:
         """What is wrong with it, empty when nothing is."""
         if type(told) is not dict:
             return "a row is no object"
-        if told.keys() != self.columns:
-            return f"fields are missing or unknown: {', '.join(sorted(told.keys() ^ self.columns))[:200]}"
+        if differing := (told.keys() ^ self.columns) - (self.later - told.keys()):
+            return f"fields are missing or unknown: {', '.join(sorted(differing))[:200]}"
         for name, types in self.types:
-            if type(told[name]) not in types:
+            if name in told and type(told[name]) not in types:
                 return f"{name} is of another type"
         return self._fault_of_values(told, latest=latest)
 
@@ -110,7 +115,7 @@ class Row:
             if any(type(each) is not str for each in told[name]):
                 return f"{name} is no list of texts"
         for name in self.past:
-            at = told[name]
+            at = told.get(name)
             if at is not None and (not forms.TIME.fullmatch(at) or not EPOCH < at <= latest):
                 return f"{name} is no time between 1970 and now"
         for name, pattern in self.like:
@@ -205,7 +210,7 @@ def shapes() -> dict[str, Shape]:
         "owner": _shape("memories.Owner", "created_at"),
         "namespace": _shape("memories.Namespace", "created_at", row=Row.of("memories.Namespace", "forked_from")),
         "predicate": _shape("conflicts.Predicate", "created_at", "namespace"),
-        "erasure": _shape("memories.Erasure", "erased_at"),
+        "erasure": _shape("memories.Erasure", "erased_at", optional=frozenset({"scope"})),
         "fragment": _shape(
             *("memories.Fragment", "created_at", "namespace"),
             single={"claim": Row.of("memories.Claim"), "access": Row.of("memories.Access")},

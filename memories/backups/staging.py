@@ -16,6 +16,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from memories.access import Principal
 from memories.backups import forms, vectors
 from memories.backups.reading import BrokenBundle, Line
+from memories.backups.records import LATER
 from memories.models import vector_text
 from memories.models.namespace import BadUser, parts_of, scope_name
 from memories.models.raw import execute, fetch
@@ -51,6 +52,8 @@ FILLED: dict[str, dict[str, Any]] = {
 }
 # What copies hold stands here for a moment, so that the CHECKs are heard of it too.
 COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **forms.COPIED}.items()}
+# Columns that only the staged tables have: where a fragment's record stood, which namespace an erasure names.
+ADDED = {"fragment": ", bundle smallint NOT NULL, ordinal bigint NOT NULL", "erasure": ", scope text"}
 # Of these an increment brings all that there are.
 WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "tombstone")
 # Known by their fragment: one at most of each.
@@ -75,7 +78,7 @@ def create() -> None:
     for name, model in {**MODELS, **UNDER}.items():
         table = apps.get_model(model)._meta.db_table
         key = "fragment_id" if name in BY_FRAGMENT else "id"
-        more = ", bundle smallint NOT NULL, ordinal bigint NOT NULL" if name == "fragment" else ""
+        more = ADDED.get(name, "")
         execute(
             f"CREATE TEMP TABLE staged_{name} (LIKE {table} INCLUDING CONSTRAINTS INCLUDING DEFAULTS{more},"
             f" PRIMARY KEY ({key}))",
@@ -241,12 +244,16 @@ class Stage:
             more = (
                 "|| jsonb_build_object('payload', '\\x' || encode(convert_to((l.body -> 'copy')::text, 'UTF8'), 'hex'))"
             )
+        place = "'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace')"
+        if kind == "erasure":
+            place = "'scope', l.body -> 'scope'"
         execute(
             f"""INSERT INTO staged_{kind} SELECT r.* FROM staged_line l,
-                    jsonb_populate_record(NULL::staged_{kind}, (l.body -> 'row') || %(filled)s::jsonb {more}
-                        || jsonb_build_object('namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace'))) r
+                    jsonb_populate_record(NULL::staged_{kind},
+                        %(later)s::jsonb || (l.body -> 'row') || %(filled)s::jsonb {more}
+                        || jsonb_build_object({place})) r
                 WHERE l.kind = '{kind}' {"ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""}""",
-            {"filled": json.dumps(filled), "places": self._places()},
+            {"filled": json.dumps(filled), "places": self._places(), "later": json.dumps(LATER.get(MODELS[kind], {}))},
         )
         if kind == "fragment":
             for name in UNDER:
@@ -277,10 +284,10 @@ class Stage:
             execute(
                 f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l
                     CROSS JOIN LATERAL jsonb_array_elements({rows}) AS e
-                    CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, e || jsonb_build_object(
+                    CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, %s::jsonb || e || jsonb_build_object(
                         'project_id', %s::text, 'namespace_id', %s::jsonb -> (l.body ->> 'namespace'))) r
                     WHERE l.kind = 'archive' AND l.body #>> '{{row,reason}}' <> 'compacted'""",
-                [str(self.principal.project_id), self._places()],
+                [json.dumps(LATER.get(COPIED[name], {})), str(self.principal.project_id), self._places()],
             )
         execute(f"TRUNCATE {', '.join(f'staged_{name}' for name in COPIED)}", [])
 

@@ -34,6 +34,8 @@ class Part:
     rows: str = "true"
     # Of the namespace as a whole, not of its fragments one by one.
     of_namespace: bool = False
+    # What becomes of rows that are there already.
+    clash: str = ""
 
     @property
     def table(self) -> str:
@@ -76,6 +78,8 @@ PARTS = (
         f"t.kind <> 'similar' AND {COPIED.format(column='fragment_id')} AND {COPIED.format(column='other_id')}",
     ),
 )
+# Of a branch of the same id in a former life.
+ONCE = "ON CONFLICT DO NOTHING"
 # What belongs to the namespace as a whole: copied by a fork alone.
 PARTS_OF_NAMESPACES = (
     Part("conflicts.Predicate", {"id": NEW_ID.format(column="id")}, of_namespace=True),
@@ -90,6 +94,13 @@ PARTS_OF_NAMESPACES = (
         "(t.resolved_at IS NULL OR t.resolution = 'reject')",
         of_namespace=True,
     ),
+    # What its source forgot stays forgotten in a branch.
+    Part(
+        "memories.Erasure",
+        {"id": NEW_ID.format(column="id"), "fingerprint": "t.fingerprint"},
+        of_namespace=True,
+        clash=ONCE,
+    ),
     Part("memories.Episode", {"id": NEW_ID.format(column="id")}, "t.conversation_id = ''", of_namespace=True),
     Part(
         "memories.EpisodeMember",
@@ -100,16 +111,18 @@ PARTS_OF_NAMESPACES = (
         COPIED.format(column="fragment_id"),
     ),
 )
-# A text that was forgotten is copied nowhere, whoever says it still.
+# A text that was forgotten on either side is copied nowhere, whoever says it still.
 CHOSEN = """
     INSERT INTO branch_copies (old, new)
     SELECT t.id, {new} FROM memories_fragment t
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s AND {rows} AND NOT EXISTS (
         SELECT FROM memories_erasure e WHERE e.project_id = t.project_id AND e.fingerprint = t.fingerprint
-            AND e.authority >= t.authority)"""
+            AND e.authority >= t.authority
+            AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s)))"""
 BARRED = """
     SELECT DISTINCT t.id FROM memories_fragment t JOIN memories_erasure e ON e.project_id = t.project_id
         AND e.fingerprint = t.fingerprint AND e.authority >= t.authority
+        AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s"""
 ORIGINS = """
     INSERT INTO memories_origin (fragment_id, project_id, namespace_id, origin_id, root_id, revision, operation_id)
@@ -179,14 +192,14 @@ def copy(way: Way, part: Part, *, clash: str = "") -> int:
                    AND attgenerated = '' ORDER BY attnum""",
             [part.table],
         )
-        if name not in BY_TRIGGER
+        if name not in BY_TRIGGER or name in part.instead
     ]
     instead = {"namespace_id": "%(target)s::uuid", "root_id": "%(root)s::uuid", **part.instead}
     values = [instead.get(name, f't."{name}"') for name in columns]
     named = ", ".join(f'"{name}"' for name in columns)
     return execute(
         f"""INSERT INTO {part.table} ({named}) SELECT {", ".join(values)} FROM {part.table} t
-            WHERE t.project_id = %(project)s AND {here} AND {part.rows} {clash}""",
+            WHERE t.project_id = %(project)s AND {here} AND {part.rows} {clash or part.clash}""",
         way.values,
     )
 

@@ -18,11 +18,12 @@ RELEVANCE = f"""CASE WHEN {{f}}.is_pinned OR {{f}}.is_anchor THEN {{f}}.base_rel
     SELECT {decayed("f.base_relevance", days=days_since(LAST_USED))}
     FROM (SELECT {{f}}.*) AS f
     LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id) END"""
-# Every memory of both sides with the root of its line: copies of one memory have one.
+# Every memory of both sides with the root of its line: copies of one memory have one, and so have those of one key.
 SIDES = """
     CREATE TEMP TABLE branch_{side} ON COMMIT DROP AS
     SELECT f.id, f.status, f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
-        coalesce(o.root_id, f.id) AS root, o.origin_id, o.revision AS base,
+        coalesce(o.root_id, f.id) AS root, f.key, o.origin_id,
+        CASE WHEN f.key <> '' THEN md5(f.key)::uuid ELSE coalesce(o.root_id, f.id) END AS line, o.revision AS base,
         (c.key_digest, c.value_digest, c.scope, c.session_id)::text AS claim
     FROM memories_fragment f
     LEFT JOIN memories_origin o ON o.project_id = f.project_id AND o.fragment_id = f.id
@@ -32,9 +33,11 @@ SIDES = """
 PAIRS = """
     CREATE TEMP TABLE branch_pairs ON COMMIT DROP AS
     SELECT DISTINCT ON (s.id) s.id AS mine, t.id AS theirs, s.status, t.status AS their_status,
-        s.revision > CASE WHEN t.origin_id = s.id THEN t.base ELSE coalesce(s.base, s.revision) END AS changed,
-        t.revision > CASE WHEN s.origin_id = t.id THEN s.base ELSE coalesce(t.base, t.revision) END AS they_changed
-    FROM branch_source s JOIN branch_target t ON t.root = s.root
+        s.revision > CASE WHEN t.origin_id = s.id THEN t.base ELSE coalesce(s.base, s.revision) END
+            OR s.root <> t.root AS changed,
+        t.revision > CASE WHEN s.origin_id = t.id THEN s.base ELSE coalesce(t.base, t.revision) END
+            OR s.root <> t.root AS they_changed
+    FROM branch_source s JOIN branch_target t ON t.line = s.line
     ORDER BY s.id, (t.origin_id = s.id) DESC NULLS LAST, (t.status IN ('active', 'disputed')) DESC,
         t.created_at DESC, t.id"""
 # Changed in its words or in what it claims; a text that was shortened says the same.
@@ -46,7 +49,7 @@ EDITED = """
 ALONE = """
     WITH alone AS MATERIALIZED (
         SELECT s.id, s.status, s.origin_id, s.root FROM branch_source s
-        WHERE NOT EXISTS (SELECT FROM branch_target t WHERE t.root = s.root)),
+        WHERE NOT EXISTS (SELECT FROM branch_target t WHERE t.line = s.line)),
     former AS MATERIALIZED (
         SELECT id, origin_id AS was FROM alone WHERE origin_id IS NOT NULL UNION SELECT id, root FROM alone
         UNION SELECT s.id, o.fragment_id FROM alone s JOIN memories_origin o ON o.project_id = %(project)s
@@ -57,17 +60,18 @@ ALONE = """
     LEFT JOIN memories_tombstone d ON d.project_id = %(project)s AND d.namespace_id = %(target)s
         AND d.original_id = w.was
     GROUP BY s.id, s.status"""
-# Whose very words were forgotten, wherever that was.
+# Whose very words were forgotten on either side, or everywhere.
 BARRED = """
     SELECT DISTINCT s.id FROM branch_source s
     JOIN memories_erasure e ON e.project_id = %(project)s AND e.fingerprint = s.fingerprint
-        AND e.authority >= s.authority"""
+        AND e.authority >= s.authority
+        AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))"""
 # Found by the line or by the source, each by its index.
 RIVALS = f"""
     SELECT k.mine, t.id, t.authority, {RELEVANCE.format(f="t")}, t.updated_at, bool_or(k.same)
     FROM (
         SELECT bs.id AS mine, bt.id AS theirs, true AS same
-        FROM branch_source bs JOIN branch_target bt ON bt.root = bs.root WHERE bs.id = ANY (%(ids)s)
+        FROM branch_source bs JOIN branch_target bt ON bt.line = bs.line WHERE bs.id = ANY (%(ids)s)
         UNION ALL
         SELECT s.id, o.id, false FROM memories_fragment s
         CROSS JOIN LATERAL (SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s
@@ -120,7 +124,7 @@ def line_up(way: Way) -> Lineup:
     with at_once():
         for side in ("source", "target"):
             execute(SIDES.format(side=side), way.values)
-            execute(f"CREATE INDEX ON branch_{side} (root); CREATE UNIQUE INDEX ON branch_{side} (id)", [])
+            execute(f"CREATE INDEX ON branch_{side} (line); CREATE UNIQUE INDEX ON branch_{side} (id)", [])
             execute(f"ANALYZE branch_{side}", [])
         execute(PAIRS, [])
         execute("CREATE UNIQUE INDEX ON branch_pairs (mine); ANALYZE branch_pairs", [])

@@ -10,7 +10,7 @@ from conflicts.front import Admission, ClaimDraft, Newcomer, admit, forgotten_te
 from memories import failpoints
 from memories.branches.copying import Way, new_id
 from memories.branches.lineup import Rival, relevances, rivals_of
-from memories.ingest import stated
+from memories.ingest import replace, stated
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.words import STANDING, Status
 
@@ -93,7 +93,7 @@ def _batch(
     project_id = way.source.project_id
     found = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=ids).select_related("claim")}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
-    texts = [(found[i].content, found[i].authority) for i in ids]
+    texts = [(way.target.id, found[i].content, found[i].authority) for i in ids]
     barred = {ids[n] for n in forgotten_texts(project_id, texts)}
     done.forgotten += sorted(barred)
     coming = []
@@ -107,9 +107,40 @@ def _batch(
     if not coming:
         return
     newcomers = _newcomers(way, coming, {**counterparts, **done.now_is}, model=model)
-    admissions = admit(newcomers, model=model, now=now)
-    for row, admission in zip(coming, admissions, strict=True):
+    under = _under_their_keys(way, coming)
+    fresh = [n for n, row in enumerate(coming) if row.key not in under]
+    admissions = admit([newcomers[n] for n in fresh], model=model, now=now)
+    for n, admission in zip(fresh, admissions, strict=True):
+        row = coming[n]
         _enter(way, row, admission, [r.id for r in rivals.get(row.id, [])], done, now=now)
+    for row, newcomer in zip(coming, newcomers, strict=True):
+        if row.key in under:
+            _replace(row, under[row.key], newcomer, done, model=model, now=now)
+
+
+def _under_their_keys(way: Way, rows: Sequence[Fragment]) -> dict[str, Fragment]:
+    """What stands in the target under the keys of these: the same memory, which says by now what they say."""
+    keys = {row.key for row in rows if row.key}
+    there = Fragment.objects.within(way.target.project_id).filter(namespace=way.target, key__in=keys)
+    return {row.key: row for row in there.order_by("id").select_for_update(of=("self",))} if keys else {}
+
+
+def _replace(
+    row: Fragment,
+    standing: Fragment,
+    newcomer: Newcomer,
+    done: Replayed,
+    *,
+    model: EmbeddingModel,
+    now: datetime.datetime,
+) -> None:
+    admission = replace(standing, newcomer, model=model, now=now)
+    done.now_is[row.id] = standing.id
+    done.superseded |= dict.fromkeys(admission.superseded, standing.id)
+    if standing.status == Status.QUARANTINED:
+        done.conflicting.append(standing.id)
+    else:
+        done.added.append(standing.id)
 
 
 def objection(row: Fragment, relevance: float, rivals: Sequence[Rival]) -> str:

@@ -7,10 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from conflicts.front import BlockedByErasure
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text
-from memories.api.fragments import stored_answer
+from memories.api.fragments import stored_each
 from memories.api.inputs import Provenance, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.ingest import Draft, keep_event, prepare
@@ -47,11 +48,14 @@ def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Respon
     principal = principal_of(request)
 
     def effect(prepared: Any) -> Answer:
-        admissions = keep_event(principal, prepared, now=timezone.now())
+        each = keep_event(principal, prepared, now=timezone.now())
+        admissions = [admission for admission in each if admission is not None]
+        if not (admissions or many):
+            raise BlockedByErasure(index=0)
         status = 200 if all(admission.deduplicated for admission in admissions) else 201
 
         def data() -> Any:
-            results = stored_answer(principal, admissions)
+            results = stored_each(principal, each)
             return {"results": results} if many else results[0]
 
         return Answer(status, data, [admission.fragment.id for admission in admissions])

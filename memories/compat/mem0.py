@@ -4,7 +4,10 @@ A user is a tag, a run a conversation, an app a workflow; an agent is the fragme
 namespace: the header's, the key's only one, or `mem0` of the project.
 """
 
+import hashlib
+import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from conflicts.front import Admission
 from memories import access, forgetting, ingest
 from memories.access import Principal
 from memories.api.authentication import KeyAuthentication, bearer_of, principal_of
@@ -175,13 +179,44 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
     return [replace(draft, **belonging) for _, draft in found]
 
 
-def matching(principal: Principal, namespace: str, mine: dict[str, str]) -> QuerySet[Any]:
+def named(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> list[Draft]:
+    """The drafts under keys of their own: equal texts of two entities are two memories.
+
+    Added again by the same, a text is the memory that it was, unless that says something else by now.
+    """
+    keys = [_key(mine, draft.content) for draft in wanted]
+    with access.enter(principal, why="add"):
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__name__in={d.namespace for d in wanted})
+        stands = dict(rows.filter(key__in=keys).values_list("key", "content"))
+    return [
+        replace(draft, key=key if stands.get(key, draft.content) == draft.content else f"mem0:{uuid.uuid4().hex}")
+        for draft, key in zip(wanted, keys, strict=True)
+    ]
+
+
+def _key(mine: dict[str, str], text: str) -> str:
+    told = json.dumps([[name, mine[name]] for name in sorted(mine)] + [text])
+    return f"mem0:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+
+
+def added(draft: Draft, admission: Admission | None) -> dict[str, Any]:
+    """What became of a memory that was to be added; one that was forgotten is told of by itself."""
+    if admission is None:
+        return {"id": None, "memory": draft.content, "event": "NONE", "status": "blocked_by_erasure"}
+    known = admission.deduplicated or admission.replaced or admission.pending_conflicts
+    event = "NONE" if known else "ADD"
+    return {"id": admission.fragment.id, "memory": admission.fragment.content, "event": event}
+
+
+def matching(
+    principal: Principal, namespace: str, mine: dict[str, str], *, statuses: Sequence[str] = (Status.ACTIVE,)
+) -> QuerySet[Any]:
     """The memories that stand there and belong to the entities, newest first; to be read inside `access.enter`."""
     columns = {"agent_id": "agent_id", "app_id": "workflow_id", "run_id": "conversation_id"}
     asked: dict[str, Any] = {column: mine[name] for name, column in columns.items() if name in mine}
     asked |= {"tags__contains": [USER + mine["user_id"]]} if "user_id" in mine else {}
     rows = Fragment.objects.within(principal.project_id).in_namespaces(access.readable(principal, [namespace]))
-    return rows.filter(status=Status.ACTIVE, **asked).select_related("namespace").newest_first()
+    return rows.filter(status__in=statuses, **asked).select_related("namespace").newest_first()
 
 
 class MemZeroView(APIView):
@@ -207,17 +242,10 @@ class AddView(MemZeroView):
     def post(self, request: Request) -> Response:
         """Keeps what is worth it of the turns; `event` is NONE for what stood already or waits for a person."""
         principal = principal_of(request)
-        wanted = drafts(validated(AddInput, request.data), namespace=place_of(request))
-        kept = ingest.keep(principal, ingest.prepare(wanted), now=timezone.now())
-        results = [
-            {
-                "id": admission.fragment.id,
-                "memory": admission.fragment.content,
-                "event": "NONE" if admission.deduplicated or admission.pending_conflicts else "ADD",
-            }
-            for admission in kept
-        ]
-        return Response({"results": results})
+        values = validated(AddInput, request.data)
+        wanted = named(principal, drafts(values, namespace=place_of(request)), whose(values))
+        kept = ingest.keep_each(principal, ingest.prepare(wanted), now=timezone.now())
+        return Response({"results": [added(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
 
 
 @extend_schema(exclude=True)
@@ -307,7 +335,7 @@ class MemoriesView(MemZeroView):
         if not mine:
             raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
         with access.enter(principal, why="forget"):
-            rows = matching(principal, place_of(request), mine)
+            rows = matching(principal, place_of(request), mine, statuses=Status.values)
             ids = sorted(rows.values_list("id", flat=True)[: MOST_DELETED + 1])
             if len(ids) > MOST_DELETED:
                 raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")

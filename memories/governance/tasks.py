@@ -9,6 +9,7 @@ from typing import Protocol
 
 from django.db import OperationalError, connection, transaction
 
+from conflicts.front import BlockedByErasure
 from memories import access
 from memories.access import Principal
 from memories.governance.recent import Cache
@@ -208,7 +209,10 @@ def _forget_answers(project_id: uuid.UUID) -> None:
 
 
 def _remembered(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> Fragment:
-    return keep_event(principal, prepared, now=now)[0].fragment
+    (kept,) = keep_event(principal, prepared, now=now)
+    if kept is None:
+        raise BlockedByErasure(index=0)
+    return kept.fragment
 
 
 def _is_due(task: Task, *, now: datetime.datetime) -> bool:

@@ -3,6 +3,7 @@
 from memories.ingest.drafts import Draft
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.exchanges import Turn, capture, ingest_exchanges
+from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
 from memories.ingest.forgetting import Erased, erase, forget, has_digests, rank_of
 from memories.ingest.messages import (
@@ -15,12 +16,13 @@ from memories.ingest.messages import (
     prepare_messages,
 )
 from memories.ingest.pending import embed_pending
-from memories.ingest.pipeline import Prepared, keep, prepare
+from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
 from memories.ingest.reading import reread, stated
 from memories.ingest.revising import (
     History,
     StaleRevision,
     archive,
+    archive_key,
     check_change,
     claim_of,
     fragment_for_change,
@@ -42,6 +44,7 @@ __all__ = [
     "Turn",
     "UnreadableFile",
     "archive",
+    "archive_key",
     "check_change",
     "capture",
     "claim_of",
@@ -54,12 +57,14 @@ __all__ = [
     "ingest",
     "ingest_exchanges",
     "keep",
+    "keep_each",
     "keep_event",
     "keep_messages",
     "prepare",
     "prepare_messages",
     "rank_of",
     "read",
+    "replace",
     "reread",
     "revise",
     "stated",

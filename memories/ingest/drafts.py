@@ -20,6 +20,8 @@ class Draft:
     category: str = ""
     source_type: str = SourceType.MANUAL
     source_id: str = ""
+    # The caller's own name for it: what is said again under it replaces what was said.
+    key: str = ""
     workflow_id: str = ""
     conversation_id: str = ""
     sequence: int | None = None

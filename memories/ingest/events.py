@@ -2,11 +2,11 @@
 
 import datetime
 
-from conflicts.front import Admission
+from conflicts.front import Admission, BlockedByErasure
 from memories import access
 from memories.access import Principal
 from memories.ingest.drafts import Draft
-from memories.ingest.pipeline import Prepared, keep
+from memories.ingest.pipeline import Prepared, keep_each
 from memories.ingest.revising import revise
 from memories.models import Fragment, Namespace
 from memories.models.words import STANDING
@@ -28,10 +28,10 @@ def told_before(
     return found
 
 
-def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
-    """Stores what events tell, in order, all or nothing; what the same source told before gets the new text.
+def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
+    """Stores what events tell, in order; what the same source told before gets the new text; None what was forgotten.
 
-    Raises NotFound, CeilingExceeded, BlockedByErasure, NotPermitted.
+    Raises NotFound, CeilingExceeded, NotPermitted; nothing is stored then.
     """
     principal.require("write")
     with access.enter(principal, why="event"):
@@ -42,17 +42,20 @@ def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.dateti
         return [_one(principal, prepared, place, now=now) for place in range(len(prepared.drafts))]
 
 
-def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission:
+def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission | None:
     draft, vector = prepared.drafts[place], prepared.vectors[place]
     former = told_before(
         principal, namespace=draft.namespace, source_type=draft.source_type, source_id=draft.source_id, own=True
     )
     if former is None:
-        return keep(principal, prepared.only(place), now=now)[0]
+        return keep_each(principal, prepared.only(place), now=now)[0]
     changes = _changes(former, draft)
     if not changes:
         return Admission(former, deduplicated=True)
-    row = revise(principal, former.id, changes=changes, revision=None, now=now, vector=vector, embed_now=False)
+    try:
+        row = revise(principal, former.id, changes=changes, revision=None, now=now, vector=vector, embed_now=False)
+    except BlockedByErasure:  # before anything of it was written
+        return None
     return Admission(row)
 
 

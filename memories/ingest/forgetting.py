@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conflicts.front import SOURCE_RANK, Newcomer, erase_all, hold_keys, lock_namespace, readmit
 from memories import access
 from memories.access import Principal
+from memories.ingest.losers import has_losers, losers_of, stand_again
 from memories.ingest.reading import stated
 from memories.ingest.revising import check_change, claim_of, fragment_for_change
 from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
@@ -21,23 +22,23 @@ DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What went: the memories that were asked for, and digests that held their words; what stands again for those."""
+    """What went: the memories that were asked for, and digests that held their words; what stands again for these."""
 
     asked: int
     digests: Sequence[uuid.UUID] = ()
     returned: Sequence[uuid.UUID] = ()
 
 
-def forget(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Erased:
+def forget(principal: Principal, fragment_id: uuid.UUID, *, everywhere: bool = False, now: datetime.datetime) -> Erased:
     """Erases a fragment, or what is left of one that was evicted, and every copy of its text.
 
-    A keyed fingerprint of each text stays behind. Raises NotFound, NotPermitted.
+    A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raises NotFound, NotPermitted.
     """
     with access.enter(principal, why="forget"):
         _hold(principal.project_id, fragment_id)
         if not _evicted(principal, fragment_id):
             fragment_for_change(principal, fragment_id)
-        return erase(principal.project_id, [fragment_id], authority=rank_of(principal), now=now)
+        return erase(principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now)
 
 
 def rank_of(principal: Principal) -> int:
@@ -45,18 +46,27 @@ def rank_of(principal: Principal) -> int:
     return SOURCE_RANK[SourceClass(principal.ceiling)]
 
 
-def erase(project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, authority: int, now: datetime.datetime) -> Erased:
+def erase(
+    project_id: uuid.UUID,
+    ids: Sequence[uuid.UUID],
+    *,
+    authority: int,
+    everywhere: bool = False,
+    now: datetime.datetime,
+) -> Erased:
     """Erases fragments and what is left of evicted ones, in the open transaction, with every copy of their texts.
 
-    Digests of them go too, and their other originals stand again as far as the gate allows. The caller holds the
-    fragments, and their namespaces where digests were made of them.
+    Digests of them go too, and their other originals stand again as far as the gate allows, and so does what lost to
+    them. The caller holds the fragments, and their namespaces where digests were made of them or others lost to them.
     """
     digests = _digests_of(project_id, ids)
     whole = [*ids, *digests]
     others = {i for digest in digests.values() for i in digest.parents if digest.stands} - set(whole)
+    losers = losers_of(project_id, whole)
     for batch in batches(whole):
-        _erase(project_id, batch, authority=authority, now=now)
-    return Erased(len(ids), list(digests), _stand_again(project_id, others, now=now))
+        _erase(project_id, batch, authority=authority, everywhere=everywhere, now=now)
+    returned = _stand_again(project_id, others, now=now)
+    return Erased(len(ids), list(digests), [*returned, *stand_again(project_id, losers, now=now)])
 
 
 def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
@@ -65,14 +75,16 @@ def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
         yield list(ids[start : start + BATCH])
 
 
-def _erase(project_id: uuid.UUID, ids: list[uuid.UUID], *, authority: int, now: datetime.datetime) -> None:
+def _erase(
+    project_id: uuid.UUID, ids: list[uuid.UUID], *, authority: int, everywhere: bool, now: datetime.datetime
+) -> None:
     copies, stones = (
         Archive.objects.within(project_id),
         Tombstone.objects.within(project_id).filter(original_id__in=ids),
     )
     # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
     list(stones.select_for_update(of=("self",)).order_by("id").values_list("id"))
-    Erasure.objects.remember(project_id, ids, authority=authority, texts=list(copies.texts(ids)))
+    Erasure.objects.remember(project_id, ids, authority=authority, texts=list(copies.texts(ids)), everywhere=everywhere)
     RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
     LlmCall.objects.within(project_id).filter(fragments__overlap=ids).delete()
@@ -120,7 +132,7 @@ def _hold(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
         stones = Tombstone.objects.within(project_id).filter(original_id=fragment_id)
         if evicted_from := stones.values_list("namespace_id", flat=True).first():
             lock_namespace(evicted_from)
-    elif has_digests(project_id, [fragment_id]):
+    elif has_digests(project_id, [fragment_id]) or has_losers(project_id, fragment_id):
         lock_namespace(place)
     hold_keys(project_id, fragment_id=fragment_id)
 

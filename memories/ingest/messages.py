@@ -11,7 +11,7 @@ from memories import access
 from memories.access import Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
-from memories.ingest.pipeline import Prepared, keep, prepare
+from memories.ingest.pipeline import Prepared, keep_each, prepare
 from memories.ingest.splitting import skip_reason, split
 from memories.models import Fragment, Namespace, Revision
 from memories.models.words import SourceClass, SourceType
@@ -106,7 +106,9 @@ def prepare_messages(
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
         known = _known(principal, [draft for _, draft in drafts], namespace)
-        ranked = [(draft.content, _rank(principal, draft)) for _, draft in drafts]
+        place = Namespace.objects.within(principal.project_id).filter(name=namespace).values_list("id", flat=True)
+        here = place.first()
+        ranked = [(here, draft.content, _rank(principal, draft)) for _, draft in drafts]
         forgotten = set(forgotten_texts(principal.project_id, ranked))
     refused = [
         Skipped(index, "already_known" if n in known else "blocked_by_erasure")
@@ -122,8 +124,11 @@ def prepare_messages(
 
 
 def keep_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
-    """Stores prepared messages in one transaction."""
-    return IngestReport(keep(principal, work.prepared, now=now), work.skipped)
+    """Stores prepared messages in one transaction; what was forgotten meanwhile is skipped too."""
+    kept = keep_each(principal, work.prepared, now=now)
+    late = [Skipped(i, "blocked_by_erasure") for i, one in zip(work.indexes, kept, strict=True) if one is None]
+    skipped = sorted([*work.skipped, *late], key=lambda s: s.index)
+    return IngestReport([one for one in kept if one is not None], skipped)
 
 
 def _rank(principal: Principal, draft: Draft) -> int:

@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from conflicts.front import Admission, Newcomer, admit, granted_authority, lowered_source
+from conflicts.front import (
+    Admission,
+    BlockedByErasure,
+    Newcomer,
+    forgotten_among,
+    granted_authority,
+    lowered_source,
+)
 from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest.drafts import Draft
+from memories.ingest.external_keys import enter
 from memories.ingest.pending import await_reading
 from memories.ingest.reading import NOTHING, Reading, read
 from memories.language.routing import Routing, route
@@ -56,6 +64,18 @@ def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) ->
 
     Raises NotFound for a namespace or parent outside the grant, CeilingExceeded, BlockedByErasure.
     """
+    with access.enter(principal, why="store"):
+        return [_stored(index, one) for index, one in enumerate(keep_each(principal, prepared, now=now))]
+
+
+def _stored(index: int, admission: Admission | None) -> Admission:
+    if admission is None:
+        raise BlockedByErasure(index=index)
+    return admission
+
+
+def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
+    """As `keep`, but what was forgotten stops no other: None stands in its place."""
     principal.require("write")
     with access.enter(principal, why="store"):
         names = {draft.namespace for draft in prepared.drafts}
@@ -65,6 +85,7 @@ def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) ->
             _fragment(principal, draft, routing, namespaces[draft.namespace], parents, now)
             for draft, routing in zip(prepared.drafts, prepared.routings, strict=True)
         ]
+        forgotten = set(forgotten_among(fragments))
         readings = _readings(prepared, fragments)
         newcomers = [
             Newcomer(fragment, vector, draft.claim or reading.claim_for(fragment), reading.statements_of(fragment))
@@ -72,9 +93,11 @@ def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) ->
                 fragments, prepared.vectors, prepared.drafts, readings, strict=True
             )
         ]
-        admissions = admit(newcomers, model=prepared.model, now=now)
-        await_reading([one for one, draft in zip(admissions, prepared.drafts, strict=True) if draft.extract_claim])
-        return admissions
+        kept = [n for n in range(len(newcomers)) if n not in forgotten]
+        entered = enter(principal, [newcomers[n] for n in kept], model=prepared.model, now=now)
+        admissions = dict(zip(kept, entered, strict=True))
+        await_reading([one for n, one in admissions.items() if prepared.drafts[n].extract_claim])
+        return [admissions.get(n) for n in range(len(newcomers))]
 
 
 def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading]:
@@ -125,6 +148,7 @@ def _fragment(
         source_type=draft.source_type,
         source_id=draft.source_id,
         source_ids=[draft.source_id] if draft.source_id else [],
+        key=draft.key,
         workflow_id=draft.workflow_id,
         conversation_id=draft.conversation_id,
         sequence=draft.sequence,

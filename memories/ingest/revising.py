@@ -97,14 +97,14 @@ def revise(
             raise StaleRevision(current=row.revision)
         fields = {name: value for name, value in changes.items() if name != "claim"}
         new_text = "content" in changes and changes["content"] != row.content
-        if (new_text or "claim" in changes) and not _may_rewrite(principal, row):
+        if (new_text or "claim" in changes) and not may_rewrite(principal, row):
             raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
         if "tags" in fields:
             fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
-        if new_text or "claim" in changes:
-            _keep_former(row, with_claim="claim" in changes)
+        if "claim" in changes:
+            keep_former(row)
         for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1
@@ -148,9 +148,9 @@ def claim_of(row: Fragment) -> ClaimDraft | None:
     return ClaimDraft.of(claim) if claim else None
 
 
-def _keep_former(row: Fragment, *, with_claim: bool) -> None:
+def keep_former(row: Fragment) -> None:
     """The former text and claim, when it is the claim that changes; a trigger keeps what is only text."""
-    claim = Claim.objects.within(row.project_id).filter(fragment=row).first() if with_claim else None
+    claim = Claim.objects.within(row.project_id).filter(fragment=row).first()
     if claim is None:
         return
     Revision.objects.create(
@@ -167,7 +167,7 @@ def _keep_former(row: Fragment, *, with_claim: bool) -> None:
     )
 
 
-def _may_rewrite(principal: Principal, row: Fragment) -> bool:
+def may_rewrite(principal: Principal, row: Fragment) -> bool:
     """A text stands under its writer's name, so nobody else puts words into it."""
     return principal.owner_id == row.owner_id or principal.kind == "person"
 
@@ -196,6 +196,16 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
         row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
         row.save(update_fields=["status", "archived_reason", "updated_at"])
         return row
+
+
+def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:
+    """As `archive`, of what bears a key in a namespace."""
+    with access.enter(principal, why="archive"):
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__name=namespace, key=key)
+        found = rows.values_list("id", flat=True).first()
+        if found is None:
+            raise NotFound("fragment")
+        return archive(principal, found, now=now)
 
 
 def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:

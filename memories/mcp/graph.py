@@ -176,8 +176,10 @@ def _known(caller: Caller, place: str, names: Sequence[str]) -> set[str]:
     return {canonical_key(one.subject) for one in _claims(caller, place, subjects=names, most=1)}
 
 
-def _keep(caller: Caller, place: str, told: Iterable[tuple[str, str, str]], source: str | None) -> list[Admission]:
-    """Stores claims, all or nothing, in one transaction."""
+def _keep(
+    caller: Caller, place: str, told: Iterable[tuple[str, str, str]], source: str | None
+) -> list[Admission | None]:
+    """Stores claims in one transaction; None for each whose words were forgotten."""
     provenance = {"provenance": {"source": source}} if source else {}
     drafts = []
     for sequence, (subject, predicate, value) in enumerate(told):
@@ -187,17 +189,20 @@ def _keep(caller: Caller, place: str, told: Iterable[tuple[str, str, str]], sour
         claim |= {} if predicate == TYPE else {"exclusive": False}
         body = {"namespace": place, "content": content, "claim": claim, "sequence": sequence, **provenance}
         drafts.append(draft_of(validated(FragmentInput, body)))
-    return ingest.keep(caller.principal, ingest.prepare(drafts), now=timezone.now())
+    return ingest.keep_each(caller.principal, ingest.prepare(drafts), now=timezone.now())
 
 
-def _stands(admission: Admission) -> bool:
-    return not admission.deduplicated and admission.fragment.status == Status.ACTIVE
+def _stands(admission: Admission | None) -> bool:
+    return admission is not None and not admission.deduplicated and admission.fragment.status == Status.ACTIVE
 
 
-def _waiting(kept: Iterable[Admission]) -> dict[str, Any]:
-    """What did not come to stand because it contradicts something stronger; nothing when all did."""
-    conflicts = [conflict.id for admission in kept for conflict in admission.pending_conflicts]
-    return {"pending_conflicts": conflicts} if conflicts else {}
+def _waiting(kept: Sequence[Admission | None]) -> dict[str, Any]:
+    """What did not come to stand because it contradicts something stronger, or was forgotten; nothing when all did."""
+    stored = [admission for admission in kept if admission is not None]
+    blocked = sum(admission is None for admission in kept)
+    conflicts = [conflict.id for admission in stored for conflict in admission.pending_conflicts]
+    told: dict[str, Any] = {"pending_conflicts": conflicts} if conflicts else {}
+    return told | {"blocked_by_erasure": blocked} if blocked else told
 
 
 def _archive(caller: Caller, found: Iterable[Believed]) -> dict[str, Any]:

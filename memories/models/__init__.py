@@ -19,6 +19,7 @@ from memories.models.entities import NAME_LIMIT, Entity, Mention, Relation
 from memories.models.exchange import Exchange
 from memories.models.fragment import (
     CONTENT_LIMIT,
+    KEY_LIMIT,
     Access,
     Fragment,
     Revision,
@@ -55,6 +56,7 @@ __all__ = [
     "PendingConnection",
     "Relation",
     "CONTENT_LIMIT",
+    "KEY_LIMIT",
     "SEARCH_BOUNDS",
     "SavedView",
     "SearchDay",

@@ -207,10 +207,11 @@ def _listed(names: list[str]) -> str:
 class ErasureQuerySet(TenantQuerySet):
     """Fingerprints of forgotten texts."""
 
-    def of_text(self, project_id: uuid.UUID, content: str) -> Self:
-        """Those of one text, in whatever case, width and spacing."""
+    def of_text(self, project_id: uuid.UUID, content: str, *, namespace_id: uuid.UUID | None = None) -> Self:
+        """Those of one text, in whatever case, width and spacing; with a namespace those that bar it there alone."""
         digest = Func(Value(project_id, models.UUIDField()), Value(content), function="nova_fingerprint")
-        return self.within(project_id).filter(fingerprint=digest)
+        here = {"namespace_id": namespace_id} if namespace_id else {}
+        return self.within(project_id).filter(fingerprint=digest, **here)
 
     def remember(
         self,
@@ -219,12 +220,25 @@ class ErasureQuerySet(TenantQuerySet):
         *,
         authority: int,
         texts: Sequence[tuple[uuid.UUID, str]] = (),
+        everywhere: bool = False,
     ) -> None:
-        """Keeps the fingerprints of fragments' texts, their former texts and these, forgotten with this authority."""
+        """Keeps the fingerprints of fragments' texts, their former texts and these, forgotten with this authority.
+
+        They bar these texts in the namespace of each fragment, or everywhere in the project.
+        """
         with connection.cursor() as cursor:
             cursor.execute(
-                """INSERT INTO memories_erasure AS e (id, project_id, fingerprint, fragment_id, authority, erased_at)
-                   SELECT gen_random_uuid(), %(project)s, fingerprint, fragment_id, %(authority)s, now() FROM (
+                """WITH home AS MATERIALIZED (
+                       SELECT id, namespace_id FROM memories_fragment
+                       WHERE project_id = %(project)s AND id = ANY (%(ids)s)
+                       UNION SELECT original_id, namespace_id FROM memories_tombstone
+                       WHERE project_id = %(project)s AND original_id = ANY (%(ids)s))
+                   INSERT INTO memories_erasure AS e
+                       (id, project_id, fingerprint, fragment_id, namespace_id, authority, erased_at)
+                   SELECT gen_random_uuid(), %(project)s, fingerprint, fragment_id,
+                       (SELECT h.namespace_id FROM home h WHERE h.id = fragment_id AND NOT %(everywhere)s),
+                       %(authority)s, now()
+                   FROM (
                        SELECT fingerprint, id AS fragment_id FROM memories_fragment
                        WHERE project_id = %(project)s AND id = ANY (%(ids)s)
                        UNION
@@ -234,12 +248,13 @@ class ErasureQuerySet(TenantQuerySet):
                        SELECT nova_fingerprint(%(project)s, content), id
                        FROM unnest(%(owners)s::uuid[], %(texts)s::text[]) AS t (id, content)
                    ) AS texts
-                   ON CONFLICT (project_id, fingerprint, fragment_id)
+                   ON CONFLICT (project_id, fingerprint, fragment_id, namespace_id)
                    DO UPDATE SET authority = greatest(e.authority, excluded.authority)""",
                 {
                     "project": project_id,
                     "ids": list(fragment_ids),
                     "authority": authority,
+                    "everywhere": everywhere,
                     "owners": [owner for owner, _ in texts],
                     "texts": [text for _, text in texts],
                 },
@@ -255,25 +270,31 @@ class ErasureQuerySet(TenantQuerySet):
             )
 
 
-@tracked("id", "project", "fragment_id", "authority", "erased_at")
+@tracked("id", "project", "fragment_id", "namespace_id", "authority", "erased_at")
 class Erasure(TenantModel):
     """The keyed fingerprint of a forgotten text: enough to stop its return, never enough to read it."""
 
     fingerprint = models.BinaryField(max_length=32)
     fragment_id = models.UUIDField()
+    # Where the text may not stand; null is the whole project. Soft: a namespace that is gone may be restored.
+    namespace_id = models.UUIDField(null=True)
     # Of who forgot it: what a weaker one forgets does not gag a stronger one.
     authority = models.SmallIntegerField()
     erased_at = models.DateTimeField(default=timezone.now)
 
     objects = ErasureQuerySet.as_manager()
     catalogue = Catalogue(
-        kind="canonical", export="record kind `erasure`", erase="kept: it is the erasure", fork="shared"
+        kind="canonical", export="record kind `erasure`", erase="kept: it is the erasure", fork="copied"
     )
 
     class Meta:
         constraints: ClassVar = [
             unique_in_project("erasure_project_id", "id"),
-            unique_in_project("erasure_once", "fingerprint", "fragment_id"),
+            models.UniqueConstraint(
+                fields=["project", "fingerprint", "fragment_id", "namespace_id"],
+                name="erasure_once",
+                nulls_distinct=False,
+            ),
             between("erasure_authority", "authority", 1, 6),
         ]
 

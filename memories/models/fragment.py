@@ -32,6 +32,7 @@ from memories.models.words import Compression, FragmentType, Outcome, SourceClas
 
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 CONTENT_LIMIT = 2000
+KEY_LIMIT = 512
 DECAY_PER_DAY = 0.05  # [1] P9
 MORE_STABLE, MOST_STABLE = 1.3, 10.0
 
@@ -95,6 +96,8 @@ class Fragment(TenantModel):
     source_type = models.CharField(max_length=16, choices=SourceType)
     source_id = models.CharField(max_length=255, blank=True)
     source_ids = ArrayField(models.CharField(max_length=255), default=list)
+    # The caller's own name for it, once in a namespace; empty is none. Never changes (trigger).
+    key = models.CharField(max_length=KEY_LIMIT, blank=True, default="", db_default="")
     workflow_id = models.CharField(max_length=255, blank=True)
     conversation_id = models.CharField(max_length=255, blank=True)
     sequence = models.IntegerField(null=True)
@@ -149,6 +152,9 @@ class Fragment(TenantModel):
     class Meta:
         constraints: ClassVar = [
             unique_in_project("fragment_project_id", "id"),
+            models.UniqueConstraint(
+                fields=["project", "namespace", "key"], condition=~models.Q(key=""), name="fragment_key"
+            ),
             models.CheckConstraint(
                 condition=models.Q(content__regex=r"^\S(.*\S)?$")
                 & models.Q(lookups.LessThanOrEqual(Length("content"), CONTENT_LIMIT)),

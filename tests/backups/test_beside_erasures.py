@@ -34,7 +34,9 @@ def told_twice(principal, alice, store, job):
 
 def standing(principal, name):
     with access.enter(principal, why="test"):
-        return list(Fragment.objects.filter(namespace__name=name).order_by("created_at", "id"))
+        return list(
+            Fragment.objects.filter(namespace__name=name).select_related("namespace").order_by("created_at", "id")
+        )
 
 
 @pytest.mark.parametrize("how", ["fork", "digest", "two namespaces", "one namespace"])
@@ -55,7 +57,7 @@ def test_what_lives_beside_an_erasure_of_its_text_comes_back(
     # Once more over itself; what is forgotten stays so, by its words too.
     assert restore(made)["blocked_by_erasure"] == 0
     assert alice.client.get(f"/api/v1/fragments/{gone.id}").status_code == 404
-    body = {"namespace": "acme:new", "content": SAID}
+    body = {"namespace": gone.namespace.name, "content": SAID}
     assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 409
 
 

@@ -119,9 +119,9 @@ def test_what_one_side_forgets_the_other_keeps(fork, full, alice, texts, now):
     assert "Ada is Norwegian." not in texts(MAIN)
 
 
-def test_what_was_forgotten_elsewhere_is_not_copied(fork, full, store, alice, rows, now):
+def test_what_was_forgotten_everywhere_is_not_copied(fork, full, store, alice, rows, now):
     twin = store("acme:other", "Ada is Norwegian.", by=alice.principal)
-    ingest.forget(alice.principal, twin.id, now=now)
+    ingest.forget(alice.principal, twin.id, everywhere=True, now=now)
     told = fork().report
     assert (told["copied"], told["blocked_by_erasure"]) == (4, 1)
     assert "Ada is Norwegian." not in {row.content for row in rows(SIDE)}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from django.core.management import call_command
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
 from langgraph.store.memory import InMemoryStore
 
@@ -172,3 +173,31 @@ def test_what_can_not_be_is_refused(ours):
     ours.put(ADA, "tea", TEA)
     with pytest.raises(ValueError, match="Unsupported operator"):
         ours.search(ADA, filter={"score": {"$near": 3}})
+
+
+def test_items_of_three_users_stay_apart_when_they_are_consolidated(ours, committed):
+    for who in ("ann", "ben", "cat"):
+        ours.put(("users", who), "count", {"n": 0})
+    call_command("consolidate", "--namespace", ours.namespace)
+    assert [ours.get(("users", who), "count").namespace[1] for who in ("ann", "ben", "cat")] == ["ann", "ben", "cat"]
+    ours.put(("users", "ann"), "count", {"n": 5})
+    assert [ours.get(("users", who), "count").value["n"] for who in ("ann", "ben", "cat")] == [5, 0, 0]
+    ours.delete(("users", "ben"), "count")
+    assert ours.get(("users", "ben"), "count") is None
+    assert [ours.get(("users", who), "count").value["n"] for who in ("ann", "cat")] == [5, 0]
+
+
+def test_getting_putting_and_deleting_take_one_request_each(ours):
+    asked = []
+    ours.client.event_hooks["request"].append(lambda request: asked.append(request.method))
+    ours.put(ADA, "tea", TEA)
+    ours.put(ADA, "tea", {**TEA, "score": 4})
+    assert ours.get(ADA, "tea").value["score"] == 4
+    ours.delete(ADA, "tea")
+    assert asked == ["POST", "POST", "GET", "POST"]
+
+
+def test_a_key_of_any_length_is_one_item(ours):
+    for n, key in enumerate(("k" * 2000, "k" * 2001, " k ", "k")):
+        ours.put(ADA, key, {"n": n})
+    assert [ours.get(ADA, key).value["n"] for key in ("k" * 2000, "k" * 2001, " k ", "k")] == [0, 1, 2, 3]

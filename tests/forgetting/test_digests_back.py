@@ -38,10 +38,11 @@ def digest(alice):
 
 @pytest.fixture
 def forget(alice):
-    """Forgets one memory."""
+    """Forgets one memory, in its namespace or everywhere."""
 
-    def away(fragment_id):
-        assert alice.client.delete(f"/api/v1/fragments/{fragment_id}").status_code == 204
+    def away(fragment_id, *, everywhere=False):
+        path = f"/api/v1/fragments/{fragment_id}?everywhere={everywhere}"
+        assert alice.client.delete(path).status_code == 204
 
     return away
 
@@ -146,7 +147,7 @@ def test_a_restore_brings_no_digest_of_a_text_that_was_forgotten_elsewhere(
     (twin, *_) = three("acme:other")
     with access.enter(principal, why="test"):
         Namespace.objects.filter(name=MAIN).delete()
-    forget(twin)
+    forget(twin, everywhere=True)
     assert run("restore", backup_id=backup)["blocked_by_erasure"] == 2
     assert told(0) == []
 
@@ -170,7 +171,7 @@ def test_a_fork_copies_no_digest(three, digest, forget, run, told, place, princi
     with access.enter(principal, why="test"):
         side = list(Fragment.objects.filter(namespace__name=SIDE).values_list("id", flat=True))
     digest(side)
-    forget(ids[0])
+    forget(ids[0], everywhere=True)
     assert run("fork", place(SIDE), target="acme:deep")["blocked_by_erasure"] == 2
     assert told(0, "acme:deep") == []
 
@@ -214,7 +215,7 @@ def test_undo_brings_no_evicted_digest_of_what_was_forgotten(
     with access.enter(principal, why="test"):
         side = {row.content[-2]: row.id for row in Fragment.objects.filter(namespace__name=SIDE)}
     evicted = evict(digest(side.values()), side["0"])
-    forget(ids[0])
+    forget(ids[0], everywhere=True)
     undone = jobs.run(principal, jobs.start_undo(principal, evicted.id, now=now, wake_up=False).id)
     assert undone.report["blocked_by_erasure"] == 2
     assert told(0, SIDE) == []

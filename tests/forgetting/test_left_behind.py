@@ -15,10 +15,11 @@ TEXT = f"The safe opens with {SECRET}."
 
 @pytest.fixture
 def forget(alice):
-    """Forgets one memory."""
+    """Forgets one memory, in its namespace or everywhere."""
 
-    def away(row):
-        assert alice.client.delete(f"/api/v1/fragments/{row.id}").status_code == 204
+    def away(row, *, everywhere=False):
+        path = f"/api/v1/fragments/{row.id}?everywhere={everywhere}"
+        assert alice.client.delete(path).status_code == 204
 
     return away
 
@@ -120,7 +121,7 @@ def test_no_former_text_in_a_copy(way, alice, store, evict, forget, run, sweep, 
     if way != "tombstone":
         with access.enter(principal, why="test"):
             Namespace.objects.all().delete()
-    forget(store("acme:other", TEXT, by=alice.principal))
+    forget(store("acme:other", TEXT, by=alice.principal), everywhere=True)
     if way != "tombstone":
         run("restore", backup_id=backup)
         assert sweep(SECRET) == []
@@ -153,7 +154,7 @@ def test_no_version_of_a_text_that_was_forgotten_as_another_s(alice, store, forg
         execute("UPDATE memories_fragment SET content = 'Otters swim.' WHERE id = %s", [row.id])
         execute("UPDATE memories_fragment SET revision = 1 WHERE id = %s", [row.id])
         execute("DELETE FROM memories_revision WHERE fragment_id = %s", [row.id])
-    forget(store("acme:other", TEXT, by=alice.principal))
+    forget(store("acme:other", TEXT, by=alice.principal), everywhere=True)
     told = run("restore", backup_id=backup)
     assert (told["conflict"], told["blocked_by_erasure"]) == (0, 1)
     assert "conflicts_pendingconflict.statement" not in sweep(SECRET)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memories import access, branches, ingest, upkeep
 from memories.ingest import Turn
-from memories.models import Backup, Fragment, Namespace, Tombstone
+from memories.models import Backup, Erasure, Fragment, Namespace, Tombstone
 from memories.models.words import EvictionReason
 from memories.upkeep.lifecycle.leaving import Cause, leave
 from tests.forgetting.test_forget import post
@@ -78,6 +78,8 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, evict, swee
     with access.enter(principal, why="test"):
         side = Namespace.objects.get(name="acme:side")
     assert run("merge", place, source="acme:side")["counts"]["blocked_by_erasure"] == 2
+    with access.enter(principal, why="test"):  # as if it had been forgotten everywhere: the branch would pass it on
+        Erasure.objects.update(namespace_id=None)
     assert run("fork", side, target="acme:deep")["blocked_by_erasure"] == 2
     assert run("restore", backup_id=backup)["blocked_by_erasure"] == 1
     upkeep.keep_connections(principal, now=now)
@@ -94,7 +96,7 @@ def test_neither_does_the_archive_of_its_twin(alice, principal, place, store, no
     with access.enter(principal, why="test"):
         cause = Cause(EvictionReason.LOW_WEIGHT, {})
         leave(principal.project_id, {twin.id: cause}, copied="evicted", operation_id=None, now=now)
-    assert post(alice, {"ids": [str(row.id)], "expected_count": 1})["count"] == 1
+    assert post(alice, {"ids": [str(row.id)], "expected_count": 1, "everywhere": True})["count"] == 1
     answer = alice.client.post(f"/api/v1/tombstones/{twin.id}/restore", format="json")
     assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")
     assert there(principal, "acme:other") == 0

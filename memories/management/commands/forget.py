@@ -38,6 +38,7 @@ class Command(TyperCommand):
         status: Annotated[str, Option(help=f"One of: all, {', '.join(Status.values)}.")] = "active",
         expect: Annotated[int | None, Option(help="So many; another count forgets nothing.", min=0)] = None,
         purge_backups: Annotated[bool, Option("--purge-backups", help="Delete backups that hold any of it.")] = False,
+        everywhere: Annotated[bool, Option("--everywhere", help="Bar the texts in the whole project.")] = False,
         dry_run: Annotated[bool, Option("--dry-run", help="Only count.")] = False,
         yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
@@ -67,6 +68,7 @@ class Command(TyperCommand):
             expected=found.count if expect is None else expect,
             authority=SOURCE_RANK[SourceClass.USER_EXPLICIT],
             purge_backups=purge_backups,
+            everywhere=everywhere,
         )
         made: dict[str, Any] = {"kind": "forget", "namespace": place, "options": options}
         operation = watched(principal, jobs.start(principal, **made, now=timezone.now(), wake_up=False), place.name)
@@ -78,10 +80,11 @@ class Command(TyperCommand):
         if as_json:
             self.stdout.write(json.dumps(report))
             return
-        table = Table("memories", "digests", "backups")
+        table = Table("memories", "digests", "backups", "standing again")
         table.add_column("the first", no_wrap=True, min_width=36)
         shown = "\n".join(report["ids"][:MOST_SHOWN])
-        table.add_row(str(report["count"]), str(report["digests"]), str(len(report["backups"])), shown)
+        again = str(len(report["restored_ids"]))
+        table.add_row(str(report["count"]), str(report["digests"]), str(len(report["backups"])), again, shown)
         Console().print(table)
 
 

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from conflicts.front import BlockedByErasure
 from memories import access, ingest, keys
 from memories.compat import exports
 from memories.models.namespace import FORM
@@ -68,10 +67,9 @@ class Command(TyperCommand):
 
 def _one(principal: access.Principal, prepared: ingest.Prepared) -> str:
     """What became of a memory."""
-    keep = ingest.keep_event if prepared.drafts[0].source_id else ingest.keep
-    try:
-        (admission,) = keep(principal, prepared, now=timezone.now())
-    except BlockedByErasure:
+    keep = ingest.keep_event if prepared.drafts[0].source_id else ingest.keep_each
+    (admission,) = keep(principal, prepared, now=timezone.now())
+    if admission is None:
         return "blocked_by_erasure"
     if admission.deduplicated:
         return "already_known"

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from conflicts.front import SOURCE_RANK
 from memories import access, forgetting
 from memories.access import NotFound
+from memories.management.operating import namespace_named
 from memories.management.running import projects_named
 from memories.models.words import SourceClass
 
@@ -23,14 +24,19 @@ class Command(TyperCommand):
         self,
         text: Annotated[str, Argument(help="What was forgotten, in whatever case and spacing.")],
         project: Annotated[str, Option(help="The project.")],
+        namespace: Annotated[str, Option(help="In this namespace alone (project:agent).")] = "",
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Exit code 1 when it was not forgotten."""
         (found,) = projects_named(project)
+        principal = access.system_principal(found)
+        place = None
+        if namespace:
+            owner, place = namespace_named(namespace)
+            if owner.project_id != principal.project_id:
+                raise CommandError("The namespace is of another project.")
         try:
-            lifted = forgetting.lift(
-                access.system_principal(found), text, authority=SOURCE_RANK[SourceClass.USER_EXPLICIT]
-            )
+            lifted = forgetting.lift(principal, text, authority=SOURCE_RANK[SourceClass.USER_EXPLICIT], namespace=place)
         except NotFound as error:
             raise CommandError("This text was not forgotten.") from error
         self.stdout.write(json.dumps({"lifted": lifted}) if as_json else f"{lifted} fingerprints lifted.")

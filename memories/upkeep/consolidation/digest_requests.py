@@ -102,6 +102,7 @@ def _stays(row: Fragment, *, claims_something: bool) -> str:
         "It is a digest already.": row.category == DIGEST,
         "It is pinned.": row.is_pinned,
         "It is an anchor.": row.is_anchor,
+        "It has a key of its own.": bool(row.key),
         f"Its text was shortened ({row.compression}).": row.compression != Compression.FULL,
         "It claims something that is believed.": claims_something,
     }

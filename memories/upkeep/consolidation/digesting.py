@@ -27,7 +27,7 @@ LINKED = """
 # Whether nobody changed it for so long, and whether it may go: what is kept on purpose or believed stays.
 MEMBERS = """
     SELECT f.id, f.updated_at <= %(before)s AND f.category <> 'digest',
-        NOT (f.is_pinned OR f.is_anchor) AND f.compression = 'full' AND NOT EXISTS (
+        NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
     FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
 """

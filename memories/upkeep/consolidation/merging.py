@@ -26,6 +26,7 @@ MEMBERS = """
             FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
     FROM memories_fragment f
     WHERE f.project_id = %s AND f.id = ANY (%s) AND f.status = 'active' AND f.compression = 'full'
+        AND f.key = ''
 """
 
 

@@ -38,7 +38,7 @@ LAST_USED = "greatest(f.created_at, f.updated_at, coalesce(a.last_accessed_at, f
 DUE = f"""CASE WHEN {LAST_USED} <= %(hash)s THEN 3 WHEN {LAST_USED} <= %(keywords)s THEN 2
     WHEN {LAST_USED} <= %(summary)s THEN 1 ELSE 0 END"""
 LEVEL = "array_position(ARRAY['full', 'summary', 'keywords', 'hash'], f.compression::text) - 1"
-PRESERVED = f"(f.importance >= {PRESERVED_WEIGHT} OR f.is_pinned OR f.is_anchor)"
+PRESERVED = f"(f.importance >= {PRESERVED_WEIGHT} OR f.is_pinned OR f.is_anchor OR f.key <> '')"
 # People compare the texts of what waits for a decision.
 WAITING = """(f.status = 'quarantined' OR EXISTS (SELECT FROM conflicts_pendingconflict p
     WHERE p.project_id = f.project_id AND p.resolved_at IS NULL AND p.existing_id = f.id))"""
@@ -159,8 +159,8 @@ def _shorten(
     rows = list(Fragment.objects.within(principal.project_id).filter(id__in=levels).order_by("id"))
     said = Archive.objects.within(principal.project_id).originals(rows)
     texts = [SHORTEN[levels[row.id]](said.get(row.id, row.content)) for row in rows]
-    pairs = list(zip(texts, (row.authority for row in rows), strict=True))
-    forgotten = set(forgotten_texts(principal.project_id, pairs))
+    asked = [(row.namespace_id, text, row.authority) for row, text in zip(rows, texts, strict=True)]
+    forgotten = set(forgotten_texts(principal.project_id, asked))
     chosen = [(row, text) for index, (row, text) in enumerate(zip(rows, texts, strict=True)) if index not in forgotten]
     insert(
         [
@@ -218,7 +218,7 @@ def _take_back(principal: Principal, copies: Sequence[Archive]) -> int:
     project_id, held = principal.project_id, {copy.fragment_id: (copy, copy.unpacked()) for copy in copies}
     rows = Fragment.objects.within(project_id).filter(id__in=held).order_by("id").select_for_update()
     same = [row for row in rows if held[row.id][1]["made"] == {"content": row.content, "compression": row.compression}]
-    texts = [(held[row.id][1]["fragment"]["content"], row.authority) for row in same]
+    texts = [(row.namespace_id, held[row.id][1]["fragment"]["content"], row.authority) for row in same]
     forgotten = set(forgotten_texts(project_id, texts))
     chosen = [(row, held[row.id]) for index, row in enumerate(same) if index not in forgotten]
     _replace(
@@ -236,7 +236,7 @@ def _give_back(row: Fragment) -> None:
     original = copies.originals([row]).get(row.id)
     if original is None:
         raise Purged("the archive does not hold the text of this memory any more")
-    if forgotten_texts(row.project_id, [(original, row.authority)]):
+    if forgotten_texts(row.project_id, [(row.namespace_id, original, row.authority)]):
         raise BlockedByErasure(index=0)
     _replace(row.project_id, [(row, original, Compression.FULL)])
     copies.of([row.id]).filter(reason=CopyReason.COMPACTED).delete()

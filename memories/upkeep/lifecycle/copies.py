@@ -33,11 +33,19 @@ NAMING: dict[str, tuple[str, str, str]] = {
     "existing_of": ("conflicts.PendingConflict", "existing_id", "true"),
 }
 OF_THAT_STATUS = ("claims", "vectors")  # they bear the fragment's status
-# Columns that are worked out when a copy is put back.
+# Copies from before keys have none; a key that was given anew meanwhile is not given back.
+OWN_KEY = """CASE WHEN EXISTS (SELECT FROM memories_fragment k WHERE k.project_id = r.project_id
+    AND k.namespace_id = r.namespace_id AND k.key = r.key) THEN '' ELSE coalesce(r.key, '') END"""
+# Columns that are worked out when a copy is put back, by table.
 ANEW = {
-    "superseded_by_id": """(SELECT s.id FROM memories_fragment s
-        WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)""",
-    "root_id": "(SELECT coalesce(n.parent_id, n.id) FROM memories_namespace n WHERE n.id = r.namespace_id)",
+    "memories.Fragment": {
+        "superseded_by_id": """(SELECT s.id FROM memories_fragment s
+            WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)""",
+        "key": OWN_KEY,
+    },
+    "memories.Embedding": {
+        "root_id": "(SELECT coalesce(n.parent_id, n.id) FROM memories_namespace n WHERE n.id = r.namespace_id)",
+    },
 }
 BY_TRIGGER = ("fingerprint", "details_digest", "change")
 # What has to be there still for a row to be put back.
@@ -46,7 +54,9 @@ STILL = {
         WHERE m.id = r.model_id AND m.dim = vector_dims(r.vector))""",
     # A former text that was forgotten meanwhile as another's, by whomever.
     "revisions": """NOT EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = r.project_id
-        AND e.fingerprint = nova_fingerprint(r.project_id, r.content))""",
+        AND e.fingerprint = nova_fingerprint(r.project_id, r.content)
+        AND (e.namespace_id IS NULL OR e.namespace_id = (SELECT f.namespace_id FROM memories_fragment f
+            WHERE f.project_id = r.project_id AND f.id = r.fragment_id)))""",
     "links": """EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = r.project_id AND f.id = r.fragment_id)
         AND EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = r.project_id AND f.id = r.other_id)""",
 }
@@ -131,7 +141,8 @@ def _insert(model: str, rows: str, held: tuple[list[str], list[str]], *, still: 
     fields = apps.get_model(model)._meta.concrete_fields
     columns = [str(f.column) for f in fields if f.column and not f.generated and f.column not in BY_TRIGGER]
     named = ", ".join(f'"{column}"' for column in columns)
-    values = ", ".join(ANEW.get(column, f'r."{column}"') for column in columns)
+    anew = ANEW.get(model, {})
+    values = ", ".join(anew.get(column, f'r."{column}"') for column in columns)
     table = _table(model)
     execute(
         f"""WITH r AS MATERIALIZED (  -- read once: a join in another order would read every copy for each row

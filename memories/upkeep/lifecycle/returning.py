@@ -109,8 +109,9 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     coming = [_coming(copy) for copy in copies if copy.fragment_id not in here]
     originals = Archive.objects.within(project_id).originals([each.fragment for each in coming])
     texts = [originals.get(each.fragment.id, each.fragment.content) for each in coming]
-    authorities = [each.fragment.authority for each in coming]
-    barred = {coming[i].fragment.id for i in forgotten_texts(project_id, list(zip(texts, authorities, strict=True)))}
+    rows = [each.fragment for each in coming]
+    asked = [(row.namespace_id, text, row.authority) for row, text in zip(rows, texts, strict=True)]
+    barred = {rows[i].id for i in forgotten_texts(project_id, asked)}
     barred |= _quoting(project_id, coming, barred)
     heard = [
         (Newcomer(each.fragment, None, ClaimDraft.of(each.claim) if each.claim else None, stated(text)), each.claim)

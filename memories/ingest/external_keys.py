@@ -1,0 +1,124 @@
+"""External keys: a memory under its caller's own name stays that memory; what is said under it again replaces it."""
+
+import datetime
+import hashlib
+import uuid
+from collections.abc import Sequence
+
+from conflicts.front import (
+    MOST_KEYS,
+    Admission,
+    ClaimDraft,
+    Newcomer,
+    admit,
+    hold_keys,
+    lock_keys,
+    lock_namespace,
+    readmit,
+)
+from memories.access import NotPermitted, Principal
+from memories.ingest.revising import claim_of, fragment_for_change, keep_former, may_rewrite
+from memories.models import EmbeddingModel, Fragment, Link
+from memories.models.words import Compression, LinkKind, Status
+
+Place = tuple[uuid.UUID, str]  # namespace, key
+# What goes with a text; where it stands, who said it first and what people made of it stay.
+DETAILS = (
+    *("agent_id", "type", "category", "source_type", "source_id", "source_ids", "workflow_id", "conversation_id"),
+    *("sequence", "tags", "entities", "topics", "outcome", "importance", "emotional_valence", "event_at", "extra"),
+)
+
+
+def enter(
+    principal: Principal, newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime
+) -> list[Admission]:
+    """Store newcomers, in order; one whose key stands in its namespace replaces what that says.
+
+    Raise NotPermitted for a key whose memory is another's or of more authority.
+    """
+    known = _known([newcomer.fragment for newcomer in newcomers])
+    admissions: list[Admission] = []
+    run: list[Newcomer] = []
+    for newcomer in newcomers:
+        place = (newcomer.fragment.namespace_id, newcomer.fragment.key)
+        if place in known:
+            admissions += admit(run, model=model, now=now)
+            admissions.append(_replaced(principal, known[place], newcomer, model=model, now=now))
+            run = []
+            continue
+        run.append(newcomer)
+        if newcomer.fragment.key:
+            known[place] = newcomer.fragment.id
+    return [*admissions, *admit(run, model=model, now=now)]
+
+
+def _known(fragments: Sequence[Fragment]) -> dict[Place, uuid.UUID]:
+    """Return the memories that stand under the keys of these; the keys are held from here on."""
+    keyed = [fragment for fragment in fragments if fragment.key]
+    if not keyed:
+        return {}
+    lock_keys((row.namespace_id, hashlib.sha256(b"external " + row.key.encode()).digest()) for row in keyed)
+    places = {row.namespace_id for row in keyed}
+    rows = Fragment.objects.within(keyed[0].project_id).filter(namespace__in=places, key__in={row.key for row in keyed})
+    found = {(place, key): i for i, place, key in rows.values_list("id", "namespace_id", "key")}
+    if found and len(fragments) > MOST_KEYS:  # or one part would share what a later one wants for itself
+        for place in sorted({row.namespace_id for row in fragments}):
+            lock_namespace(place)
+    return found
+
+
+def _replaced(
+    principal: Principal, fragment_id: uuid.UUID, newcomer: Newcomer, *, model: EmbeddingModel, now: datetime.datetime
+) -> Admission:
+    hold_keys(principal.project_id, fragment_id=fragment_id, draft=newcomer.claim)
+    row = fragment_for_change(principal, fragment_id)
+    if not may_rewrite(principal, row):
+        raise NotPermitted("the memory under this key is another owner's")
+    if newcomer.fragment.authority < row.authority:
+        raise NotPermitted("the memory under this key has more authority than this text would have")
+    return replace(row, newcomer, model=model, now=now, by_a_person=principal.kind == "person")
+
+
+def replace(
+    row: Fragment, newcomer: Newcomer, *, model: EmbeddingModel, now: datetime.datetime, by_a_person: bool = False
+) -> Admission:
+    """Let a memory say what the newcomer says, as a new revision through the gate; who was gone stands again.
+
+    The caller holds its keys and its row. Raise BlockedByErasure.
+    """
+    said = newcomer.fragment
+    new_text, former = said.content != row.content, claim_of(row)
+    new_claim = not _same_claim(former, newcomer.claim)
+    if new_claim:
+        keep_former(row)
+    for name in DETAILS:
+        setattr(row, name, getattr(said, name))
+    row.is_pinned, row.is_anchor = row.is_pinned or said.is_pinned, row.is_anchor or said.is_anchor
+    row.revision, row.updated_at = row.revision + 1, now
+    if not (new_text or new_claim) and row.status in (Status.ACTIVE, Status.DISPUTED, Status.QUARANTINED):
+        row.save()
+        return Admission(row, replaced=True)
+    if row.status == Status.SUPERSEDED:
+        row.superseded_by = None
+        Link.objects.within(row.project_id).filter(other_id=row.id, kind=LinkKind.SUPERSEDES).delete()
+    at_best = Status.DISPUTED if row.status == Status.DISPUTED else Status.ACTIVE
+    if new_text:
+        row.content, row.compression = said.content, Compression.FULL
+    done = readmit(
+        Newcomer(row, newcomer.vector, newcomer.claim, newcomer.statements),
+        model=model if new_text else None,
+        now=now,
+        by_a_person=by_a_person,
+        at_best=at_best,
+    )
+    return Admission(row, False, done.superseded, done.pending_conflicts, replaced=True)
+
+
+def _same_claim(one: ClaimDraft | None, other: ClaimDraft | None) -> bool:
+    def told(draft: ClaimDraft | None) -> tuple[object, ...]:
+        if draft is None:
+            return ()
+        period = (draft.valid_from, draft.valid_until)
+        return (draft.subject, draft.predicate, draft.value, draft.scope, draft.session_id, *period)
+
+    return told(one) == told(other)

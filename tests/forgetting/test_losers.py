@@ -1,0 +1,116 @@
+"""What lost to a forgotten memory stands again when nothing else opposes it."""
+
+import pytest
+
+MAIN = "acme:main"
+URL = "/api/v1/fragments"
+
+
+def say(agent, amount, *, source="tool_output", predicate="budget"):
+    body = {
+        "namespace": MAIN,
+        "content": f"The {predicate} is {amount}.",
+        "claim": {"subject": "user", "predicate": predicate, "value": amount},
+        "provenance": {"source": source},
+    }
+    answer = agent.client.post(URL, body, format="json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()["id"]
+
+
+def standing(agent, fragment_id):
+    row = agent.client.get(f"{URL}/{fragment_id}").json()
+    return row["status"], row["superseded_by"]
+
+
+def forget(agent, fragment_id):
+    answer = agent.client.delete(f"{URL}/{fragment_id}")
+    assert answer.status_code == 204, answer.content
+    return answer.headers.get("X-NovaMem-Restored")
+
+
+def believed(agent):
+    told = agent.client.get("/api/v1/claims", {"namespace": MAIN, "subject": "user", "predicate": "budget"}).json()
+    return [one["value"] for one in told["results"]]
+
+
+def test_a_loser_stands_again(alice):
+    lost, won = say(alice, "$48,000"), say(alice, "$84,000", source="user_explicit")
+    assert standing(alice, lost) == ("superseded", won)
+    assert forget(alice, won) == lost
+    assert standing(alice, lost) == ("active", None)
+    assert believed(alice) == ["$48,000"]
+
+
+def test_by_filter_too(alice):
+    lost, won = say(alice, "$48,000"), say(alice, "$84,000", source="user_explicit")
+    body = {"namespace": MAIN, "ids": [won], "expected_count": 1}
+    told = alice.client.post("/api/v1/forget", {**body, "dry_run": True}, format="json").json()
+    assert told["restored_ids"] == []
+    assert alice.client.post("/api/v1/forget", body, format="json").json()["restored_ids"] == [lost]
+    assert standing(alice, lost) == ("active", None)
+
+
+def test_both_forgotten_at_once_bring_nothing_back(alice):
+    lost, won = say(alice, "$48,000"), say(alice, "$84,000", source="user_explicit")
+    body = {"namespace": MAIN, "ids": [won, lost], "expected_count": 2}
+    assert alice.client.post("/api/v1/forget", body, format="json").json()["restored_ids"] == []
+    assert believed(alice) == []
+
+
+def test_the_last_of_a_chain_goes_and_the_one_before_stands(alice):
+    first, second, third = (say(alice, amount) for amount in ("$1", "$2", "$3"))
+    assert forget(alice, third) == second
+    assert (standing(alice, first), standing(alice, second)) == (("superseded", second), ("active", None))
+
+
+def test_another_that_stands_on_the_key_wins(alice):
+    first, second, third = (say(alice, amount) for amount in ("$1", "$2", "$3"))
+    assert forget(alice, second) is None
+    assert (standing(alice, first), standing(alice, third)[0]) == (("superseded", third), "active")
+    conflicts = alice.client.get("/api/v1/conflicts", {"namespace": MAIN, "status": "pending"}).json()
+    assert conflicts["results"] == []
+
+
+def test_of_several_losers_the_strongest_stands(alice, bob):
+    weak = say(alice, "$1", source="inference")
+    strong = say(alice, "$2", source="tool_output")
+    assert standing(alice, weak) == ("superseded", strong)
+    won = say(alice, "$3", source="user_explicit")
+    assert forget(alice, strong) is None
+    assert standing(alice, weak) == ("superseded", won)
+    assert forget(alice, won) == weak
+    assert standing(alice, weak) == ("active", None)
+
+
+def test_what_a_person_decided_against_stays_away(alice, agent_of, project, bob):
+    old = say(bob, "$48,000")
+    other = agent_of(project, owner="carol")
+    new = say(other, "$84,000")
+    (conflict,) = alice.client.get("/api/v1/conflicts", {"namespace": MAIN, "status": "pending"}).json()["results"]
+    settle = {"action": "supersede", "revision": conflict["revision"]}
+    assert alice.client.post(f"/api/v1/conflicts/{conflict['id']}/resolve", settle, format="json").status_code == 200
+    assert standing(alice, old) == ("superseded", new)
+    assert forget(alice, new) is None
+    assert standing(alice, old) == ("superseded", None)
+
+
+def test_what_said_the_same_as_the_forgotten_one_stays_away(alice):
+    restated, won = say(alice, "$48,000"), say(alice, "48,000 USD", source="user_explicit")
+    assert standing(alice, restated) == ("superseded", won)
+    assert forget(alice, won) is None
+    assert standing(alice, restated)[0] == "superseded"
+
+
+@pytest.mark.parametrize("ruler", ["user_explicit", "tool_output"])
+def test_a_later_writer_meets_what_stands_again(alice, bob, ruler):
+    lost, won = say(alice, "$48,000", source=ruler), say(alice, "$84,000", source="user_explicit")
+    forget(alice, won)
+    body = {
+        "namespace": MAIN,
+        "content": "The budget is $9.",
+        "claim": {"subject": "user", "predicate": "budget", "value": "$9"},
+        "provenance": {"source": "tool_output"},
+    }
+    assert bob.client.post(URL, body, format="json").json()["status"] == "quarantined"
+    assert standing(alice, lost)[0] == "active"
