@@ -13,6 +13,7 @@ from conflicts.models import PendingConflict
 from conflicts.naming import naming
 from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
 from conflicts.recording import one_value_checked_at_the_end, record, supersede
+from conflicts.shadows import shadows
 from conflicts.words import Kind
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -176,17 +177,26 @@ def _heard(
     returning: bool = False,
     left: Iterable[Place] = (),
 ) -> tuple[Docket, list[Case]]:
-    docket = Docket(
-        newcomers[0].fragment.project_id,
-        [newcomer.fragment.namespace_id for newcomer in newcomers],
-        claims=sum((n.claim is not None) + sum(said.retracts for said in n.statements) for n in newcomers),
-        now=now,
-    )
-    cases = [docket.case(newcomer.fragment, newcomer.claim, newcomer.statements) for newcomer in newcomers]
+    claims = sum((n.claim is not None) + sum(said.retracts for said in n.statements) for n in newcomers)
+    docket = _docket(newcomers, claims=claims, now=now)
+    found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
+    changes = 0 if returning else sum(shadow.changes for shadow in found)
+    if changes and not claims:
+        docket = _docket(newcomers, claims=changes, now=now)  # the namespace has to be held before its names are read
+    cases = []
+    for newcomer, shadow in zip(newcomers, found, strict=True):
+        said = [s for s in shadow.statements if not (returning and s.retracts)]
+        claim = newcomer.claim or (None if returning else shadow.claim)
+        cases.append(docket.case(newcomer.fragment, claim, [*newcomer.statements, *said]))
     docket.open(cases, also=left)
     for case in cases:
         docket.hear(case, by_a_person=by_a_person, returning=returning)
     return docket, cases
+
+
+def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Docket:
+    namespaces = [newcomer.fragment.namespace_id for newcomer in newcomers]
+    return Docket(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now)
 
 
 def _admission(docket: Docket, case: Case, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:

@@ -27,6 +27,7 @@ from conflicts.models import PendingConflict
 from conflicts.naming import digests_of, spelling_digests
 from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
 from conflicts.predicates import AliasCollision
+from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
 from conflicts.registry import change as change_predicate
@@ -49,7 +50,7 @@ from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
 from conflicts.votes import Counted, is_disputed, vote
-from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution
+from conflicts.words import Action, Keep, Kind, Normaliser, Policy, Reason, Resolution
 
 __all__ = [
     "AGREEMENT",
@@ -84,6 +85,7 @@ __all__ = [
     "NotApplicable",
     "Outcome",
     "PendingConflict",
+    "Policy",
     "PredicateTaken",
     "Question",
     "Queue",
@@ -100,6 +102,7 @@ __all__ = [
     "believed",
     "built_in_predicates",
     "canonical_key",
+    "canonical_predicate",
     "change_predicate",
     "claims",
     "corroborate_all",
