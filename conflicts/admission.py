@@ -13,7 +13,7 @@ from conflicts.models import PendingConflict
 from conflicts.naming import naming
 from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
 from conflicts.recording import one_value_checked_at_the_end, record, supersede
-from conflicts.shadows import shadows
+from conflicts.shadows import Shadow, shadows
 from conflicts.words import Kind
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -183,15 +183,26 @@ def _heard(
     changes = 0 if returning else sum(shadow.changes for shadow in found)
     if changes and not claims:
         docket = _docket(newcomers, claims=changes, now=now)  # the namespace has to be held before its names are read
-    cases = []
-    for newcomer, shadow in zip(newcomers, found, strict=True):
-        said = [s for s in shadow.statements if not (returning and s.retracts)]
-        claim = newcomer.claim or (None if returning else shadow.claim)
-        cases.append(docket.case(newcomer.fragment, claim, [*newcomer.statements, *said]))
+    cases = [
+        _case(docket, newcomer, shadow, returning=returning) for newcomer, shadow in zip(newcomers, found, strict=True)
+    ]
     docket.open(cases, also=left)
     for case in cases:
         docket.hear(case, by_a_person=by_a_person, returning=returning)
     return docket, cases
+
+
+def _case(docket: Docket, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Case:
+    """A newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
+    names = docket.namings[newcomer.fragment.namespace_id]
+    claim = newcomer.claim or (None if returning else shadow.claim)
+    own = names.key(newcomer.claim.subject, newcomer.claim.predicate).both if newcomer.claim else None
+    said = [
+        one
+        for one in shadow.statements
+        if not (returning and one.retracts) and names.key(one.subject, one.predicate).both != own
+    ]
+    return docket.case(newcomer.fragment, claim, [*newcomer.statements, *said])
 
 
 def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Docket:

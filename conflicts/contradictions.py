@@ -17,80 +17,103 @@ from conflicts.passages import Passage, passages, stem
 from conflicts.sightings import Sighting
 from conflicts.values import canonical_value
 from conflicts.words import Normaliser
+from memories.language.words import listed
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
-LINKS = frozenset(
-    "is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually "
-    "really up no more not than most about around roughly approximately exactly still as raised lowered reduced changed "
-    "cut increased decreased dropped updated revised by until before with it this that ha has have gone down over here "
-    "there amount total come mean meant get got become became remain remains go s user customer client their they my "
-    "your our for under named called call number and or so new capped cap limit via through address city town main "
-    "one today again merely simply use located locate place back from adjusted slashed trimmed fixed like found".split()
-)
+MOST_CLAUSES = 8
+LINKS = listed("""
+    is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually
+    really up no more not than most about around roughly approximately exactly still as raised lowered reduced changed
+    cut increased decreased dropped updated revised by until before with it this that ha has have gone down over here
+    there amount total come mean meant get got become became remain remains go s user customer client their they my
+    your our for under named called call number and or so new capped cap limit via through address city town main one
+    today again merely simply use located locate place back from adjusted slashed trimmed fixed like found
+""")
 BLOCKED = {
-    "budget": r"spent|costs?|costing|paid|priced?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth|rent"
-    r"|salary|hotels?|flights?|tickets?|tax|tips?|discount|invoice|bill|out of|(?:over|under|up|down|cut|reduced|raised"
+    "budget": r"spent|costs?|costing|paid|priced?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
+    r"|rent|salary|hotels?|flights?|tickets?|tax|tips?|discount|invoice|bill|out of|(?:over|under|up|down|cut"
+    r"|reduced|raised"
     r"|increased|lowered) by|per|each|dinner|lunch|refund|owes?|includ\w*|covers?|exceed\w*",
     "lives_in": r"works?|working|visit\w*|travel\w*|trip|flew|fly\w*|flight|born|grew|office|conference|meeting|holiday"
     r"|vacation|wants?|dreams?|hopes?|plans?|studi\w+|employ\w*|sister|brother|parents|loves?|near|miles|north|south"
-    r"|friends?|company|with|return\w*|from (?!.*\bto\b)",
+    r"|friends?|company|with|prices?|market|return\w*|from (?!.*\bto\b)",
     "deadline": r"start\w*|kick\w*|began|begin\w*|sent|received|created|updated|meeting|review|draft|remind\w*|born"
     r"|after|since|signed|written|mentioned|discussed|asked|holiday|vacation",
     "port": r"version|timeout|seconds|retries|size|took|memory|replicas|not",
-    "favorite_color": r"car|shirts?|dress|jacket|bought|paint\w*|wears?|wore|walls?|shoes|bike|hat|eyes|sofa|team|sister|friends?|hair",
+    "favorite_color": r"car|shirts?|dress|jacket|bought|paint\w*|wears?|wore|walls?|shoes|bike|hat|eyes|sofa"
+    r"|team|sister|friends?|hair",
 }
 BLOCKS = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in BLOCKED.items()}
+# Said of the value itself, a few words before it; and right before it, where another one follows.
+DENIES = (
+    r"not|never|no longer|instead of|rather than|formerly|previously|outdated|wrong|forget|ignore|scrap|disregard"
+    r"|discard|drop|replac\w+|supersed\w+|stopped|quit|overrid\w+|invalid\w*|stale|mistaken\w*|incorrect\w*|neither|nor"
+    r"|nowhere near|nothing like|far from|anything but|contrary to|isn|doesn"
+)
+ONCE = r"from|was|were|over|than|of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
 DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|no longer|instead of|rather than|from|formerly|previously|was|were|old|former|outdated|wrong"
-    r"|forget|ignore|scrap|disregard|drop|discard|replac\w+|supersed\w+|over|than|left|leaving|of|stopped|quit|without"
-    r"|hates?|dislikes?|overrid\w+|invalid\w*|stale|earlier|original|mistaken\w*|incorrect\w*|about|used to \w+(?: in)?)"
-    r"|n't|≠|!=)\W+(?:\w+\W+){0,4}?$",
-    re.IGNORECASE,
+    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE}) (?:the |a |an |in )?\W?)$", re.IGNORECASE
 )
-STRICT_BEFORE = re.compile(
-    r"(?:\b(?:not|never|no longer|instead of|rather than|formerly|previously|outdated|wrong|forget|ignore|scrap|from"
-    r"|disregard|discard|replac\w+|supersed\w+|stopped|overrid\w+|invalid\w*|stale|mistaken\w*|incorrect\w*|left)"
-    r"|n't|≠|!=)\W+(?:\w+\W+){0,4}?$",
-    re.IGNORECASE,
-)
+STRICT_BEFORE = re.compile(rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:from|left) )$", re.IGNORECASE)
 DENIED_AFTER = re.compile(
     r"\W{0,3}(?:figure|value|amount|number|claim|one|date|note|entry|thing|budget|deadline|port|limit|address|city"
     r"|colou?r)?\s?(?:(?:that was )?(?:mentioned|said|given|stated|noted|recorded|listed)\w* (?:before|earlier)\W*)?"
     r"(?:(?:is|was|are|were|has been)\s(?:now |no longer|not|wrong|outdated|out of date|incorrect|obsolete|old|stale"
     r"|false|history|a (?:mistake|typo|lie)|invalid|replaced|superseded|cancelled|changed|gone|void|dead|in error"
     r"|mistaken|over)|isn't|wasn't|no longer|→|->|any ?more|\(?(?:old|outdated|wrong|obsolete|former|previous)\b"
-    r"|(?:up|down)? ?to\b|doesn't|does not)",
+    r"|(?:up|down)? ?to (?=[$€£\d]|(?-i:[A-Z]))|doesn't|does not)",
     re.IGNORECASE,
 )
 UNCERTAIN = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|would|could be|might|what if|hypothetical\w*|imagine|pretend|example"
     r"|for instance|e\.g|asked|asks|ask|wonder\w*|consider\w*|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
-    r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+|suggest\w+)\b",
+    r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
+    r"|suggest\w+)\b",
     re.IGNORECASE,
 )
 PAST = re.compile(
-    r"\b(?:used to|formerly|previously|originally|last (?:year|month|week|spring|summer|autumn|fall|winter|time|quarter)"
+    r"\b(?:used to|formerly|previously|originally|last (?:year|month|week|spring|summer|autumn|fall|winter|time)"
     r"|ago|back then|back in|in the past|as an? (?:child|kid|student|teenager)|grew up|until recently|initially"
-    r"|at first|years before|once (?:lived|had)|had been|earlier (?:this|in)|in (?:19|20)[01]\d|lived|in the (?:19)?[5-9]0s"
-    r"|when (?:he|she|they|the user) (?:was|were)|childhood|at university)\b",
+    r"|last quarter|at first|years before|once (?:lived|had)|had been|earlier (?:this|in)|in (?:19|20)[01]\d|lived"
+    r"|in the (?:19)?[5-9]0s|when (?:he|she|they|the user) (?:was|were)|childhood|at university)\b",
     re.IGNORECASE,
 )
 NOW = re.compile(
     r"\b(?:now|currently|today|nowadays|these days|at present|as of|since then|no longer|any ?more|has been|have been"
-    r"|changed|updated|(?:reduced|lowered|raised|moved|cut|set|increased|dropped|slashed|trimmed) to|instead|correct)\b",
+    r"|changed|updated|(?:reduced|lowered|raised|moved|cut|set|increased|dropped|slashed|trimmed) to|instead"
+    r"|correct)\b",
     re.IGNORECASE,
 )
-FREE_OF = re.compile(
-    r"\b(?:no|not any|without(?: any)?|zero|free of)\s(?:\w+\s){0,2}(?:allerg\w+|intoleranc\w+|reactions?|restrictions?"
-    r"|problems?|issues?)|\ballerg\w+[- ]free|(?:not|n't|never|no longer)\s(?:\w+\s){0,3}allerg(?:ic|y)(?!\sto\s(?:cats|dogs))"
-    r"|\bsafe for\b|\b(?:is|are|be) (?:perfectly |totally |completely |quite |absolutely )?(?:safe|fine|ok|okay|harmless)"
-    r"|\b(?:can|may|could)(?: now| safely| freely| happily| again| perfectly well)* (?:eat|have|be served|enjoy|consume"
-    r"|be given|tolerate|handle|snack)|\btolerat\w+|outgr\w+|\b(?:cured|misdiagnos\w+|mistake|myth|gone|disappeared"
-    r"|overcome|overcame|got over|rule[sd] out|resolved|vanished|false|wrong|untrue|never existed|ruled out|negative)\b",
+CLAUSES = re.compile(r"[,;:]\s|\bbut\b|\balthough\b|\bthough\b", re.IGNORECASE)
+RISKS = (
+    r"allerg\w*|hypoallerg\w+|intoleran\w+|react\w*|anaphyla\w+|troubles?|problems?|issues?|harms?|danger\w*|suffer\w*"
+    r"|sick|ill|unsafe|risks?|restrictions?|avoid\w*|sensitiv\w*"
+)
+FINE = (
+    r"safe\w*|fine|ok|okay|harmless|eats?|eating|loves?|enjoys?|tolerat\w*|consumes?|snacks?|nothing against|serve[sd]?"
+    r"|serving|happily|devours?|digests?|handles?|welcome"
+)
+NOT = r"(?:\b(?:not|no|never|none|nothing|without|cannot|neither|nor|zero|hardly|free of)\b|n't)"
+GONE = re.compile(
+    r"\b(?:gone|outgr\w+|cured|dis-?prov\w+|false\w*|mistake\w*|wrong\w*|misdiagnos\w*|myth|resolved|went away"
+    r"|vanish\w*"
+    r"|ruled? out|disappear\w*|over(?:came|come)|over (?:their|his|her|the|my|it)|untrue|error|ceased|ended|no more"
+    r"|anymore a|a thing of the past|refuted|never existed|debunked|lifted|removed|negative)\b",
     re.IGNORECASE,
 )
-AVOIDS = re.compile(r"\b(?:never|not|no|avoid\w*|cannot|without)\b|n't", re.IGNORECASE)
-EATS = re.compile(r"\b(?:eats|loves|enjoys|snacks on|likes|happily)\b", re.IGNORECASE)
+RISK = re.compile(rf"\b(?:{RISKS})\b", re.IGNORECASE)
+NO_RISK = re.compile(
+    rf"{NOT}\W+(?:(?!but\b)[\w']+\W+){{0,5}}?(?:{RISKS})\b"
+    rf"|\b(?:{RISKS})[\s:=-]+(?:none|nil|nothing|no)\b|allerg\w+[- ]free",
+    re.IGNORECASE,
+)
+IS_FINE = re.compile(rf"\b(?:{FINE})\b", re.IGNORECASE)
+NOT_FINE = re.compile(rf"(?:{NOT}|\bavoid\w*)\W+(?:[\w']+\W+){{0,4}}?(?:{FINE})\b", re.IGNORECASE)
+OTHER = re.compile(
+    r"allergic to (?!(?:any|anything|nothing|food|it|them)\b)\w+"
+    r"|\b(?!(?:any|an|no|the|food|known|their|his|her|my|user's|s|of|peanut)\b)\w+ allerg(?:y|ies)\b",
+    re.IGNORECASE,
+)
 
 
 # Behind "favourite", so that it is not said of a film or a flower.
@@ -137,13 +160,16 @@ def cues_of(claim: Standing) -> tuple[Cue, ...]:
 
 
 def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary | None:
-    spans = [span for span in _cue_spans(passage, claim.predicate, cues) if speaks_of(passage, span, claim, cues)]
+    spans = _cue_spans(passage, claim.predicate, cues)
     if not spans or _says_nothing_of_now(passage):
+        return None
+    seen, same = _kind(claim)
+    found = list(seen(passage)) if seen else []
+    spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found)]
+    if not spans:
         return None
     if claim.predicate in ("allergic_to", "intolerant_to"):
         return _freed(passage, claim)
-    seen, same = _kind(claim)
-    found = list(seen(passage)) if seen else []
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
     attached = [s for s in others if any(_is_attached(passage, span, s, claim.predicate) for span in spans)]
@@ -256,6 +282,8 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, predi
     blocks = BLOCKS.get(predicate)
     if len(gap) > FAR or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.:;!?]", before)[-1]))):
         return False
+    if predicate == "port" and re.match(r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]):
+        return False
     if blocks and blocks.match(passage.text[value.end : value.end + 12].lstrip()):
         return False
     words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
@@ -263,12 +291,22 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, predi
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:
-    """An allergy that a text denies: named, or all of them."""
-    text = passage.text
-    named = any(stem(word) in {w.stem for w in passage.words} for word in re.findall(r"\w+", claim.value))
-    general = re.search(r"\ballerg|\bdietary|\breact", text, re.IGNORECASE)
-    other = re.search(r"allergic to (?!(?:any|nothing|food|it|them))\w+|\w+ allergy", text, re.IGNORECASE)
-    denied = FREE_OF.search(text) or (named and EATS.search(text) and not AVOIDS.search(text))
-    if denied and (named or (general and not other)):
-        return Contrary(claim.value, negated=True)
+    """An allergy that a text denies: the claim's, or all of them."""
+    words = [stem(word) for word in re.findall(r"\w+", claim.value)]
+    clauses = [part for part in CLAUSES.split(passage.text) if part.strip()]
+    for clause in [passage.text, *clauses] if len(clauses) < MOST_CLAUSES else clauses:
+        stems = [stem(word) for word in re.findall(r"[^\W_]+(?:'[^\W_]+)?", clause)]
+        named = all(word in stems for word in words)
+        if (named or (re.search("allerg", clause, re.IGNORECASE) and not OTHER.search(clause))) and _denies_risk(
+            clause, words, named=named
+        ):
+            return Contrary(claim.value, negated=True)
     return None
+
+
+def _denies_risk(clause: str, words: Sequence[str], *, named: bool) -> bool:
+    if GONE.search(clause) and RISK.search(clause) or NO_RISK.search(clause):
+        return True
+    kept_away = re.search(rf"{NOT} (?:any )?(?:{'|'.join(map(re.escape, words))})", clause, re.IGNORECASE)
+    fine = named and IS_FINE.search(clause) and not NOT_FINE.search(clause)
+    return bool(fine and not kept_away and not RISK.search(clause))

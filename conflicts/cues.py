@@ -6,30 +6,37 @@ All lower-case stems as `passages` makes them. A weak cue says so only in compan
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from memories.language.words import listed
+
+
+def _phrases(text: str) -> frozenset[str]:
+    """The phrases of a text, that commas stand between."""
+    return frozenset(" ".join(phrase.split()) for phrase in text.split(",") if phrase.strip())
+
+
 # Whom a memory's owner is called in texts, besides "I"; as subjects of claims they are one.
-PEOPLE = frozenset(
-    "user customer client human they them their theirs he she him her his hers i me my mine we us our you your "
-    "guest member account profile".split()
-)
+PEOPLE = listed("""
+    user customer client human they them their theirs he she him her his hers i me my mine we us our you your guest
+    member account profile
+""")
 USERS = ("user", "the user", "customer", "client", "me", "i", "human")
 # What may stand between an owner and a noun without making it another thing.
-NEUTRAL = frozenset(
-    "a an the this that these my our their his her your its user customer client new current currently total overall "
-    "actual actually real really true whole entire maximum max maximal minimum updated revised latest present own full "
-    "final correct right official only stated confirmed exact precise usual normal main primary principal permanent "
-    "chosen declared agreed approved available absolute hard strict recorded known adjusted amended reduced lowered "
-    "raised increased so said aforementioned very all time now also just approximate of for to is as regard concern "
-    "about on in and update note fact info key detail profile preference setting correction memo reminder fyi "
-    "correct verified effective upper spending financial money cash home place default default fixed firm "
-    "internal self longer food nut one once thing word matter subject when it come what which that".split()
-)
-RELATIVES = frozenset(
-    "sister brother mother father mom mum dad parent wife husband spouse partner girlfriend boyfriend friend son "
-    "daughter child kid uncle aunt cousin nephew niece grandmother grandfather grandma grandpa boss manager colleague "
-    "coworker neighbour neighbor roommate flatmate landlord team company employer office supplier vendor competitor "
-    "agency school club bank doctor dentist lawyer assistant team warehouse headquarters branch daughter twin ex "
-    "family relative".split()
-)
+NEUTRAL = listed("""
+    a an the this that these my our their his her your its user customer client new current currently total overall
+    actual actually real really true whole entire maximum max maximal minimum updated revised latest present own full
+    final correct right official only stated confirmed exact precise usual normal main primary principal permanent
+    chosen declared agreed approved available absolute hard strict recorded known adjusted amended reduced lowered
+    raised increased so said aforementioned very all time now also just approximate of for to is as regard concern
+    about on in and update note fact info key detail profile preference setting correction memo reminder fyi verified
+    effective upper spending financial money cash home place default fixed firm internal self longer one once thing
+    word matter subject when it come what which
+""")
+RELATIVES = listed("""
+    sister brother mother father mom mum dad parent wife husband spouse partner girlfriend boyfriend friend son
+    daughter child kid uncle aunt cousin nephew niece grandmother grandfather grandma grandpa boss manager colleague
+    coworker neighbour neighbor roommate flatmate landlord team company employer office supplier vendor competitor
+    agency school club bank doctor dentist lawyer assistant warehouse headquarters branch twin ex family relative
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,10 @@ CUES = MappingProxyType(
             "spending money, spending power, to spend, afford, spend at most, spend up to, spend no more,"
             "willing to pay, financial limit, financial ceiling, money limit, maximum spend, max spend, spendable,"
             "cost limit, spending allowance, financial cap, purse, war chest, kitty, funding, appropriation,"
-            "funds available, available funds, money available, pot of money, financial envelope, envelope",
+            "only has, has only, has just, only have, have only, as high as, keep it under, keep it below, stay under, "
+            "stay below, "
+            "keep under, stay within, funds available, available funds, money available, pot of money, "
+            "financial envelope, envelope",
             "spend, spending, limit, cap, ceiling, maximum, max, fund, money, allocate, approve, authorise, authorize,"
             "pay, expenditure, outlay, expense, cost, purchase, price, part with, work with, go up to, lay out, figure",
         ),
@@ -74,7 +84,8 @@ CUES = MappingProxyType(
             "end date, submission date, delivery date, time limit, final date, latest date, no later than, "
             "drop dead date, expire, expiry, runs out, handover date, hand in date, completion date, "
             "have until, has until, got until, time until",
-            "deliver, submit, submission, hand in, finish, complete, completion, done, ready, turn in, ship, wrap up, "
+            "expect, deliver, submit, submission, hand in, finish, complete, completion, done, ready, turn in, ship, "
+            "wrap up, "
             "close, file, handover, hand over, delivery, send, until, finalise, finalize, end, time, date",
         ),
         "port": _cues(
@@ -87,20 +98,23 @@ CUES = MappingProxyType(
             "color like best, color like most, color prefer, color love most, color love best, prefer color, "
             "beloved color, dearest color, number one color, no 1 color, color prefer most, pet color, "
             "most liked color, best liked color, best-loved color, best-liked color, most-loved color",
-            "favorite, prefer, preference, best, most, choice, pick, choose, go-to, top, fond, adore, love, number one, "
+            "favorite, prefer, preference, best, most, choice, pick, choose, go-to, top, fond, adore, love, "
+            "number one, "
             "above all, color, more than any, like, rank, crazy, partial",
         ),
-        "favorite_food": _cues("favorite food, favorite dish, favorite meal, preferred food, best food", "favorite, prefer, best"),
+        "favorite_food": _cues(
+            "favorite food, favorite dish, favorite meal, preferred food, best food", "favorite, prefer, best"
+        ),
         "diet": _cues(
             "diet, dietary, eat, eater, vegetarian, vegan, pescatarian, meat, omnivore, carnivore, kosher, halal, "
             "food preference, meal preference",
             "food, meal, steak, menu, order",
         ),
         "allergic_to": _cues(
-            "allergic, allergy, allergen, intolerance, hypersensitive, anaphylaxis, allergic reaction, anaphylactic, "
-            "epipen, allergologist",
-            "react, reaction, tolerate, safe, eat, avoid, sensitive, harmless, fine, okay, ok, handle, serve, snack,"
-            "consume, enjoy, problem, risk, danger, dangerous, trouble, worry, restriction, dietary, contain",
+            "allergic, allergy, allergen, intolerance, hypersensitive, anaphylaxis, anaphylactic, epipen",
+            "react, reaction, tolerate, safe, safely, eat, avoid, sensitive, harmless, fine, okay, ok, handle, serve,"
+            "served, serving, snack, consume, enjoy, problem, risk, danger, dangerous, trouble, worry, restriction,"
+            "dietary, issue, love, happily, suffer, nothing against, harm, welcome, digest",
         ),
         "works_at": _cues("work at, work for, employ, employer, workplace, job at, employed", "company, staff, firm"),
         "role": _cues("role, job, occupation, profession, job title, work as, position", "career"),
@@ -122,37 +136,43 @@ CUES = MappingProxyType(
 # What a weak cue needs in its sentence.
 COMPANY = MappingProxyType(
     {
-        "budget": frozenset(
-            "at most,no more than,not more than,up to,maximum,max,limit,limited to,cap,capped,ceiling,only,just,"
-            "may spend,can spend,allowed,allow,anything above,anything over,more than,beyond,above,tops,ceiling,"
-            "is willing,ready to,prepared to,able to,should not,must not,cannot,can't,never,exceed,total,available,"
-            "to spend,all in,altogether,in total,has,have,got,keep,stay,under,within,approved,authorized,authorised,"
-            "allocated,set at,set to,at,a max of".split(",")
-        ),
-        "lives_in": frozenset(
-            "home,these days,now,nowadays,lives,permanent,currently,currently in,today,goes to,go to,from now on,"
-            "new,house,door,key,neighbour,since,settled,for good,flat,apartment,away,call,calls,resident,lease,"
-            "correspondence,mail,post,address,where,location,found in,found at,located,moved,move".split(",")
-        ),
-        "deadline": frozenset(
-            "by,before,no later,until,till,at the latest,latest,not after,must,needs,need,has to,have to,expected,"
-            "should,shall,required,is due,on or before,end of,due,on,is now,moved,set".split(",")
-        ),
-        "port": frozenset("port,on,at,over,through,via,:,to".split(",")),
-        "favorite_color": frozenset(
-            "color,best,most,favorite,above all,number one,over,than any,prefer,preferred,choice,go-to,top,always".split(",")
-        ),
+        "budget": _phrases("""
+            at most, no more than, not more than, up to, maximum, max, limit, limited to, cap, capped, ceiling, only,
+            just, may spend, can spend, allowed, allow, anything above, anything over, more than, beyond, above, tops,
+            is willing, ready to, prepared to, able to, should not, must not, cannot, can't, never, exceed, total,
+            available, to spend, all in, altogether, in total, has, have, got, keep, stay, under, within, approved,
+            authorized, authorised, allocated, set at, set to, at, a max of
+        """),
+        "lives_in": _phrases("""
+            home, these days, now, nowadays, lives, permanent, currently, currently in, today, goes to, go to, from
+            now on, new, house, door, key, neighbour, since, settled, for good, flat, apartment, away, call, calls,
+            resident, lease, correspondence, mail, post, address, where, location, permanently, found in, found at,
+            located, moved, move
+        """),
+        "deadline": _phrases("""
+            by, before, no later, until, till, at the latest, latest, not after, must, needs, need, has to, have to,
+            expected, should, shall, required, is due, on or before, end of, due, on, is now, moved, set
+        """),
+        "port": listed("""
+            port on at over through via : to
+        """),
+        "favorite_color": _phrases("""
+            color, best, most, favorite, above all, number one, over, than any, prefer, preferred, choice, go-to, top,
+            always
+        """),
     }
 )
-COLORS = frozenset(
-    "red blue green yellow orange purple violet pink brown black white grey gray teal turquoise cyan magenta indigo "
-    "maroon navy beige gold golden silver lilac lavender crimson scarlet olive amber burgundy mint coral peach cream "
-    "ivory khaki mauve ochre aqua azure fuchsia emerald ruby sapphire charcoal tan bronze plum salmon".split()
-)
-DIETS = frozenset(
-    "vegetarian vegan pescatarian pescetarian flexitarian omnivore carnivore keto paleo halal kosher meat "
-    "omnivorous carnivorous meat-eater meat-eating carnivorous steak beef chicken pork fish bacon ham".split()
-)
-THEMES = frozenset("dark light solarized".split())
+COLORS = listed("""
+    red blue green yellow orange purple violet pink brown black white grey gray teal turquoise cyan magenta indigo
+    maroon navy beige gold golden silver lilac lavender crimson scarlet olive amber burgundy mint coral peach cream
+    ivory khaki mauve ochre aqua azure fuchsia emerald ruby sapphire charcoal tan bronze plum salmon
+""")
+DIETS = listed("""
+    vegetarian vegan pescatarian pescetarian flexitarian omnivore carnivore keto paleo halal kosher meat omnivorous
+    carnivorous meat-eater meat-eating steak beef chicken pork fish bacon ham
+""")
+THEMES = listed("""
+    dark light solarized
+""")
 # Words of which one excludes the others.
 CLOSED = MappingProxyType({"favorite_color": COLORS, "diet": DIETS, "prefers_theme": THEMES})

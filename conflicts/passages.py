@@ -65,7 +65,8 @@ def _passage(text: str) -> Passage:
 
 IRREGULAR = {
     "lives": "live", "living": "live", "lived": "lived", "colour": "color", "colours": "color", "favourite": "favorite",
-    "favourites": "favorite", "favorites": "favorite", "people": "people", "allergies": "allergy", "cities": "city",
+    "favourites": "favorite", "favorites": "favorite", "fave": "favorite", "faves": "favorite", "favored": "favorite",
+    "favoured": "favorite", "people": "people", "allergies": "allergy", "cities": "city",
     "moved": "moved", "moving": "move", "its": "its", "is": "is", "was": "was", "has": "has", "this": "this",
     "spending": "spending", "spent": "spent", "always": "always", "employed": "employ", "based": "based",
     "paid": "paid", "bound": "bound", "running": "run", "ran": "run", "sits": "sit", "left": "left", "does": "does",
@@ -83,9 +84,12 @@ IRREGULAR = {
 }  # fmt: skip
 
 
+CONTRACTED = re.compile(r"'(?:s|ve|re|d|ll|m)?$")
+
+
 def stem(word: str) -> str:
     """A word's light stem: small, without possessive or plural; "lived" and "moved" stay what they are."""
-    low = word.lower().removesuffix("'s").removesuffix("'")
+    low = CONTRACTED.sub("", word.lower())
     if low in IRREGULAR:
         return IRREGULAR[low]
     if len(low) > 4 and low.endswith("ies"):

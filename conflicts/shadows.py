@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from conflicts.claims import ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, contrary, read
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, read
 from conflicts.mentions import keys_of
 from conflicts.naming import Naming
 from conflicts.passages import Passage
@@ -25,7 +25,7 @@ LONGEST_VALUE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What a text was found to say: statements against stronger claims, and the claim by which its owner changes one."""
+    """What a text was found to say: statements against what stands, and the claim by which an owner changes one."""
 
     statements: tuple[Statement, ...] = ()
     claim: ClaimDraft | None = None
@@ -88,10 +88,20 @@ def _shadow(
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
         if against is None or not (claim.exclusive or against.negated):
             continue
+        if not against.negated and _is_said_beside(against.value, claim, claims, namings[claim.namespace_id]):
+            continue
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
             change = ClaimDraft(claim.subject, claim.predicate, against.value)
     return Shadow(tuple(statements), change)
+
+
+def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
+    """Whether a claim that somebody kept beside this one has the value."""
+    others = [
+        c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.fragment_id != claim.fragment_id
+    ]
+    return any(agrees(value, standing_of(other, names)) for other in others)
 
 
 def _statement(claim: Claim, against: Contrary, *, takes_back: bool) -> Statement:

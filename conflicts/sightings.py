@@ -13,6 +13,11 @@ from memories.language.gazetteers import GIVEN_NAMES, PLACES
 from memories.language.words import CALENDAR, OPENERS, listed
 
 
+def _words(text: str) -> list[str]:
+    """The words of a list in this module."""
+    return text.split()
+
+
 @dataclass(frozen=True, slots=True)
 class Sighting:
     """A value in a passage, in the form in which it compares; `sure` when it can be nothing but one of its kind."""
@@ -23,19 +28,31 @@ class Sighting:
     sure: bool = True
 
 
-UNITS = dict(zip("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-                 "sixteen seventeen eighteen nineteen".split(), range(20), strict=True))  # fmt: skip
+UNITS = dict(zip(_words("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""), range(20), strict=True))  # fmt: skip
 UNITS |= {"nil": 0, "nought": 0, "nothing": 0, "zilch": 0, "no": 0, "a": 1, "an": 1}
-TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+TENS = dict(
+    zip(
+        _words("""
+    twenty thirty forty fifty sixty seventy eighty ninety
+"""),
+        range(20, 100, 10),
+        strict=True,
+    )
+)
 SCALES = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 1_000_000, "k": 1_000}
 SPELLED = re.compile(
     rf"\b(?:(?:{'|'.join([*UNITS, *TENS, *SCALES])}|and)(?:[ -]+|\b(?!')))+", re.IGNORECASE
 )  # fmt: skip
 MONEY_WORD = (
-    r"(?:us )?dollars?|bucks?|quid|euros?|pounds?(?: sterling)?|yen|francs?|rupees?|cents?|usd|eur|gbp|chf|jpy|cad|aud|inr"
+    r"(?:us )?dollars?|bucks?|quid|euros?|pounds?(?: sterling)?|yen|francs?|rupees?|cents?"
+    r"|usd|eur|gbp|chf|jpy|cad|aud|inr"
 )
 AMOUNT = re.compile(
-    rf"(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹])? ?(?P<number>\d(?:[\d.,' ]*\d)?)(?P<scale> ?(?:k|thousand|grand|m|million)\b)?"
+    rf"(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹])? ?(?P<number>\d(?:[\d.,' ]*\d)?)"
+    rf"(?P<scale> ?(?:k|thousand|grand|m|million)\b)?"
     rf"(?P<unit> ?(?:{MONEY_WORD})\b| ?[€£$](?!\d))?",
     re.IGNORECASE,
 )
@@ -48,22 +65,25 @@ OTHER_UNIT = re.compile(
     r"|rd\b|th\b|retries|clients?|instances?|rows?|tables?|entries|attempts?|pages?|points?|x\b|ports?\b)",
     re.IGNORECASE,
 )
-MONTHS = "january february march april may june july august september october november december".split()
+MONTHS = _words("""
+    january february march april may june july august september october november december
+""")
 MONTH_OF = {name: n for n, name in enumerate(MONTHS, 1)} | {name[:3]: n for n, name in enumerate(MONTHS, 1)}
 MONTH_OF["sept"] = 9
 MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_OF, key=len, reverse=True))})\b\.?"
 ORDINALS = {
     name: n
     for n, name in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
-        "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth "
-        "thirty-first".split(),
+        _words("""
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth
+    twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first
+"""),
         1,
     )
 }
 DAY = rf"(?P<day>\d{{1,2}}(?:st|nd|rd|th)?|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

@@ -116,7 +116,13 @@ def answer(row: Any) -> dict[str, Any]:
     own = {name: getattr(row, name, None) for name in ("id", "revision", "created_at", "updated_at")}
     rule = {name: getattr(row, name) for name in ("name", "exclusive", "aliases", "normaliser", "policy")}
     namespace = row.namespace.name if own["id"] else None
-    told = {**own, **rule, "namespace": namespace, "cardinality": CARDINALITIES[row.exclusive], "newer_wins": row.policy == Policy.NEWEST}
+    told = {
+        **own,
+        **rule,
+        "namespace": namespace,
+        "cardinality": CARDINALITIES[row.exclusive],
+        "newer_wins": row.policy == Policy.NEWEST,
+    }
     return dict(PredicateAnswer(told).data)
 
 

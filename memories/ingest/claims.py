@@ -26,10 +26,10 @@ PEOPLE = {"user": "user", "human": "user", "me": "user", "customer": "user"}
 class Extracted:
     """A claim that a text makes, and how it makes it.
 
-    `subject` is lower-case, `predicate` as the registry names it, `value` as written; at most 100, 100 and 1000 characters. `span` is
-    the statement's place in the text; the value stands in it. `first_person`: said by who speaks, of themselves and
-    outside quotations. `quoted`: in a quotation, code, markup or reported speech. `negated`: said not to be so.
-    `certain`: false for questions, conditions, guesses, wishes and plans.
+    `subject` is lower-case, `predicate` as the registry names it, `value` as written; at most 100, 100 and 1000
+    characters. `span` is the statement's place in the text; the value stands in it. `first_person`: said by who speaks,
+    of themselves and outside quotations. `quoted`: in a quotation, code, markup or reported speech. `negated`: said not
+    to be so. `certain`: false for questions, conditions, guesses, wishes and plans.
     """
 
     subject: str

@@ -62,7 +62,9 @@ def test_texts_with_another_value_wait_and_others_do_not(fact: str, send: Send) 
     claims(send, "user", **told["claim"])
     served = [t for t in told["contradicting"] if writes(send, "agent", t) == ["active"]]
     assert len(served) <= MOST_SERVED * len(told["contradicting"]), served
-    blocked = [t for t, s in zip(told["agreeing"], writes(send, "agent", *told["agreeing"]), strict=True) if s != "active"]
+    blocked = [
+        t for t, s in zip(told["agreeing"], writes(send, "agent", *told["agreeing"]), strict=True) if s != "active"
+    ]
     assert len(blocked) <= MOST_BLOCKED * len(told["agreeing"]), blocked
 
 
@@ -97,9 +99,7 @@ def test_it_holds_at_every_door(send: Send, door: str) -> None:
         ("I am a vegetarian.", "I eat meat again."),
     ],
 )
-def test_the_same_owner_s_later_word_and_the_former_never_both_stand(
-    send: Send, first: str, second: str
-) -> None:
+def test_the_same_owner_s_later_word_and_the_former_never_both_stand(send: Send, first: str, second: str) -> None:
     for text in (first, second):
         body = {"namespace": MAIN, "messages": [{"role": "user", "content": text}]}
         assert send("user", "POST", "/api/v1/ingest", body)[0] in (200, 201)
@@ -113,7 +113,9 @@ def test_a_stronger_text_is_let_in(send: Send) -> None:
 
 def test_unregistered_predicates_are_found_by_their_own_words(send: Send) -> None:
     claims(send, "user", "user", "parking_spot", "B2")
-    told = writes(send, "agent", "The user's parking spot is C7.", "Parking spot of the user: A11", "The parking is full.")
+    told = writes(
+        send, "agent", "The user's parking spot is C7.", "Parking spot of the user: A11", "The parking is full."
+    )
     assert told == ["quarantined", "quarantined", "active"]
 
 
