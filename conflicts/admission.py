@@ -13,6 +13,7 @@ from conflicts.models import PendingConflict
 from conflicts.naming import naming
 from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
 from conflicts.recording import one_value_checked_at_the_end, record, supersede
+from conflicts.shadows import Shadow, shadows
 from conflicts.words import Kind
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -178,17 +179,37 @@ def _heard(
     returning: bool = False,
     left: Iterable[Place] = (),
 ) -> tuple[Docket, list[Case]]:
-    docket = Docket(
-        newcomers[0].fragment.project_id,
-        [newcomer.fragment.namespace_id for newcomer in newcomers],
-        claims=sum((n.claim is not None) + sum(said.retracts for said in n.statements) for n in newcomers),
-        now=now,
-    )
-    cases = [docket.case(newcomer.fragment, newcomer.claim, newcomer.statements) for newcomer in newcomers]
+    claims = sum((n.claim is not None) + sum(said.retracts for said in n.statements) for n in newcomers)
+    docket = _docket(newcomers, claims=claims, now=now)
+    found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
+    changes = 0 if returning else sum(shadow.changes for shadow in found)
+    if changes and not claims:
+        docket = _docket(newcomers, claims=changes, now=now)  # the namespace has to be held before its names are read
+    cases = [
+        _case(docket, newcomer, shadow, returning=returning) for newcomer, shadow in zip(newcomers, found, strict=True)
+    ]
     docket.open(cases, also=left)
     for case in cases:
         docket.hear(case, by_a_person=by_a_person, returning=returning)
     return docket, cases
+
+
+def _case(docket: Docket, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Case:
+    """A newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
+    names = docket.namings[newcomer.fragment.namespace_id]
+    claim = newcomer.claim or (None if returning else shadow.claim)
+    own = names.key(newcomer.claim.subject, newcomer.claim.predicate).both if newcomer.claim else None
+    said = [
+        one
+        for one in shadow.statements
+        if not (returning and one.retracts) and names.key(one.subject, one.predicate).both != own
+    ]
+    return docket.case(newcomer.fragment, claim, [*newcomer.statements, *said])
+
+
+def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Docket:
+    namespaces = [newcomer.fragment.namespace_id for newcomer in newcomers]
+    return Docket(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now)
 
 
 def _admission(docket: Docket, case: Case, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:

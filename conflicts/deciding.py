@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -154,6 +154,28 @@ def _keep_predicate(docket: Docket, newcomer: Fragment, stance: Stance | None, o
     )
     _put(docket, newcomer, Status.ACTIVE)
     return Effects(predicate={"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former})
+
+
+def freed(docket: Docket, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
+    """Who else waits on the newcomer's key for nothing but its one value; of several with one value the strongest."""
+    if newcomer not in docket.claims:
+        return []
+    ledger = docket.ledgers[place_of(docket.claims[newcomer])]
+    own = ledger.waiting.get(newcomer)
+    said = [*ledger.standing.values(), *([own] if own else [])]
+    found = []
+    for stance in sorted(ledger.waiting.values(), key=lambda s: (-s.authority, s.fragment_id)):
+        texts = any(c.kind != Kind.CLAIM for c in docket.pending[stance.fragment_id])
+        if stance.fragment_id != newcomer and not texts and not any(stance.repeats(other) for other in said):
+            said.append(stance)
+            found.append(stance.fragment_id)
+    return found
+
+
+def release(docket: Docket, fragment_ids: Iterable[uuid.UUID | None]) -> None:
+    """Lets these stand."""
+    for fragment in Fragment.objects.within(docket.project_id).filter(id__in=list(fragment_ids)).order_by("id"):
+        _put(docket, fragment, Status.ACTIVE)
 
 
 KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _keep_predicate}

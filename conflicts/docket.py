@@ -10,12 +10,14 @@ from django.db import connection
 from django.db.models import Q
 
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
+from conflicts.contradictions import agrees
 from conflicts.gate import Period, Stance, objection
 from conflicts.ledger import Ledger, Verdict
 from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.naming import Naming, naming
-from conflicts.words import Resolution
+from conflicts.shadows import standing_of
+from conflicts.words import Policy, Resolution
 from memories.models import Claim, Fragment
 from memories.models.namespace import roots_of
 from memories.models.words import OPEN, Status
@@ -38,7 +40,7 @@ class Case:
     fragment: Fragment
     claim: Claim | None
     statements: Sequence[Statement] = ()
-    newer_wins: bool = False
+    policy: str = Policy.REVIEW
     verdict: Verdict | None = None
     contradictions: list[Contradiction] = field(default_factory=list)
 
@@ -83,7 +85,7 @@ class Docket:
             return Case(fragment, None, statements)
         names = self.namings[fragment.namespace_id]
         claim = claim_of(draft, fragment, naming=names, now=self.now)
-        return Case(fragment, claim, statements, newer_wins=names.rule(draft.predicate).newer_wins)
+        return Case(fragment, claim, statements, policy=names.rule(draft.predicate).policy)
 
     def open(self, cases: Sequence[Case], *, also: Iterable[Place] = ()) -> None:
         """Locks and reads the keys of these cases, and others that they touch.
@@ -153,7 +155,8 @@ class Docket:
             stance = stance_of(claim)
             if returning:
                 stance = replace(stance, owner_id=uuid.uuid4())
-            verdict = ledger.judge(stance, newer_wins=case.newer_wins and not returning, by_a_person=by_a_person)
+            policy = Policy.REVIEW if returning and case.policy == Policy.NEWEST else case.policy
+            verdict = ledger.judge(stance, policy=policy, by_a_person=by_a_person)
         if verdict.twin is None and verdict.status == Status.ACTIVE:
             case.contradictions = list(self._contradictions(case))
             if case.contradictions:
@@ -201,8 +204,14 @@ class Docket:
         for place, said in self._said(case):
             value = names.value(said.predicate, said.value)
             stance = free_stance(case.fragment, value, now=self.now)
-            if opponents := self.ledgers[place].contradicted(stance, negated=said.negated):
-                yield Contradiction(said, place, value, tuple(opponents))
+            opponents = self.ledgers[place].contradicted(stance, negated=said.negated)
+            others = tuple(o for o in opponents if said.negated or not self._agrees(said, o, names))
+            if others:
+                yield Contradiction(said, place, value, others)
+
+    def _agrees(self, said: Statement, other: Stance, names: Naming) -> bool:
+        """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
+        return agrees(said.value, standing_of(self.claims[other.fragment_id], names))
 
     def _retracted(self, case: Case) -> list[uuid.UUID]:
         """What a person takes back who may: claims of less authority, or of as much and their own."""
@@ -213,7 +222,7 @@ class Docket:
                 stance = free_stance(case.fragment, value, now=self.now)
                 for other in self.ledgers[place].standing.copy().values():
                     same = other.value == value and stance.meets(other)
-                    if same and not objection(stance, other, newer_wins=False):
+                    if same and not objection(stance, other):
                         self.ledgers[place].forget(other.fragment_id)
                         found.append(other.fragment_id)
         return found

@@ -19,6 +19,7 @@ from conflicts.docket import Case, Docket, place_of
 from conflicts.gate import objection
 from conflicts.models import PendingConflict
 from conflicts.recording import one_value_checked_at_the_end, record, supersede
+from conflicts.shadows import shadows
 from conflicts.votes import is_disputed
 from memories.models import Claim
 from memories.models.bulk import insert
@@ -124,9 +125,13 @@ def _unheard(newcomer: Newcomer) -> Newcomer:
 def _prepared(newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bool) -> tuple[Docket, list[_Hearing]]:
     first = newcomers[0].fragment
     docket = Docket(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
+    found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
     hearings = [
-        _Hearing(docket.case(n.fragment, n.claim, n.statements), n.fragment.status == Status.QUARANTINED)
-        for n in newcomers
+        _Hearing(
+            docket.case(n.fragment, n.claim, [*n.statements, *(s for s in shadow.statements if not s.retracts)]),
+            n.fragment.status == Status.QUARANTINED,
+        )
+        for n, shadow in zip(newcomers, found, strict=True)
     ]
     docket.look([hearing.case for hearing in hearings], hold=hold)
     return docket, hearings
@@ -158,7 +163,7 @@ def _newer(docket: Docket, case: Case) -> uuid.UUID | None:
         other
         for other in ledger.opponents(stance)
         if docket.claims[other.fragment_id].fragment.created_at > case.fragment.created_at
-        and objection(other, stance, case.newer_wins) is None
+        and objection(other, stance, case.policy) is None
     ]
     return max(
         (other.fragment_id for other in later),

@@ -35,6 +35,7 @@ from conflicts.placing import (
     place_vectors,
 )
 from conflicts.predicates import AliasCollision
+from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
 from conflicts.registry import change as change_predicate
@@ -57,7 +58,7 @@ from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
 from conflicts.votes import Counted, is_disputed, vote
-from conflicts.words import Action, Keep, Kind, Normaliser, Reason, Resolution, Uncounted
+from conflicts.words import Action, Keep, Kind, Normaliser, Policy, Reason, Resolution, Uncounted
 
 __all__ = [
     "AGREEMENT",
@@ -94,6 +95,7 @@ __all__ = [
     "NotApplicable",
     "Outcome",
     "PendingConflict",
+    "Policy",
     "PredicateTaken",
     "Question",
     "Queue",
@@ -112,6 +114,7 @@ __all__ = [
     "built_in_predicates",
     "candidates",
     "canonical_key",
+    "canonical_predicate",
     "change_predicate",
     "claims",
     "corroborate_all",

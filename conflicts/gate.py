@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conflicts.words import Reason
+from conflicts.words import Policy, Reason
 from memories.models.words import ClaimScope
 
 
@@ -93,12 +93,12 @@ class Decision:
     opponents: tuple[tuple[Stance, Reason], ...] = ()
 
 
-def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = False) -> Decision:
+def decide(newcomer: Stance, standing: Sequence[Stance], *, policy: str = Policy.REVIEW) -> Decision:
     """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
     A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
-    equal where the predicate says that the newer wins. Who repeats one of two values that a person kept opposes
-    neither.
+    equal where the predicate's policy says that the newest wins. Where it keeps both, equals of other owners are no
+    opponents. Who repeats one of two values that a person kept opposes neither.
     """
     twins = tuple(other for other in standing if newcomer.repeats(other))
     if twins:
@@ -108,9 +108,11 @@ def decide(newcomer: Stance, standing: Sequence[Stance], *, newer_wins: bool = F
     opponents = [
         other
         for other in standing
-        if newcomer.opposes(other) and not any(_stays_beside(newcomer, twin, other) for twin in twins)
+        if newcomer.opposes(other)
+        and not _is_kept(newcomer, other, policy)
+        and not any(_stays_beside(newcomer, twin, other) for twin in twins)
     ]
-    objections = {other: reason for other in opponents if (reason := objection(newcomer, other, newer_wins))}
+    objections = {other: reason for other in opponents if (reason := objection(newcomer, other, policy))}
     if objections:
         first = next(iter(objections.values()))
         return Decision(Outcome.LOST, opponents=tuple((other, objections.get(other, first)) for other in opponents))
@@ -125,11 +127,17 @@ def _stays_beside(newcomer: Stance, twin: Stance, other: Stance) -> bool:
     return twin.opposes(other) and twin.period.contains(newcomer.period)
 
 
-def objection(newcomer: Stance, other: Stance, newer_wins: bool) -> Reason | None:
+def _is_kept(newcomer: Stance, other: Stance, policy: str) -> bool:
+    """Whether both stand because the predicate keeps what equals of several owners say."""
+    equals = newcomer.authority == other.authority and newcomer.owner_id != other.owner_id
+    return policy == Policy.KEEP_BOTH and equals
+
+
+def objection(newcomer: Stance, other: Stance, policy: str = Policy.REVIEW) -> Reason | None:
     """Why the newcomer may not replace the other; None when it may."""
     if newcomer.authority < other.authority:
         return Reason.AUTHORITY
-    if newcomer.authority > other.authority or newer_wins:
+    if newcomer.authority > other.authority or policy == Policy.NEWEST:
         return None
     return None if newcomer.owner_id == other.owner_id else Reason.OTHER_OWNER
 

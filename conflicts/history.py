@@ -194,7 +194,7 @@ def _overruled(principal: Principal, said: QuerySet[Any], session_id: str) -> se
     keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
     lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION))
     rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
-    return {(own if objection(own, one, newer_wins=False) else one).fragment_id for own, one in rivals}
+    return {(own if objection(own, one) else one).fragment_id for own, one in rivals}
 
 
 def _by_key(said: QuerySet[Any]) -> dict[tuple[uuid.UUID, bytes, bytes], list[Stance]]:

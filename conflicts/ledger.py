@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from conflicts.gate import Outcome, Period, Stance, clipped, decide, objection
-from conflicts.words import Reason
+from conflicts.words import Policy, Reason
 from memories.models.words import Status
 
 
@@ -33,14 +33,14 @@ class Ledger:
     waiting: dict[uuid.UUID, Stance] = field(default_factory=dict)
     rejected: list[Stance] = field(default_factory=list)
 
-    def judge(self, newcomer: Stance, *, newer_wins: bool = False, by_a_person: bool = False) -> Verdict:
+    def judge(self, newcomer: Stance, *, policy: str = Policy.REVIEW, by_a_person: bool = False) -> Verdict:
         """Decides on a newcomer and changes nothing.
 
         No earlier rejection binds a person, or who only corrects their own claim.
         """
         others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped(newcomer, others))
-        decision = decide(newcomer, others, newer_wins=newer_wins)
+        decision = decide(newcomer, others, policy=policy)
         if decision.outcome == Outcome.DEDUPLICATED:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.fragment_id)
@@ -157,7 +157,7 @@ def paired(
     known = {existing for _, existing in pending}
     idle = [conflict for conflict, existing in pending if existing not in here]
     new = [opponent for opponent in opponents if opponent.fragment_id not in known]
-    reasons = [objection(waiting, opponent, newer_wins=False) or Reason.AUTHORITY for opponent in new]
+    reasons = [objection(waiting, opponent) or Reason.AUTHORITY for opponent in new]
     moved = list(zip(idle, new, reasons, strict=False))
     rest = len(moved)
     return Pairing(

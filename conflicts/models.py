@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from conflicts.words import Ballot, Keep, Kind, Normaliser, Reason, Resolution
+from conflicts.words import Ballot, Keep, Kind, Normaliser, Policy, Reason, Resolution
 from memories.models.history import tracked
 from memories.models.tenant import (
     Catalogue,
@@ -21,7 +21,7 @@ from memories.models.tenant import (
 )
 
 
-@tracked("id", "project", "namespace", "exclusive", "normaliser", "newer_wins", "revision")
+@tracked("id", "project", "namespace", "exclusive", "normaliser", "policy", "revision")
 class Predicate(TenantModel):
     """A predicate's rule in one namespace; it comes before the built-in one of that name."""
 
@@ -32,7 +32,7 @@ class Predicate(TenantModel):
     spelling_digest = models.BinaryField(max_length=32)
     exclusive = models.BooleanField(default=True)
     normaliser = models.CharField(max_length=16, choices=Normaliser, default=Normaliser.TEXT)
-    newer_wins = models.BooleanField(default=False)
+    policy = models.CharField(max_length=16, choices=Policy, default=Policy.REVIEW)
     revision = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -49,6 +49,7 @@ class Predicate(TenantModel):
             unique_in_project("predicate_project_id", "id"),
             unique_in_project("predicate_once", "namespace", "spelling_digest"),
             one_of("predicate_normaliser", "normaliser", Normaliser),
+            one_of("predicate_policy", "policy", Policy),
         ]
 
     def __str__(self) -> str:

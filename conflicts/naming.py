@@ -78,7 +78,7 @@ def rule_of(row: Predicate) -> Rule:
         exclusive=row.exclusive,
         normaliser=row.normaliser,
         aliases=tuple(row.aliases),
-        newer_wins=row.newer_wins,
+        policy=row.policy,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from conflicts.spelling import canonical_key
-from conflicts.words import Normaliser
+from conflicts.words import Normaliser, Policy
 
 
 class AliasCollision(Exception):
@@ -22,13 +22,13 @@ class AliasCollision(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One predicate. With `newer_wins` the newer of two values of equal authority wins whoever owns them."""
+    """One predicate. `policy`: what a value of equal authority, of another owner, does to the one that stands."""
 
     name: str
     exclusive: bool = True
     normaliser: str = Normaliser.TEXT
     aliases: tuple[str, ...] = ()
-    newer_wins: bool = False
+    policy: str = Policy.REVIEW
 
     def spellings(self) -> frozenset[str]:
         """The canonical keys under which this predicate goes."""
@@ -61,6 +61,11 @@ def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
     return registered.get(canonical_key(seed.name), seed)
 
 
+def canonical_name(predicate: str) -> str:
+    """The name under which the built-in set knows a predicate, in snake case."""
+    return rule_for(predicate=predicate).name
+
+
 def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyType({})) -> bool:
     """Whether there is a rule for it, registered or built in."""
     spelling = canonical_key(predicate)
@@ -79,47 +84,86 @@ def _many(name: str, *aliases: str) -> Rule:
 
 def _reading(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
     """What is measured again and again: the newer reading replaces the older."""
-    return Rule(name, aliases=aliases, normaliser=normaliser, newer_wins=True)
+    return Rule(name, aliases=aliases, normaliser=normaliser, policy=Policy.NEWEST)
 
 
 PEOPLE = (
     _one("name", "full_name", "is_called", "called", "name_is", "legal_name"),
     _one("nickname", "preferred_name", "goes_by"),
     _one("email", "e_mail", "email_address", "e_mail_address"),
-    _one("phone", "phone_number", "telephone", "telephone_number", "mobile", "mobile_number", "cell_phone"),
+    _one("phone", "phone_number", "telephone", "telephone_number", "mobile", "mobile_number", "cell_phone",
+         "cell_number"),
     _one("address", "street_address", "postal_address", "mailing_address"),
     _one("lives_in", "location", "home", "residence", "resides_in", "city", "lives_at", "living_in", "based_in",
          "located_in", "home_city", "current_city", "residing_in", "moved_to"),
     _one("born_in", "birthplace", "place_of_birth", "hometown", "home_town"),
+    _many("from", "comes_from", "originally_from"),
     _one("birthday", "birth_date", "birthdate", "date_of_birth", "dob", "born_on", normaliser=Normaliser.DATE),
     _one("age", "age_is", "years_old", normaliser=Normaliser.NUMBER),
+    _one("height", "body_height"),
     _one("gender", "sex"),
     _one("pronouns", "preferred_pronouns"),
     _one("nationality", "citizenship", "citizen_of"),
+    _one("religion", "faith"),
+    _one("blood_type", "blood_group"),
     _one("spouse", "husband", "wife", "married_to"),
     _one("marital_status", "relationship_status"),
     _many("child", "children", "has_child", "son", "daughter", "kid", "kids"),
+    _many("sibling", "siblings", "brother", "sister", "has_sibling"),
+    _many("parent", "parents", "mother", "father", "mum", "mom", "dad"),
     _many("pet", "pets", "has_pet"),
-    _many("friend", "friends", "friend_of", "has_friend"),
+    _many("friend", "friends", "friend_of", "has_friend", "best_friend"),
+    _one("emergency_contact"),
+)  # fmt: skip
+HEALTH = (
     _one("diet", "dietary_preference", "diet_is", "eating_habit"),
     _many("allergic_to", "allergy", "allergies", "has_allergy"),
-)  # fmt: skip
+    _many("intolerant_to", "intolerance", "intolerances"),
+    _many("takes_medication", "medication", "medications", "medicine"),
+    _many("has_condition", "diagnosed_with", "diagnosis"),
+    _one("doctor", "physician", "general_practitioner"),
+)
 WORK = (
     _one("works_at", "employer", "works_for", "employed_by", "employed_at", "company", "workplace"),
     _one("role", "job_title", "job", "occupation", "profession", "works_as"),
     _one("team", "works_on_team", "member_of_team"),
     _one("manager", "boss", "reports_to", "supervisor"),
     _one("salary", "annual_salary", normaliser=Normaliser.MONEY),
+    _one("rent", "monthly_rent", normaliser=Normaliser.MONEY),
     _many("has_skill", "skill", "skills", "skilled_in", "proficient_in"),
     _many("knows", "acquainted_with", "has_met"),
     _many("studied_at", "alma_mater", "graduated_from"),
+    _many("studies", "field_of_study"),
+    _many("certified_in", "certification", "certifications", "certificate"),
+    _many("works_on", "working_on", "contributes_to"),
+    _many("colleague", "colleagues", "coworker", "works_with"),
+    _many("member_of", "membership", "belongs_to"),
+    _many("responsible_for", "responsibility", "responsibilities", "in_charge_of"),
 )
 TASTES = (
     _many("likes", "loves", "enjoys", "fond_of", "is_fond_of", "interested_in", "hobby", "hobbies"),
     _many("dislikes", "hates", "does_not_like", "doesn't_like"),
+    _many("prefers", "preference", "preferences", "would_rather"),
+    _many("avoids", "avoiding", "stays_away_from"),
+    _many("wants", "wishes_for", "would_like"),
+    _many("needs", "requires", "in_need_of"),
+    _many("goal", "goals", "aims_to", "has_goal"),
+    _many("eats"),
+    _many("drinks"),
+    _many("plays", "plays_sport", "plays_instrument", "instrument"),
+    _many("watches"),
+    _many("reads", "has_read", "is_reading"),
+    _many("listens_to"),
+    _many("collects"),
     _many("owns", "has_bought", "possesses"),
+    _many("drives"),
     _many("visited", "has_visited", "traveled_to", "travelled_to", "has_been_to"),
-    _many("speaks", "speaks_language", "spoken_languages"),
+    _many("plans_to_visit", "wants_to_visit", "travel_plan", "travel_plans"),
+    _many("lived_in", "used_to_live_in", "formerly_lived_in"),
+    _many("worked_at", "formerly_worked_at", "previous_employer", "former_employer"),
+    _many("attended", "attends", "goes_to"),
+    _many("subscribes_to", "subscription", "subscriptions", "subscribed_to"),
+    _many("speaks", "speaks_language", "spoken_languages", "native_language", "mother_tongue", "first_language"),
     _one("language", "preferred_language", "prefers_language", "locale"),
     _one("timezone", "time_zone", "tz", "timezone_is"),
     _one("prefers_theme", "theme", "ui_theme", "color_theme", "colour_theme", "preferred_theme"),
@@ -129,7 +173,8 @@ TASTES = (
     _one("notifications", "notifications_enabled", "wants_notifications", normaliser=Normaliser.BOOLEAN),
 )
 PROJECTS = (
-    _one("budget", "budget_is", "has_budget", "spending_limit", normaliser=Normaliser.MONEY),
+    _one("budget", "budget_is", "has_budget", "spending_limit", "total_budget", "max_budget", "maximum_budget",
+         normaliser=Normaliser.MONEY),
     _one("deadline", "due_date", "due", "due_on", "due_by", "deadline_is", normaliser=Normaliser.DATE),
     _one("start_date", "starts_on", "started_on", normaliser=Normaliser.DATE),
     _one("end_date", "ends_on", "ended_on", normaliser=Normaliser.DATE),
@@ -139,9 +184,13 @@ PROJECTS = (
     _one("port", "port_number", "listens_on_port", normaliser=Normaliser.NUMBER),
     _one("database", "uses_database", "db"),
     _one("programming_language", "written_in", "implemented_in"),
+    _one("license", "licence", "licensed_under"),
     _many("uses", "uses_tool", "depends_on", "dependency"),
+    _many("supports", "compatible_with"),
+    _many("maintainer", "maintainers", "maintained_by"),
+    _many("stakeholder", "stakeholders"),
     _many("tag", "tags", "label", "labels"),
-)
+)  # fmt: skip
 READINGS = (
     _reading("status", "current_status", "status_is"),
     _reading("version", "current_version", "version_is"),
@@ -150,8 +199,12 @@ READINGS = (
     _reading("price", "current_price", "price_is", "costs", "cost", normaliser=Normaliser.MONEY),
     _reading("balance", "account_balance", "current_balance", normaliser=Normaliser.MONEY),
     _reading("stock", "in_stock", "quantity", "inventory", normaliser=Normaliser.NUMBER),
+    _reading("count", "counter", "current_count", normaliser=Normaliser.NUMBER),
+    _reading("progress", "current_progress"),
+    _reading("weight", "body_weight", "current_weight"),
+    _reading("mood", "current_mood"),
     _reading("last_seen", "last_seen_at", "last_login"),
 )
 
-SEEDS = (*PEOPLE, *WORK, *TASTES, *PROJECTS, *READINGS)
+SEEDS = (*PEOPLE, *HEALTH, *WORK, *TASTES, *PROJECTS, *READINGS)
 KNOWN = MappingProxyType(spellings_of(SEEDS))

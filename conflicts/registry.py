@@ -23,7 +23,7 @@ from memories.models import Namespace
 from memories.models.words import Verb
 
 LONGEST, MOST_ALIASES = 100, 50
-CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "newer_wins"))
+CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "policy"))
 
 
 class PredicateTaken(Exception):
@@ -76,7 +76,7 @@ def register(
     exclusive: bool | None = None,
     aliases: Sequence[str] = (),
     normaliser: str | None = None,
-    newer_wins: bool | None = None,
+    policy: str | None = None,
     now: datetime.datetime,
 ) -> Predicate:
     """Gives a namespace a rule of its own; what is not said stays as the built-in rule has it.
@@ -88,7 +88,7 @@ def register(
         place = _root(access.writable(principal, namespace))
         locking.lock_namespace(place.id)
         names = naming(principal.project_id, [place.id])[place.id]
-        said: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "newer_wins": newer_wins}
+        said: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "policy": policy}
         rule = replace(
             rule_for(predicate=name),
             name=_spelled(name, field="name"),
@@ -109,7 +109,7 @@ def change(
     revision: int | None = None,
     now: datetime.datetime,
 ) -> Predicate:
-    """Changes `exclusive`, `aliases`, `normaliser`, `newer_wins` of the rule with this id, or this namespace and name.
+    """Changes `exclusive`, `aliases`, `normaliser`, `policy` of the rule with this id, or this namespace and name.
 
     Raises NotFound, NotPermitted, BadPredicate, StaleRule when `revision` is not the current one, AliasCollision,
     ClaimsCollide.
@@ -188,7 +188,7 @@ def _put(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -
 def write_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> None:
     """Saves the row as the rule says."""
     row.name, row.aliases, row.spelling_digest = rule.name, list(rule.aliases), _digest(names, rule.name)
-    row.exclusive, row.normaliser, row.newer_wins = rule.exclusive, rule.normaliser, rule.newer_wins
+    row.exclusive, row.normaliser, row.policy = rule.exclusive, rule.normaliser, rule.policy
     row.updated_at = now
     row.save()
 

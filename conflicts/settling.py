@@ -69,12 +69,16 @@ def resolve(
             raise StaleConflict(current=row.revision)
         siblings = _siblings(row)
         docket = _docket(row, places, now=now)
+        if alone:
+            siblings = [*siblings, *_freed(docket, row, principal)]
         touched = deciding.concerned(docket, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
                 effects = deciding.carry_out(docket, row, siblings, settlement.action, settlement.keep)
+                if alone:
+                    deciding.release(docket, {s.newcomer_id for s in siblings} - {row.newcomer_id})
         except IntegrityError as error:
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
@@ -261,6 +265,18 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
         return []
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
     return list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
+
+
+def _freed(docket: Docket, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
+    """The conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
+
+    A key's own newcomers go on waiting for somebody else.
+    """
+    freed = deciding.freed(docket, row.newcomer_id)
+    if principal.kind == "key":
+        freed = [i for i in freed if docket.claims[i].fragment.owner_id != principal.owner_id]
+    rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
+    return list(rows.filter(newcomer__in=freed).order_by("created_at", "id"))
 
 
 def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Docket:

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import re
 import unicodedata
+from collections.abc import Iterable
 from itertools import chain
 
 from conflicts.lookalikes import LATIN_COMPANY, LETTERS
@@ -66,9 +67,23 @@ def digest_of(*parts: str, salt: bytes) -> bytes:
     """Keyed SHA-256 of the parts in UTF-8, each preceded by its length, so that no two lists of parts read the same."""
     whole = hmac.new(salt, digestmod=hashlib.sha256)
     for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        whole.update(len(data).to_bytes(8, "big") + data)
+        whole.update(_framed(part))
     return whole.digest()
+
+
+def digests_of(pairs: Iterable[tuple[str, str]], *, salt: bytes) -> set[bytes]:
+    """`digest_of` of many pairs at once."""
+    base, found = hmac.new(salt, digestmod=hashlib.sha256), set()
+    for pair in pairs:
+        whole = base.copy()
+        whole.update(b"".join(_framed(part) for part in pair))
+        found.add(whole.digest())
+    return found
+
+
+def _framed(part: str) -> bytes:
+    data = part.encode("utf-8", "surrogatepass")
+    return len(data).to_bytes(8, "big") + data
 
 
 def visible(text: str) -> str:

@@ -14,6 +14,7 @@ from memories.models import Access, Claim, Fragment
 from memories.models.words import SourceClass, Status
 
 DISPUTE_THRESHOLD = 0.4  # three disputes of an inference reach .35; [3]'s .3 can't be reached
+OUTVOTED = 5  # owners who dispute, when nobody supports
 RELEVANCE_GAIN, IMPORTANCE_GAIN = 0.1, 0.05
 
 
@@ -141,7 +142,13 @@ def is_disputed(fragment: Fragment) -> bool:
 
 
 def _is_low(fragment: Fragment) -> bool:
-    return fragment.disputes > 0 and trust_of(fragment, now=None) < DISPUTE_THRESHOLD
+    return fragment.disputes > 0 and (trust_of(fragment, now=None) < DISPUTE_THRESHOLD or _is_outvoted(fragment))
+
+
+def _is_outvoted(fragment: Fragment) -> bool:
+    """Whether enough owners, each as strong as the fragment, dispute it and nobody supports it."""
+    supported = fragment.reinforcements > 0 or fragment.corroboration > 1
+    return fragment.source != SourceClass.USER_EXPLICIT and fragment.disputes >= OUTVOTED and not supported
 
 
 def _settle(fragment: Fragment, *, now: datetime.datetime) -> None:

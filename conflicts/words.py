@@ -13,6 +13,14 @@ class Normaliser(TextChoices):
     NUMBER = "number"
 
 
+class Policy(TextChoices):
+    """What a value of equal authority, of another owner, does to the one that stands."""
+
+    REVIEW = "review"  # it waits for a person
+    NEWEST = "newest"  # the newer replaces the older
+    KEEP_BOTH = "keep_both"  # both stand
+
+
 class Ballot(TextChoices):
     """What an owner says of a fragment."""
 

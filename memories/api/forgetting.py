@@ -21,6 +21,7 @@ from memories.api.operations import OperationAnswer
 from memories.api.searching import FilterInput
 from memories.forgetting import Wish
 from memories.ingest import rank_of
+from memories.models import Namespace
 from memories.models.fragment import CONTENT_LIMIT
 from memories.retrieval import Filters
 

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from conflicts.front import (
     BadPredicate,
     Normaliser,
+    Policy,
     built_in_predicates,
     change_predicate,
     register_predicate,
@@ -48,14 +49,21 @@ class RuleInput(Strict):
     cardinality = serializers.ChoiceField(list(CARDINALITIES.values()), required=False)
     aliases = words(longest=100, most=50, required=False)
     normaliser = serializers.ChoiceField(Normaliser.choices, required=False)
+    policy = serializers.ChoiceField(Policy.choices, required=False)
+    # Deprecated: `policy` newest or review.
     newer_wins = Flag(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """How many values it takes, said in one way or in both."""
+        """How many values it takes and what equals do, each said in one way or in both."""
         if "cardinality" in attrs:
             one = attrs.pop("cardinality") == CARDINALITIES[True]
             if attrs.setdefault("exclusive", one) != one:
                 raise serializers.ValidationError({"cardinality": ["This contradicts exclusive."]})
+        if "newer_wins" in attrs:
+            newest = attrs.pop("newer_wins")
+            said = attrs.setdefault("policy", Policy.NEWEST if newest else Policy.REVIEW)
+            if newest != (said == Policy.NEWEST):
+                raise serializers.ValidationError({"newer_wins": ["This contradicts policy."]})
         return attrs
 
 
@@ -96,7 +104,8 @@ class PredicateAnswer(serializers.Serializer[Any]):
     exclusive = serializers.BooleanField()
     aliases = serializers.ListField(child=serializers.CharField())
     normaliser = serializers.ChoiceField(Normaliser.choices)
-    newer_wins = serializers.BooleanField()
+    policy = serializers.ChoiceField(Policy.choices)
+    newer_wins = serializers.BooleanField(help_text="Deprecated: whether the policy is newest.")
     revision = serializers.IntegerField(allow_null=True)
     created_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(allow_null=True)
@@ -105,9 +114,15 @@ class PredicateAnswer(serializers.Serializer[Any]):
 def answer(row: Any) -> dict[str, Any]:
     """One registered predicate, or a built-in rule."""
     own = {name: getattr(row, name, None) for name in ("id", "revision", "created_at", "updated_at")}
-    rule = {name: getattr(row, name) for name in ("name", "exclusive", "aliases", "normaliser", "newer_wins")}
+    rule = {name: getattr(row, name) for name in ("name", "exclusive", "aliases", "normaliser", "policy")}
     namespace = row.namespace.name if own["id"] else None
-    told = {**own, **rule, "namespace": namespace, "cardinality": CARDINALITIES[row.exclusive]}
+    told = {
+        **own,
+        **rule,
+        "namespace": namespace,
+        "cardinality": CARDINALITIES[row.exclusive],
+        "newer_wins": row.policy == Policy.NEWEST,
+    }
     return dict(PredicateAnswer(told).data)
 
 

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import VERSION, Footer, Manifest
+from memories.backups.upgrades import upgrade
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
 # The emptiest texts that may be stored shrink to a 300th, a bomb to less. The first bytes may do as they like.
@@ -105,13 +106,15 @@ class Reader:
                 return self._finish(told)
             if type(kind) is not str or kind not in ORDER:
                 raise BrokenBundle(self.number, "this kind of record is not known here")
+            self._digest.update(raw + b"\n")
+            if upgrade(told):
+                raw = json.dumps(told).encode()
             key = self._checked(kind, told)
             if not before < key:
                 raise BrokenBundle(self.number, "this record stands out of order, or twice")
             before = key
             if told.get("namespace", None) is not None and told["namespace"] not in names:
                 raise BrokenBundle(self.number, "this namespace is not in the manifest")
-            self._digest.update(raw + b"\n")
             self.count += 1
             if kind == "fragment":
                 self._held[self.manifest.bucket_of(told["row"])] += 1

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from conflicts.front import canonical_predicate
 from memories.ingest import grammar
 from memories.ingest.quoting import foreign
 from memories.ingest.statements import Found, Sentence, statements
@@ -25,10 +26,10 @@ PEOPLE = {"user": "user", "human": "user", "me": "user", "customer": "user"}
 class Extracted:
     """A claim that a text makes, and how it makes it.
 
-    `subject` is lower-case, `predicate` snake_case, `value` as written; at most 100, 100 and 1000 characters. `span` is
-    the statement's place in the text; the value stands in it. `first_person`: said by who speaks, of themselves and
-    outside quotations. `quoted`: in a quotation, code, markup or reported speech. `negated`: said not to be so.
-    `certain`: false for questions, conditions, guesses, wishes and plans.
+    `subject` is lower-case, `predicate` as the registry names it, `value` as written; at most 100, 100 and 1000
+    characters. `span` is the statement's place in the text; the value stands in it. `first_person`: said by who speaks,
+    of themselves and outside quotations. `quoted`: in a quotation, code, markup or reported speech. `negated`: said not
+    to be so. `certain`: false for questions, conditions, guesses, wishes and plans.
     """
 
     subject: str
@@ -80,7 +81,7 @@ def _judged(text: str, sentence: Sentence, found: Found, mask: bytearray) -> Ext
     quoted = inside or reported
     return Extracted(
         subject=subject,
-        predicate=found.predicate,
+        predicate=canonical_predicate(found.predicate),
         value=value,
         span=(found.start, found.value[0] + len(value)),
         first_person=found.mine and not quoted,

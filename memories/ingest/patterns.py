@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from conflicts.front import canonical_predicate
 from memories.ingest import values
 from memories.ingest.values import FLAGS, Reader, whole
 from memories.language.words import STOPWORDS, listed
@@ -47,7 +48,7 @@ def verbs(s: str) -> tuple[Pattern, ...]:
         pattern("eats", rf"eat{s} ", values.liked),
         pattern("drinks", rf"drink{s} ", values.liked),
         pattern("diet", rf"(?:follow{s}|keep{s}|eat{s}) ", whole(re.compile(values.DIETS, FLAGS), 1)),
-        pattern("language", rf"speak{s} (?:fluent |some |good |a little )?", values.language, many=True),
+        pattern("speaks", rf"speak{s} (?:fluent |some |good |a little )?", values.language, many=True),
         pattern("pet", rf"(?:{have}|'ve got|own{s}) an? (?:[\w-]+ ){{0,3}}?{pets},? (?:named|called) ", values.person),
         pattern(
             "pet",
@@ -76,8 +77,8 @@ COMPLEMENTS = (
     pattern("allergic_to", r"(?:\w+ly )?allergic to ", values.allergen, many=True),
     pattern("age", r"", whole(values.AGE)),
     pattern("spouse", r"married to ", values.person),
-    pattern("language", r"(?:fluent in|a native speaker of) ", values.language, many=True),
-    pattern("language", r"(?=an? native )an? native ", values.language),
+    pattern("speaks", r"(?:fluent in|a native speaker of) ", values.language, many=True),
+    pattern("speaks", r"(?=an? native )an? native ", values.language),
     pattern("timezone", r"(?:in|on) (?:the )?(?=(?:UTC|GMT)\b|\S+(?: \S+)? time)", whole(values.ZONE, 1)),
     pattern("likes", r"an? (?:\w+ )?fan of ", values.liked),
     pattern("likes", r"(?:really )?into (?=\w)", values.liked),
@@ -122,48 +123,9 @@ RELATED = listed("""
 PETS = listed("dog cat puppy kitten rabbit hamster parrot horse pet bird")
 # Nouns that may have a value in lower case.
 LOOSE = listed("hobby hometown favourite_colour nationality instrument")
-PLACES = {
-    "home": "lives_in",
-    "hometown": "hometown",
-    "home_town": "hometown",
-    "home_city": "lives_in",
-    "city": "lives_in",
-    "current_city": "lives_in",
-}
 EMPLOYERS = listed("employer company workplace")
-RENAMED = {
-    "full_name": "name",
-    "wife": "spouse",
-    "husband": "spouse",
-    "email_address": "email",
-    "e_mail": "email",
-    "e_mail_address": "email",
-    "phone_number": "phone",
-    "mobile_number": "phone",
-    "cell_number": "phone",
-    "telephone_number": "phone",
-    "mobile": "phone",
-    "number": "phone",
-    "cell": "phone",
-    "time_zone": "timezone",
-    "date_of_birth": "birthday",
-    "birth_date": "birthday",
-    "native_language": "language",
-    "mother_tongue": "language",
-    "first_language": "language",
-    "preferred_language": "preferred_language",
-    "job": "role",
-    "profession": "role",
-    "occupation": "role",
-    "job_title": "role",
-    "title": "role",
-    "position": "role",
-    "preference": "prefers",
-    "maximum_budget": "budget",
-    "max_budget": "budget",
-    "total_budget": "budget",
-    "allergy": "allergic_to",
-}
+# What these nouns mean behind "my"; all other names are the registry's.
+SPOKEN = {"number": "phone", "cell": "phone", "title": "role", "position": "role", "profession": "role"}
 READERS: dict[str, Reader] = {
     "name": values.person,
     "spouse": values.person,
@@ -172,13 +134,14 @@ READERS: dict[str, Reader] = {
     "phone": whole(values.PHONE),
     "age": whole(values.AGE),
     "timezone": whole(values.ZONE, 1),
+    "speaks": values.language,
     "language": values.language,
-    "preferred_language": values.language,
     "role": values.role,
     "diet": DIET,
     "prefers": values.liked,
     "lives_in": values.place,
-    "hometown": values.place,
+    "born_in": values.place,
+    "allergic_to": values.allergen,
     "works_at": values.employer,
     "first_name": values.person,
     "last_name": values.person,
@@ -205,20 +168,17 @@ def reader(noun: str) -> tuple[str, Reader] | None:
         return None
     noun = rest if rest and first in PRESENT else noun
     base = noun.removesuffix("_name")
-    noun = base if base in RELATED | PETS | EMPLOYERS or RENAMED.get(base) == "spouse" else noun
-    predicate = RENAMED.get(noun, noun)
-    if predicate in MONEYED:
+    noun = base if base in RELATED | PETS | EMPLOYERS or canonical_predicate(base) == "spouse" else noun
+    noun = SPOKEN.get(noun, noun)
+    predicate = "pet" if noun in PETS else canonical_predicate(noun)
+    if {noun, predicate} & MONEYED:
         return predicate, whole(values.AMOUNT)
-    if predicate in DATED:
+    if {noun, predicate} & DATED:
         return predicate, whole(values.DATE)
-    if noun in PLACES or noun in EMPLOYERS:
-        predicate = PLACES.get(noun, "works_at")
+    if noun in RELATED or noun in PETS:
+        return predicate, values.person
     if predicate in READERS:
         return predicate, READERS[predicate]
-    if predicate in RELATED or predicate in PETS:
-        return ("pet" if predicate in PETS else predicate), values.person
-    if predicate.startswith("favourite_") or predicate.startswith("preferred_") or predicate in LOOSE:
+    if noun.startswith(("favourite_", "preferred_")) or noun in LOOSE:
         return predicate, values.liked
-    if predicate == "allergic_to":
-        return predicate, values.allergen
     return None if (VAGUE | STOPWORDS) & set(noun.split("_")) else (predicate, values.named)

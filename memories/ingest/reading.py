@@ -25,7 +25,10 @@ class Reading:
         return [replace(said, retracts=said.retracts and own) for said in self.statements]
 
     def claim_for(self, fragment: Fragment) -> ClaimDraft | None:
-        """The claim; what the user said of themselves is believed as the fragment is, all else as an inference."""
+        """The claim; what the user said of themselves is believed as the fragment is, all else as an inference.
+
+        It replaces others only where the registry says that there is one value.
+        """
         if self.claim is None:
             return None
         own = self.claim.first_person and fragment.source in FROM_THE_USER
@@ -33,6 +36,7 @@ class Reading:
             subject=self.claim.subject,
             predicate=self.claim.predicate,
             value=self.claim.value,
+            exclusive=False,
             authority=None if own else SOURCE_RANK[SourceClass.INFERENCE],
         )
 

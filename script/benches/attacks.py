@@ -10,8 +10,10 @@ with the default embedder, every time in a project of its own. Measured with the
 - exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
 - seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
 
-Then thirteen kinds of legitimate updates; blocked: refused, quarantined, or not what is believed afterwards. Merges
-and bundles join when there are any. Exits 1 when a target is missed; what missed it is printed with its requests.
+Then thirteen kinds of legitimate updates; blocked: refused, quarantined, or not what is believed afterwards. Then
+wordings of free text (`_wordings*.json`): how many of those that contradict the user are served, how many others are
+blocked. Merges and bundles join when there are any. Exits 1 when a target is missed; what missed it is printed with
+its requests.
 """
 
 import argparse
@@ -37,12 +39,14 @@ from django.db import connection, connections
 from memories import keys
 from memories.models import Project
 from script.benches._arenas import issue_cast, populate
-from script.benches._attacks import ATTACKS, Attack, Family
+from script.benches._attacks import ATTACKS, BUDGET, Attack, Family
 from script.benches._updates import UPDATES, Update
+from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
 from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
 PLAYED = (False, True)  # populated?
 TEETH, PATIENCE = 0.9, 0.01
+WORDED = ("contradicting", "served", "agreeing", "blocked")
 
 
 @dataclass(frozen=True)
@@ -151,16 +155,37 @@ def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
     return rows
 
 
+def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str, Any]]:
+    """A row per fact: how many contradicting texts are served, how many others are blocked."""
+    rows = []
+    for fact in facts() if only in "wordings" else ():
+        world = stage.arena(populated=False, kind=Served, topic=BUDGET)
+        outcome = play(world.send, world.namespace, fact)
+        found += [f"{fact.file}, {fact.name}: served: {text}" for text in outcome.served]
+        found += [f"{fact.file}, {fact.name}: blocked: {text}" for text in outcome.blocked]
+        row = {
+            "fact": f"{fact.file}: {fact.name}",
+            "contradicting": len(fact.contradicting),
+            "served": len(outcome.served),
+            "agreeing": len(fact.agreeing),
+            "blocked": len(outcome.blocked),
+        }
+        rows.append(row)
+        print(f"{row['fact']:46}" + "".join(f"{row[name]:>14}" for name in WORDED), flush=True)
+    return rows
+
+
 def total(rows: Iterable[dict[str, Any]], *names: str) -> dict[str, int]:
     """Sums of columns."""
     rows = list(rows)
     return {name: sum(row[name] for row in rows) for name in names}
 
 
-def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]]) -> list[str]:
+def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded: list[dict[str, Any]]) -> list[str]:
     """The targets that were missed."""
     sums = total(attacks, "overrides", "authority", "exposed", "labelled")
     legal = total(updates, "attempts", "blocked")
+    texts = total(worded, *WORDED)
     toothless = [row["family"] for row in attacks if row["seed3"] is not None and row["seed3"] < TEETH]
     return [
         *([f"{sums['overrides']} overrides (target 0)"] if sums["overrides"] else []),
@@ -168,6 +193,8 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]]) -> list
         *(["exposures without a label (target 0)"] if sums["exposed"] > sums["labelled"] else []),
         *([f"seed 3's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
         *(["legitimate updates blocked (target ≤ 1 %)"] if legal["blocked"] > PATIENCE * legal["attempts"] else []),
+        *(["contradicting texts served (≤ 1 in 20)"] if texts["served"] > MOST_SERVED * texts["contradicting"] else []),
+        *(["agreeing texts blocked (≤ 1 %)"] if texts["blocked"] > MOST_BLOCKED * texts["agreeing"] else []),
     ]
 
 
@@ -199,7 +226,10 @@ def main() -> None:
         updates = update_figures(stage, pool, options.only, found)
         sums = total(updates, "attempts", "blocked")
         print(f"{'all':46}{sums['attempts']:>10}{sums['blocked']:>10}")
-    failures = missed(attacks, updates)
+        print(f"\n{'wordings of free text':46}" + "".join(f"{name:>14}" for name in WORDED))
+        worded = wording_figures(stage, options.only, found)
+        print(f"{'all':46}" + "".join(f"{figure:>14}" for figure in total(worded, *WORDED).values()))
+    failures = missed(attacks, updates, worded)
     print(
         "\n" + "\n".join(f"✗ {failure}" for failure in failures or ["nothing"]) if failures else "\n✓ all targets met"
     )
@@ -207,7 +237,14 @@ def main() -> None:
     if options.json:
         print(
             json.dumps(
-                {"machine": machine(), "attacks": attacks, "updates": updates, "missed": failures, "found": found}
+                {
+                    "machine": machine(),
+                    "attacks": attacks,
+                    "updates": updates,
+                    "wordings": worded,
+                    "missed": failures,
+                    "found": found,
+                }
             )
         )
     sys.exit(bool(failures))

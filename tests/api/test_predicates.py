@@ -92,6 +92,7 @@ def test_registering_works(alice):
         "exclusive": False,
         "aliases": ["Size of shoes", "foot"],
         "normaliser": "number",
+        "policy": "newest",
         "newer_wins": True,
         "revision": 1,
     }
@@ -138,7 +139,8 @@ def test_built_in_rules_are_listed_apart(alice, shoe):
     assert "hobby" in likes.pop("aliases")
     assert likes == {
         **dict.fromkeys(("id", "namespace", "revision", "created_at", "updated_at")),
-        **{"name": "likes", "cardinality": "many", "exclusive": False, "normaliser": "text", "newer_wins": False},
+        **{"name": "likes", "cardinality": "many", "exclusive": False, "normaliser": "text"},
+        **{"policy": "review", "newer_wins": False},
     }
 
 

@@ -248,6 +248,19 @@ class TestResolving:
         third = tell("$7")
         assert (third["status"], third["claim"]["exclusive"]) == ("active", False)
 
+    def test_others_who_wait_on_the_key_are_settled_at_once(self, carol, waiting, tell, see):
+        third = tell("$7")
+        before = see()
+        resolve(carol, waiting["id"], action="keep_both", keep="predicate")
+        ids = waiting["standing"], waiting["newcomer"], third["id"]
+        assert statuses(carol, *ids) == ["active", "active", "active"]
+        assert listed(carol) == []
+        (other,) = third["pending_conflicts"]
+        assert read(carol, other["id"])["resolution"] == "keep_both"
+        undo(carol, waiting["id"])
+        assert statuses(carol, *ids) == ["active", "quarantined", "quarantined"]
+        assert see() == before
+
     def test_a_very_long_predicate_can_take_many_values(self, carol, say, tell):
         claim = {"subject": "user", "predicate": "\ufdfa" * 100}
         say("one", claim=claim)

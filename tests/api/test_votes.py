@@ -299,3 +299,44 @@ class TestRefusing:
         assert read(alice, fragment)["importance"] == pytest.approx(0.55 if ballot == "reinforce" else 0.5)
         problem = vote(bob, fragment, "dispute", headers=key, status=422)
         assert problem["code"] == "idempotency_mismatch"
+
+
+class TestOutvoted:
+    """Five owners as strong as a fragment dispute it, and nobody supports it."""
+
+    @pytest.fixture
+    def owners(self, project, agent_of):
+        return [agent_of(project, owner=f"owner-{n}", ceiling="tool_output") for n in range(6)]
+
+    @pytest.mark.parametrize("source", ["document", "user_implicit", "tool_output"])
+    def test_the_fifth_dispute_makes_it_disputed(self, alice, told, owners, source):
+        fragment = told(source)
+        for owner in owners[:4]:
+            assert vote(owner, fragment, "dispute")["status"] == "active"
+        assert vote(owners[4], fragment, "dispute")["status"] == "disputed"
+        assert read(alice, fragment)["disputes"] == 5
+
+    @pytest.mark.parametrize("ballot", ["corroborate", "reinforce"])
+    def test_any_support_keeps_it(self, told, owners, ballot):
+        fragment = told("tool_output")
+        vote(owners[5], fragment, ballot)
+        for owner in owners[:5]:
+            assert vote(owner, fragment, "dispute")["status"] == "active"
+
+    def test_one_owner_counts_once(self, told, owners):
+        fragment = told("tool_output")
+        for _ in range(6):
+            assert vote(owners[0], fragment, "dispute")["status"] == "active"
+
+    def test_weaker_owners_do_not_outvote(self, project, agent_of, told):
+        fragment = told("tool_output")
+        for n in range(6):
+            weak = agent_of(project, owner=f"weak-{n}", ceiling="inference")
+            assert vote(weak, fragment, "dispute")["status"] == "active"
+
+    def test_what_the_user_said_is_not_outvoted(self, project, agent_of, told):
+        fragment = told("user_explicit")
+        for n in range(6):
+            peer = agent_of(project, owner=f"peer-{n}", ceiling="user_explicit")
+            vote(peer, fragment, "dispute")
+        assert vote(peer, fragment, "dispute")["status"] == "active"

@@ -40,7 +40,7 @@ def full(store, alice, bob, principal, now):
     with access.enter(principal, why="test"):
         Link.objects.create(project_id=principal.project_id, fragment=child, other=new, kind="related", similarity=1)
         put_together(alice.principal, ids=[kept.id, new.id], namespace=MAIN, title="Ada")
-    register_predicate(alice.principal, namespace=MAIN, name="shoe size", newer_wins=True, now=now)
+    register_predicate(alice.principal, namespace=MAIN, name="shoe size", policy="newest", now=now)
     return {"kept": kept, "waits": waits, "child": child, "old": old, "new": new}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflicts.gate import Outcome, Period, Stance, clipped, decide
-from conflicts.words import Reason
+from conflicts.words import Policy, Reason
 
 ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
 YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]
@@ -44,8 +44,8 @@ def test_at_equal_authority_the_same_owner_changes_its_mind_and_another_waits():
 
 
 def test_a_predicate_may_say_that_the_newer_wins_at_equal_authority_only():
-    assert decide(stance(AUSTIN), [stance(owner=BOB)], newer_wins=True).outcome == Outcome.WON
-    assert decide(stance(AUSTIN), [stance(owner=BOB, authority=4)], newer_wins=True).outcome == Outcome.LOST
+    assert decide(stance(AUSTIN), [stance(owner=BOB)], policy="newest").outcome == Outcome.WON
+    assert decide(stance(AUSTIN), [stance(owner=BOB, authority=4)], policy="newest").outcome == Outcome.LOST
 
 
 def test_all_or_nothing():
@@ -120,9 +120,9 @@ stances = st.builds(
 )
 
 
-@given(newcomer=stances, standing=st.lists(stances, max_size=6), newer=st.booleans())
+@given(newcomer=stances, standing=st.lists(stances, max_size=6), newer=st.sampled_from(Policy))
 def test_nobody_ever_replaces_somebody_stronger(newcomer, standing, newer):
-    decision = decide(newcomer, standing, newer_wins=newer)
+    decision = decide(newcomer, standing, policy=newer)
     assert all(other.authority <= newcomer.authority for other in (*decision.yielding, *decision.closing))
     assert decision.outcome != Outcome.LOST or not (decision.yielding or decision.closing)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from conflicts.predicates import SEEDS, AliasCollision, Rule, rule_for, spellings_of
 from conflicts.spelling import canonical_key
-from conflicts.words import Normaliser
+from conflicts.words import Normaliser, Policy
 
 SPELLINGS = [(rule, spelling) for rule in SEEDS for spelling in (rule.name, *rule.aliases)]
 
@@ -19,7 +19,7 @@ class TestSeeds:
     def test_each_is_well_formed(self, rule: Rule) -> None:
         assert canonical_key(rule.name) == rule.name.replace("_", " ")
         assert rule.normaliser in set(Normaliser)
-        assert rule.exclusive or not rule.newer_wins
+        assert rule.exclusive or rule.policy == Policy.REVIEW
         assert len(rule.spellings()) == 1 + len(rule.aliases), "an alias says nothing new"
 
     @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ class TestSeeds:
     )
     def test_some_take_one(self, name: str) -> None:
         assert rule_for(predicate=name).exclusive
-        assert not rule_for(predicate=name).newer_wins
+        assert rule_for(predicate=name).policy == Policy.REVIEW
 
     @pytest.mark.parametrize("name", ["status", "temperature", "price", "version"])
     def test_readings_are_renewed(self, name: str) -> None:
-        assert rule_for(predicate=name).newer_wins
+        assert rule_for(predicate=name).policy == Policy.NEWEST
 
     @pytest.mark.parametrize(
         ("name", "normaliser"),

@@ -149,18 +149,18 @@ class TestRegistering:
             True,
             "number",
         )
-        assert (made.newer_wins, made.revision, made.created_at, made.updated_at) == (False, 1, now, now)
+        assert (made.policy, made.revision, made.created_at, made.updated_at) == ("review", 1, now, now)
         with access.enter(principal, why="test"):
             assert list(registry.registered(principal, MAIN)) == [made]
 
     def test_what_is_not_said_is_as_in_the_built_in_rule(self, register):
         likes, budget, status = register("likes"), register("Budget"), register("STATUS")
-        assert (likes.exclusive, budget.normaliser, status.newer_wins) == (False, "money", True)
+        assert (likes.exclusive, budget.normaliser, status.policy) == (False, "money", "newest")
         assert register("kids").exclusive is False, "an alias of a built-in rule"
 
     def test_what_is_said_overrides_the_built_in_rule(self, principal, register):
-        made = register("likes", exclusive=True, normaliser="boolean", newer_wins=True)
-        assert (made.exclusive, made.normaliser, made.newer_wins) == (True, "boolean", True)
+        made = register("likes", exclusive=True, normaliser="boolean", policy="newest")
+        assert (made.exclusive, made.normaliser, made.policy) == (True, "boolean", "newest")
         with access.enter(principal, why="test"):
             names = naming(principal.project_id, [made.namespace_id])[made.namespace_id]
             assert names.rule("fond of").name == "likes", "the aliases of the built-in rule go on leading to it"
@@ -183,7 +183,7 @@ class TestRegistering:
         with pytest.raises(NotPermitted):
             register("eye_color", by=bob.principal)
         with pytest.raises(NotPermitted):
-            change("shoe_size", by=bob.principal, newer_wins=True)
+            change("shoe_size", by=bob.principal, policy="newest")
         assert picture() == before
 
     @pytest.mark.parametrize(
@@ -272,24 +272,24 @@ class TestChanging:
     def test_works(self, register, change, now):
         made = register("shoe_size")
         changed = change(
-            "Shoe-Size", aliases=["foot"], newer_wins=True, exclusive=False, normaliser="number", revision=1
+            "Shoe-Size", aliases=["foot"], policy="newest", exclusive=False, normaliser="number", revision=1
         )
         assert (changed.id, changed.name, changed.aliases, changed.revision) == (made.id, "shoe_size", ["foot"], 2)
-        assert (changed.newer_wins, changed.exclusive, changed.normaliser) == (True, False, "number")
+        assert (changed.policy, changed.exclusive, changed.normaliser) == ("newest", False, "number")
         assert changed.updated_at == now
 
     def test_by_id(self, principal, register, now):
         made = register("shoe_size")
-        assert registry.change(principal, made.id, changes={"newer_wins": True}, now=now).newer_wins
+        assert registry.change(principal, made.id, changes={"policy": "newest"}, now=now).policy == "newest"
         with pytest.raises(NotFound):
-            registry.change(principal, uuid.uuid4(), changes={"newer_wins": True}, now=now)
+            registry.change(principal, uuid.uuid4(), changes={"policy": "newest"}, now=now)
 
     def test_a_stale_revision_changes_nothing(self, register, change, picture):
         register("shoe_size")
-        change("shoe_size", newer_wins=True, revision=1)
+        change("shoe_size", policy="newest", revision=1)
         before = picture()
         with pytest.raises(StaleRule) as refused:
-            change("shoe_size", newer_wins=False, revision=1)
+            change("shoe_size", policy="review", revision=1)
         assert refused.value.current == 2
         assert picture() == before
 
@@ -302,10 +302,10 @@ class TestChanging:
         for who in (charlie.principal, side):
             for which in (made.id, (MAIN, "shoe_size")):
                 with pytest.raises(NotFound):
-                    registry.change(who, which, changes={"newer_wins": True}, now=now)
+                    registry.change(who, which, changes={"policy": "newest"}, now=now)
         for which in ((MAIN, "nothing"), ("acme:nowhere", "shoe_size"), (SIDE, "shoe_size")):
             with pytest.raises(NotFound):
-                registry.change(principal, which, changes={"newer_wins": True}, now=now)
+                registry.change(principal, which, changes={"policy": "newest"}, now=now)
         assert picture() == before
 
     def test_who_only_reads_the_shared_namespace_changes_nothing_there(self, agent_of, project, register, picture, now):
@@ -313,9 +313,9 @@ class TestChanging:
         side = agent_of(project, namespaces=[SIDE], verbs=["read", "admin"]).principal
         before = picture()
         with pytest.raises(NotPermitted):
-            registry.change(side, made.id, changes={"newer_wins": True}, now=now)
+            registry.change(side, made.id, changes={"policy": "newest"}, now=now)
         with pytest.raises(NotFound):
-            registry.change(side, ("acme:shared", "motto"), changes={"newer_wins": True}, now=now)
+            registry.change(side, ("acme:shared", "motto"), changes={"policy": "newest"}, now=now)
         assert picture() == before
 
     def test_its_history_says_who(self, alice, register):
@@ -388,7 +388,7 @@ class TestReKeying:
     def test_newer_wins_moves_nothing(self, principal, register, change, claim):
         register("fee")
         one = row(principal, claim("fee", "1"))
-        assert change("fee", newer_wins=True).newer_wins
+        assert change("fee", policy="newest").policy == "newest"
         with access.enter(principal, why="test"):
             assert [event.pgh_label for event in one.events.all()] == ["insert"]
 
@@ -530,7 +530,7 @@ class TestCardinality:
     def test_what_asked_for_more_keeps_it_while_the_rule_stays_loose(self, principal, register, change, claim):
         register("shoe", exclusive=False)
         strict = claim("shoe", "red", asked=True)
-        change("shoe", aliases=["boot"], newer_wins=True)
+        change("shoe", aliases=["boot"], policy="newest")
         assert row(principal, strict).exclusive
 
     def test_a_rule_in_place_of_a_built_in_one_binds_its_aliases(self, principal, register, claim):

@@ -148,7 +148,7 @@ def picture(count, principal):
             conflicts = list(PendingConflict.objects.order_by("id").values_list("id", "revision", "resolution"))
             stones = list(Tombstone.objects.order_by("id").values_list("id", "original_id"))
             groups = [*Episode.objects.order_by("id").values_list("id"), *ClusterLabel.objects.values_list("label")]
-            predicates = list(Predicate.objects.order_by("id").values_list("id", "revision", "newer_wins"))
+            predicates = list(Predicate.objects.order_by("id").values_list("id", "revision", "policy"))
             proposals = list(Proposal.objects.order_by("id").values_list("id", "waiting", "decision"))
             return (
                 proposals,

@@ -1,0 +1,312 @@
+"""Contradictions: whether a free text states another value than a standing claim, by its words alone.
+
+Pure. A sentence contradicts when it speaks of the claim's subject and predicate, names another value of the same kind
+in their place, or denies the claim's own, and does not affirm that. Questions, conditions, plans and the past say
+nothing of now; another owner or another thing ("the user's sister", "the dinner budget") says nothing of this claim.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from conflicts import sightings
+from conflicts.cues import CLOSED, COMPANY, CUES, Cue
+from conflicts.owners import speaks_of
+from conflicts.passages import Passage, passages, stem
+from conflicts.sightings import Sighting
+from conflicts.values import canonical_value
+from conflicts.words import Normaliser
+from memories.language.words import listed
+
+FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
+MOST_CLAUSES = 8
+LINKS = listed("""
+    is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually
+    really up no more not than most about around roughly approximately exactly still as raised lowered reduced changed
+    cut increased decreased dropped updated revised by until before with it this that ha has have gone down over here
+    there amount total come mean meant get got become became remain remains go s user customer client their they my
+    your our for under named called call number and or so new capped cap limit via through address city town main one
+    today again merely simply use located locate place back from adjusted slashed trimmed fixed like found
+""")
+BLOCKED = {
+    "budget": r"spent|costs?|costing|paid|priced?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
+    r"|rent|salary|hotels?|flights?|tickets?|tax|tips?|discount|invoice|bill|out of|(?:over|under|up|down|cut"
+    r"|reduced|raised"
+    r"|increased|lowered) by|per|each|dinner|lunch|refund|owes?|includ\w*|covers?|exceed\w*",
+    "lives_in": r"works?|working|visit\w*|travel\w*|trip|flew|fly\w*|flight|born|grew|office|conference|meeting|holiday"
+    r"|vacation|wants?|dreams?|hopes?|plans?|studi\w+|employ\w*|sister|brother|parents|loves?|near|miles|north|south"
+    r"|friends?|company|with|prices?|market|return\w*|from (?!.*\bto\b)",
+    "deadline": r"start\w*|kick\w*|began|begin\w*|sent|received|created|updated|meeting|review|draft|remind\w*|born"
+    r"|after|since|signed|written|mentioned|discussed|asked|holiday|vacation",
+    "port": r"version|timeout|seconds|retries|size|took|memory|replicas|not",
+    "favorite_color": r"car|shirts?|dress|jacket|bought|paint\w*|wears?|wore|walls?|shoes|bike|hat|eyes|sofa"
+    r"|team|sister|friends?|hair",
+}
+BLOCKS = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in BLOCKED.items()}
+# Said of the value itself, a few words before it; and right before it, where another one follows.
+DENIES = (
+    r"not|never|no longer|instead of|rather than|formerly|previously|outdated|wrong|forget|ignore|scrap|disregard"
+    r"|discard|drop|replac\w+|supersed\w+|stopped|quit|overrid\w+|invalid\w*|stale|mistaken\w*|incorrect\w*|neither|nor"
+    r"|nowhere near|nothing like|far from|anything but|contrary to|isn|doesn"
+)
+ONCE = r"from|was|were|over|than|of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
+DENIED_BEFORE = re.compile(
+    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE}) (?:the |a |an |in )?\W?)$", re.IGNORECASE
+)
+STRICT_BEFORE = re.compile(rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:from|left) )$", re.IGNORECASE)
+DENIED_AFTER = re.compile(
+    r"\W{0,3}(?:figure|value|amount|number|claim|one|date|note|entry|thing|budget|deadline|port|limit|address|city"
+    r"|colou?r)?\s?(?:(?:that was )?(?:mentioned|said|given|stated|noted|recorded|listed)\w* (?:before|earlier)\W*)?"
+    r"(?:(?:is|was|are|were|has been)\s(?:now |no longer|not|wrong|outdated|out of date|incorrect|obsolete|old|stale"
+    r"|false|history|a (?:mistake|typo|lie)|invalid|replaced|superseded|cancelled|changed|gone|void|dead|in error"
+    r"|mistaken|over)|isn't|wasn't|no longer|→|->|any ?more|\(?(?:old|outdated|wrong|obsolete|former|previous)\b"
+    r"|(?:up|down)? ?to (?=[$€£\d]|(?-i:[A-Z]))|doesn't|does not)",
+    re.IGNORECASE,
+)
+UNCERTAIN = re.compile(
+    r"\b(?:if|unless|whether|suppose|supposing|would|could be|might|what if|hypothetical\w*|imagine|pretend|example"
+    r"|for instance|e\.g|asked|asks|ask|wonder\w*|consider\w*|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
+    r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
+    r"|suggest\w+)\b",
+    re.IGNORECASE,
+)
+PAST = re.compile(
+    r"\b(?:used to|formerly|previously|originally|last (?:year|month|week|spring|summer|autumn|fall|winter|time)"
+    r"|ago|back then|back in|in the past|as an? (?:child|kid|student|teenager)|grew up|until recently|initially"
+    r"|last quarter|at first|years before|once (?:lived|had)|had been|earlier (?:this|in)|in (?:19|20)[01]\d|lived"
+    r"|in the (?:19)?[5-9]0s|when (?:he|she|they|the user) (?:was|were)|childhood|at university)\b",
+    re.IGNORECASE,
+)
+NOW = re.compile(
+    r"\b(?:now|currently|today|nowadays|these days|at present|as of|since then|no longer|any ?more|has been|have been"
+    r"|changed|updated|(?:reduced|lowered|raised|moved|cut|set|increased|dropped|slashed|trimmed) to|instead"
+    r"|correct)\b",
+    re.IGNORECASE,
+)
+CLAUSES = re.compile(r"[,;:]\s|\bbut\b|\balthough\b|\bthough\b", re.IGNORECASE)
+RISKS = (
+    r"allerg\w*|hypoallerg\w+|intoleran\w+|react\w*|anaphyla\w+|troubles?|problems?|issues?|harms?|danger\w*|suffer\w*"
+    r"|sick|ill|unsafe|risks?|restrictions?|avoid\w*|sensitiv\w*"
+)
+FINE = (
+    r"safe\w*|fine|ok|okay|harmless|eats?|eating|loves?|enjoys?|tolerat\w*|consumes?|snacks?|nothing against|serve[sd]?"
+    r"|serving|happily|devours?|digests?|handles?|welcome"
+)
+NOT = r"(?:\b(?:not|no|never|none|nothing|without|cannot|neither|nor|zero|hardly|free of)\b|n't)"
+GONE = re.compile(
+    r"\b(?:gone|outgr\w+|cured|dis-?prov\w+|false\w*|mistake\w*|wrong\w*|misdiagnos\w*|myth|resolved|went away"
+    r"|vanish\w*"
+    r"|ruled? out|disappear\w*|over(?:came|come)|over (?:their|his|her|the|my|it)|untrue|error|ceased|ended|no more"
+    r"|anymore a|a thing of the past|refuted|never existed|debunked|lifted|removed|negative)\b",
+    re.IGNORECASE,
+)
+RISK = re.compile(rf"\b(?:{RISKS})\b", re.IGNORECASE)
+NO_RISK = re.compile(
+    rf"{NOT}\W+(?:(?!but\b)[\w']+\W+){{0,5}}?(?:{RISKS})\b"
+    rf"|\b(?:{RISKS})[\s:=-]+(?:none|nil|nothing|no)\b|allerg\w+[- ]free",
+    re.IGNORECASE,
+)
+IS_FINE = re.compile(rf"\b(?:{FINE})\b", re.IGNORECASE)
+NOT_FINE = re.compile(rf"(?:{NOT}|\bavoid\w*)\W+(?:[\w']+\W+){{0,4}}?(?:{FINE})\b", re.IGNORECASE)
+OTHER = re.compile(
+    r"allergic to (?!(?:any|anything|nothing|food|it|them)\b)\w+"
+    r"|\b(?!(?:any|an|no|the|food|known|their|his|her|my|user's|s|of|peanut)\b)\w+ allerg(?:y|ies)\b",
+    re.IGNORECASE,
+)
+
+
+# Behind "favourite", so that it is not said of a film or a flower.
+ALONE = ([], ["is"], ["one"], ["among"], ["of"], ["would"], ["has"], ["will"])
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A claim that stands, under the name of its predicate and with its other names."""
+
+    subject: str
+    predicate: str
+    value: str
+    normaliser: str
+    spellings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contrary:
+    """What a text says against a claim: another value, or (`negated`) that the claim's own is not so."""
+
+    value: str
+    negated: bool = False
+
+
+def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+    """What the passages of a text say against a claim; None when they agree with it, add to it or say nothing of it."""
+    cues = cues_of(claim)
+    for passage in said:
+        if found := _against(passage, claim, cues):
+            return found
+    return None
+
+
+def read(text: str) -> list[Passage]:
+    """The passages of a text."""
+    return list(passages(text))
+
+
+def cues_of(claim: Standing) -> tuple[Cue, ...]:
+    """All phrases that speak of its predicate."""
+    named = {tuple(map(stem, re.split(r"[\s_-]+", name.strip()))) for name in (claim.predicate, *claim.spellings)}
+    return (*(Cue(stems) for stems in named), *CUES.get(claim.predicate, ()))
+
+
+def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary | None:
+    spans = _cue_spans(passage, claim.predicate, cues)
+    if not spans or _says_nothing_of_now(passage):
+        return None
+    seen, same = _kind(claim)
+    found = list(seen(passage)) if seen else []
+    spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found)]
+    if not spans:
+        return None
+    if claim.predicate in ("allergic_to", "intolerant_to"):
+        return _freed(passage, claim)
+    own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
+    others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
+    attached = [s for s in others if any(_is_attached(passage, span, s, claim.predicate) for span in spans)]
+    if any(not _denied(passage, one, strict=not attached) for one in own):
+        return None
+    if attached:
+        first = min(attached, key=lambda s: (not s.sure, s.start))
+        return Contrary(passage.text[first.start : first.end].strip())
+    return Contrary(claim.value, negated=True) if own else None
+
+
+def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tuple[int, int]]:
+    stems = [word.stem for word in passage.words]
+    low = passage.text.lower().replace("colour", "color").replace("favourite", "favorite")
+    company: bool | None = None
+    found = []
+    for cue in cues:
+        if cue.stems[0] not in stems:
+            continue
+        for at in range(len(stems) - len(cue.stems) + 1):
+            if tuple(stems[at : at + len(cue.stems)]) != cue.stems:
+                continue
+            if cue.weak:
+                if cue.stems == ("favorite",) and stems[at + 1 : at + 2] not in ALONE:
+                    continue
+                if company is None:
+                    company = _in_company(low, predicate)
+                if not company:
+                    continue
+            found.append((passage.words[at].start, passage.words[at + len(cue.stems) - 1].end))
+    return found
+
+
+def _in_company(low: str, predicate: str) -> bool:
+    wanted = COMPANY.get(predicate)
+    return wanted is None or any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", low) for word in wanted)
+
+
+def _says_nothing_of_now(passage: Passage) -> bool:
+    text = passage.text.rstrip(" \"')")
+    if text.endswith("?") or UNCERTAIN.search(text):
+        return True
+    return bool(PAST.search(text)) and not NOW.search(text)
+
+
+def _kind(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]:
+    """How values of the claim's kind are seen, and which of them are its own."""
+    own = claim.value.strip()
+    low = own.casefold().rstrip(".")
+    closed = CLOSED.get(claim.predicate)
+    if closed and stem(low) in closed:
+        return partial(sightings.listed_words, known=closed), lambda form: form == stem(low).replace("grey", "gray")
+    if claim.normaliser == Normaliser.MONEY or canonical_value(text=own, normaliser=Normaliser.MONEY).startswith(
+        tuple(f"money:{code} " for code in ("usd", "eur", "gbp", "jpy", "chf"))
+    ):
+        return sightings.money, partial(_is_one_of, sightings.money, own)
+    if claim.normaliser == Normaliser.DATE or canonical_value(text=own, normaliser=Normaliser.DATE).count("-") == 2:
+        mine = [s.form for s in sightings.dates(_alone(own))]
+        return sightings.dates, lambda form: any(sightings.same_date(form, one) for one in mine)
+    if claim.normaliser == Normaliser.NUMBER or re.fullmatch(r"\d+(?:\.\d+)?", own):
+        return sightings.numbers, partial(_is_one_of, sightings.numbers, own)
+    if claim.predicate in ("lives_in", "born_in"):
+        return sightings.places, partial(_overlaps, low)
+    if re.search(r"\d", own):
+        return sightings.codes, partial(_overlaps, low)
+    return (sightings.names if own[:1].isupper() else None), partial(_overlaps, low)
+
+
+def agrees(value: str, claim: Standing) -> bool:
+    """Whether a value that was read out of a text says what the claim does, in other words."""
+    seen, same = _kind(claim)
+    found = list(seen(_alone(value))) if seen else []
+    return bool(found) and all(same(sighting.form) for sighting in found)
+
+
+def _alone(text: str) -> Passage:
+    return next(iter(passages(text)), Passage("", ()))
+
+
+def _is_one_of(seen: Callable[[Passage], Iterator[Sighting]], own: str, form: str) -> bool:
+    return form in {s.form for s in seen(_alone(own))}
+
+
+def _overlaps(own: str, form: str) -> bool:
+    """Whether one says all that the other does: Lisbon, and Lisbon's old town."""
+    mine, theirs = set(re.findall(r"\w+", own)), set(re.findall(r"\w+", form))
+    return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
+
+
+def _literal(passage: Passage, value: str) -> Iterator[Sighting]:
+    text = value.strip().rstrip(".")
+    if text:
+        for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", passage.text, re.IGNORECASE):
+            yield Sighting(text.casefold(), *match.span())
+
+
+def _denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
+    """Whether the claim's own value is said not to be so (any more); `strict` where no other stands in its place."""
+    before, after = passage.text[max(0, own.start - 60) : own.start], passage.text[own.end : own.end + 60]
+    pattern = STRICT_BEFORE if strict else DENIED_BEFORE
+    return bool(pattern.search(before) or DENIED_AFTER.match(after))
+
+
+def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, predicate: str) -> bool:
+    if value.start < span[1] and span[0] < value.end:
+        return False
+    first, second = sorted([span, (value.start, value.end)])
+    gap = passage.text[first[1] : second[0]]
+    before = passage.text[max(0, first[0] - BEFORE) : first[0]]
+    blocks = BLOCKS.get(predicate)
+    if len(gap) > FAR or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.:;!?]", before)[-1]))):
+        return False
+    if predicate == "port" and re.match(r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]):
+        return False
+    if blocks and blocks.match(passage.text[value.end : value.end + 12].lstrip()):
+        return False
+    words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
+    return value.sure or words <= LINKS
+
+
+def _freed(passage: Passage, claim: Standing) -> Contrary | None:
+    """An allergy that a text denies: the claim's, or all of them."""
+    words = [stem(word) for word in re.findall(r"\w+", claim.value)]
+    clauses = [part for part in CLAUSES.split(passage.text) if part.strip()]
+    for clause in [passage.text, *clauses] if len(clauses) < MOST_CLAUSES else clauses:
+        stems = [stem(word) for word in re.findall(r"[^\W_]+(?:'[^\W_]+)?", clause)]
+        named = all(word in stems for word in words)
+        if (named or (re.search("allerg", clause, re.IGNORECASE) and not OTHER.search(clause))) and _denies_risk(
+            clause, words, named=named
+        ):
+            return Contrary(claim.value, negated=True)
+    return None
+
+
+def _denies_risk(clause: str, words: Sequence[str], *, named: bool) -> bool:
+    if GONE.search(clause) and RISK.search(clause) or NO_RISK.search(clause):
+        return True
+    kept_away = re.search(rf"{NOT} (?:any )?(?:{'|'.join(map(re.escape, words))})", clause, re.IGNORECASE)
+    fine = named and IS_FINE.search(clause) and not NOT_FINE.search(clause)
+    return bool(fine and not kept_away and not RISK.search(clause))

@@ -1,0 +1,90 @@
+"""Mentions: of which keys a text speaks, so that the claims that it may contradict are found by an index.
+
+A sentence names few keys: the subjects that its words can be, with the predicates that its cues speak of; and, for
+predicates nobody registered, its own words.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from conflicts.cues import CUES, USERS
+from conflicts.naming import Naming
+from conflicts.passages import Passage, stem
+from conflicts.predicates import SEEDS, Rule
+from conflicts.spelling import canonical_key, digests_of
+from memories.language.words import STOPWORDS
+
+LONGEST_SUBJECT, LONGEST_PREDICATE = 4, 3  # words
+MOST, MOST_WORDS = 2_000, 60  # keys of one text, words of a sentence
+Index = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
+
+
+def keys_of(said: Sequence[Passage], names: Naming) -> set[bytes]:
+    """The digests of the keys that a text speaks of."""
+    own = _index(tuple(dict.fromkeys(names.registered.values())))
+    pairs: dict[tuple[str, str], None] = {}
+    for passage in said:
+        pairs |= dict.fromkeys(_pairs(passage, own))
+        if len(pairs) > MOST:
+            break
+    named = {predicate: canonical_key(names.rule(predicate).name) for predicate in {p for _, p in pairs}}
+    return digests_of(((subject, named[predicate]) for subject, predicate in pairs), salt=names.salt)
+
+
+def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
+    words = [canonical_key(word.text.removesuffix("'s")) for word in passage.words[:MOST_WORDS]]
+    stems = [word.stem for word in passage.words[:MOST_WORDS]]
+    known = set(_predicates(stems, _built_in())) | set(_predicates(stems, own))
+    subjects = list(_runs(words, LONGEST_SUBJECT))
+    for predicate in known:
+        for user in USERS:
+            yield user, predicate
+        for _, _, subject in subjects:
+            yield subject, predicate
+            yield f"the {subject}", predicate
+    for start, end, predicate in _runs(words, LONGEST_PREDICATE):
+        for user in USERS[:3]:
+            yield user, predicate
+        for first, last, subject in subjects:
+            if last == start or (last < start <= last + 2) or (first > end and first <= end + 2) or first == end:
+                yield subject, predicate
+
+
+def _runs(words: Sequence[str], longest: int) -> Iterator[tuple[int, int, str]]:
+    """The runs of words that begin and end with one that means something: their places and what they say."""
+    telling = [bool(word) and word not in STOPWORDS for word in words]
+    for start in range(len(words)):
+        if telling[start]:
+            for end in range(start + 1, min(start + longest, len(words)) + 1):
+                if telling[end - 1]:
+                    yield start, end, " ".join(words[start:end])
+
+
+def _predicates(stems: Sequence[str], index: Index) -> Iterator[str]:
+    for at, word in enumerate(stems):
+        for phrase, name in index.get(word, ()):
+            if tuple(stems[at : at + len(phrase)]) == phrase:
+                yield name
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> Index:
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+    for word, phrases in _index(SEEDS).items():
+        found[word] += phrases
+    for name, cues in CUES.items():
+        for cue in cues:
+            found[cue.stems[0]].append((cue.stems, name))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _index(rules: tuple[Rule, ...]) -> Index:
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+    for rule in rules:
+        for name in (rule.name, *rule.aliases):
+            phrase = tuple(map(stem, canonical_key(name).split()))
+            if phrase:
+                found[phrase[0]].append((phrase, rule.name))
+    return found

@@ -1,0 +1,131 @@
+"""Owners: of whose thing a cue speaks, as far as words tell."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, USERS, Cue
+from conflicts.passages import Passage, Word, stem
+from conflicts.sightings import Sighting, is_given_name
+from memories.language.words import STOPWORDS, listed
+
+if TYPE_CHECKING:
+    from conflicts.contradictions import Standing
+
+NOBODYS = listed("""
+    today what that it here there let yesterday tomorrow year month week this
+""")
+# What a thing is for without being another thing.
+WHOLES = listed("""
+    trip project purchase order job task everything all whole anything this that it shopping year month now journey
+    today present person user customer client them him her me i us work visit thing matter account
+""")
+# Verbs behind which the thing stands.
+VERBS = listed("""
+    has have had got set make made raise raised lower lowered put keep use confirm confirmed change changed update
+    updated state stated increase increased give given gave note noted list listed mean show say said work follow find
+    found know call name report declare agree accept adopt enforce respect observe cut reduce reduced bring trip
+    project tcp network server service listen listening http udp connection database host require claim claims stick
+    revise revised adjust adjusted correct corrected decide decided fix fixed assume treat
+""")
+BESIDE = listed("""
+    of behind from near beside before after with by against besides
+""")
+PRONOUNS = listed("""
+    he she his her him hers
+""")
+
+
+def speaks_of(
+    passage: Passage, span: tuple[int, int], claim: "Standing", cues: Sequence[Cue], *, values: Sequence[Sighting] = ()
+) -> bool:
+    """Whether what a cue speaks of is the claim's subject's, and the thing itself; `values` may stand before it."""
+    subject = [stem(w) for w in re.findall(r"\w+", claim.subject)]
+    subject = [w for w in subject if w not in {"the", "a", "an", "my", "our"}]
+    own = set(subject) | {stem(w) for w in re.findall(r"\w+", claim.value)} | {s for cue in cues for s in cue.stems}
+    own |= {word.stem for word in passage.words if any(v.sure and v.start <= word.start < v.end for v in values)}
+    own |= {"food", "nut"} if claim.predicate == "allergic_to" else set()
+    before = [word for word in passage.words if word.end <= span[0]]
+    stems = {word.stem for word in passage.words}
+    users = claim.subject.strip().lower() in USERS
+    if not users and not (set(subject) <= stems and not _is_of_it(passage, subject, own)):
+        return False
+    known = own | (PEOPLE if users else set())
+    if _is_anothers(passage, before, span, known) or _is_for_another(passage, span, known):
+        return False
+    if users and not stems & PEOPLE:
+        return _is_bare(passage, before, span, known)
+    return True
+
+
+def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
+    """Whether somebody else owns it or does it: a relative, a named person, another thing before the noun."""
+    near = [word for word in before if span[0] - word.end <= 45][-6:]
+    if any(word.stem in RELATIVES - known and not _yields(near[place + 1 :]) for place, word in enumerate(near)):
+        return True
+    for place, word in enumerate(near):
+        rest = {w.stem for w in near[place + 1 :]}
+        if word.text.lower().endswith(("'s", "s'")) and word.stem not in known | NOBODYS and rest <= NEUTRAL | known:
+            return True
+        named = is_given_name(word.text) and word.text[0].isupper() and word.stem not in known
+        if named and len(rest) <= 2 and not rest & (PEOPLE - PRONOUNS):
+            return True
+        if (
+            word.text.lower().endswith("'s")
+            and word.stem in known
+            and not _plain(rest) <= NEUTRAL | known | STOPWORDS | VERBS
+        ):
+            return True
+    return bool(near) and _is_another_thing(passage, near[-1], span, known)
+
+
+def _yields(behind: Sequence[Word]) -> bool:
+    """Whether the user stands behind a relative, who is not the user's: the doctor ruled out the user's allergy."""
+    stems = [word.stem for word in behind]
+    at = next((place for place, one in enumerate(stems) if one in USERS), None)
+    return at is not None and not set(stems[:at]) <= {"of", "the", "to", "and", "with", "for"}
+
+
+def _plain(stems: set[str]) -> set[str]:
+    """Without participles and adverbs: configured, usually."""
+    return {one for one in stems if not one.endswith(("ed", "ly"))}
+
+
+def _is_another_thing(passage: Passage, last: Word, span: tuple[int, int], known: set[str]) -> bool:
+    """Whether the word before the cue makes it another thing: the dinner budget."""
+    if passage.text[last.end : span[0]].strip():
+        return False
+    fitting = last.stem in NEUTRAL | known | STOPWORDS | VERBS or last.text.lower() in NEUTRAL | STOPWORDS
+    return not (
+        fitting or "n't" in last.text or last.text[0].isdigit() or last.text.lower().endswith(("ly", "ed", "ing"))
+    )
+
+
+def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) -> bool:
+    """Whether it is said to be for or of another whole: the budget for the kitchen."""
+    match = re.match(
+        r" (?:for|of) ((?:(?:the|this|that|my|our|his|her|their|a|an|all) )*)(\w+)(?:'s)? ?(\w*)",
+        passage.text[span[1] :],
+    )
+    if not match or match[2][0].isdigit():
+        return False
+    head = stem(match[2])
+    if head in known | WHOLES | NEUTRAL | STOPWORDS or head in {"zero", "only", "just", "thirteen"}:
+        return stem(match[3]) in RELATIVES - known
+    follows = passage.text[span[1] + match.end() :]
+    return match[0].startswith(" for") or head in RELATIVES or is_given_name(match[2]) or " is " in follows
+
+
+def _is_of_it(passage: Passage, subject: list[str], own: set[str]) -> bool:
+    """Whether something of the subject is spoken of, as in "the exporter of the database"."""
+    words = [word for word in passage.words if word.stem not in {"the", "this", "that", "our", "my"}]
+    for place, word in enumerate(words[2:], start=2):
+        if word.stem == subject[0] and words[place - 1].stem in BESIDE:
+            return words[place - 2].stem not in own | NEUTRAL | STOPWORDS | WHOLES
+    return False
+
+
+def _is_bare(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
+    """Whether it stands there without any owner, as in "Budget: $13"."""
+    near = [word.stem for word in before][-4:]
+    return all(w in NEUTRAL | known | VERBS | STOPWORDS or w.isdigit() for w in near)

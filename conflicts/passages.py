@@ -1,0 +1,99 @@
+"""Passages: a text as the shadow check reads it: plain sentences, each with its words and their stems."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from conflicts.spelling import visible
+
+LONGEST = 20_000  # characters that are read; longer texts are split before they come here
+MARKUP = re.compile(r"[*`\"“”«»|]+|(?<!\w)[_~#>]+|[_~]+(?!\w)|\b_\b|</?[a-zA-Z][^<>]{0,80}>")
+QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "–": "-", "—": "-", "−": "-", "➔": "→", "⇒": "→", "➜": "→"})
+ENDS = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No)\.)\s+|\n+")
+WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)?")
+# A sentence that goes on about the one before it, or answers it.
+GOES_ON = re.compile(
+    r"\W*(?:(?:so|and|but|yes|no|now|well|actually|today|currently|instead)\b[ ,:]*)?"
+    r"(?:(?:it|that|this|which|these|answer|a|the (?:\w+ )?(?:figure|value|amount|number|one|answer|sum|place|date|day"
+    r"|city|color|colour|limit|total))\b|[-→=:•]|\$|[\d€£])",
+    re.IGNORECASE,
+)
+SHORT = 5  # words of a sentence that only answers
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word: as written, its stem, and its place."""
+
+    text: str
+    stem: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence, or two of which the second goes on about the first."""
+
+    text: str
+    words: tuple[Word, ...]
+
+
+def passages(text: str) -> Iterator[Passage]:
+    """The sentences of a text, and each one together with the next that goes on about it."""
+    sentences = [s for s in map(str.strip, ENDS.split(plain(text))) if s]
+    for number, sentence in enumerate(sentences):
+        if number and _goes_on(sentences[number - 1], sentence):
+            yield _passage(f"{sentences[number - 1].rstrip('.!?')} : {sentence}")
+        yield _passage(sentence)
+
+
+def plain(text: str) -> str:
+    """A text without markup and disguise, with single spaces."""
+    shown = MARKUP.sub(" ", visible(text[:LONGEST]).translate(QUOTES))
+    return re.sub(r"[ \t\r\f\v]+", " ", shown.replace("_", " "))
+
+
+def _goes_on(before: str, sentence: str) -> bool:
+    asked = before.endswith(("?", ":"))
+    return asked or bool(GOES_ON.match(sentence)) or len(WORD.findall(sentence)) <= SHORT
+
+
+def _passage(text: str) -> Passage:
+    return Passage(text, tuple(Word(m.group(), stem(m.group()), *m.span()) for m in WORD.finditer(text)))
+
+
+IRREGULAR = {
+    "lives": "live", "living": "live", "lived": "lived", "colour": "color", "colours": "color", "favourite": "favorite",
+    "favourites": "favorite", "favorites": "favorite", "fave": "favorite", "faves": "favorite", "favored": "favorite",
+    "favoured": "favorite", "people": "people", "allergies": "allergy", "cities": "city",
+    "moved": "moved", "moving": "move", "its": "its", "is": "is", "was": "was", "has": "has", "this": "this",
+    "spending": "spending", "spent": "spent", "always": "always", "employed": "employ", "based": "based",
+    "paid": "paid", "bound": "bound", "running": "run", "ran": "run", "sits": "sit", "left": "left", "does": "does",
+    "likes": "like", "liked": "like", "loves": "love", "loved": "love", "preferred": "prefer", "prefers": "prefer",
+    "preferring": "prefer", "capped": "cap", "capping": "cap", "budgeted": "budget", "budgeting": "budget",
+    "residing": "reside", "resided": "reside", "settled": "settle", "settling": "settle", "listening": "listen",
+    "listened": "listen", "finished": "finish", "delivered": "deliver", "submitted": "submit", "submitting": "submit",
+    "handed": "hand", "needed": "need", "allotted": "allot", "allocated": "allocate", "authorised": "authorise",
+    "authorized": "authorize", "approved": "approve", "limited": "limit", "expires": "expire", "expired": "expire",
+    "closes": "close", "serves": "serve", "served": "serve", "serving": "serve", "uses": "use", "used": "use",
+    "exposes": "expose", "exposed": "expose", "located": "locate", "relocated": "relocate", "relocating": "relocate",
+    "dwells": "dwell", "dwelling": "dwell", "inhabits": "inhabit", "houses": "house", "chosen": "choose",
+    "tolerates": "tolerate", "completed": "complete", "shipped": "ship", "shipping": "ship", "earmarked": "earmark",
+    "adores": "adore", "adored": "adore", "picked": "pick", "ranked": "rank", "ranks": "rank", "staying": "stay",
+}  # fmt: skip
+
+
+CONTRACTED = re.compile(r"'(?:s|ve|re|d|ll|m)?$")
+
+
+def stem(word: str) -> str:
+    """A word's light stem: small, without possessive or plural; "lived" and "moved" stay what they are."""
+    low = CONTRACTED.sub("", word.lower())
+    if low in IRREGULAR:
+        return IRREGULAR[low]
+    if len(low) > 4 and low.endswith("ies"):
+        return low[:-3] + "y"
+    if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")):
+        return low[:-1]
+    return low

@@ -1,0 +1,111 @@
+"""Shadows: what free texts say against standing claims without naming them as claims (SPEC §18.5).
+
+The claims that a text may speak of are found by their keys, in one statement for all texts of a transaction; whether
+it contradicts them is for `contradictions` to say.
+"""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from conflicts.claims import ClaimDraft, Statement
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, read
+from conflicts.mentions import keys_of
+from conflicts.naming import Naming
+from conflicts.passages import Passage
+from memories.models import Claim, Fragment
+from memories.models.words import STANDING
+
+AT_ONCE = 20_000  # keys asked for in one statement
+LONGEST_VALUE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What a text was found to say: statements against what stands, and the claim by which an owner changes one."""
+
+    statements: tuple[Statement, ...] = ()
+    claim: ClaimDraft | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether it replaces or takes back what stands."""
+        return self.claim is not None or any(said.retracts for said in self.statements)
+
+
+def shadows(
+    fragments: Sequence[Fragment], namings: Mapping[uuid.UUID, Naming], *, now: datetime.datetime
+) -> list[Shadow]:
+    """What each text says against claims that are stronger, or as strong and its owner's own."""
+    project_id = fragments[0].project_id
+    weakest = min(fragment.authority for fragment in fragments)
+    watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=weakest - 1)
+    said = [read(f.content) if f.namespace_id in watched else [] for f in fragments]
+    keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(said, fragments, strict=True)]
+    found = _standing(project_id, watched, sorted(set().union(*keys)), weakest=weakest, now=now)
+    return [
+        _shadow(fragment, passages, [c for key in mine for c in found.get((fragment.namespace_id, key), ())], namings)
+        for fragment, passages, mine in zip(fragments, said, keys, strict=True)
+    ]
+
+
+def _standing(
+    project_id: uuid.UUID, places: set[uuid.UUID], keys: Sequence[bytes], *, weakest: int, now: datetime.datetime
+) -> dict[tuple[uuid.UUID, bytes], list[Claim]]:
+    """The claims of everybody's sessions that hold now under these keys."""
+    found: dict[tuple[uuid.UUID, bytes], list[Claim]] = {}
+    rows = Claim.objects.within(project_id).filter(
+        Q(valid_until=None) | Q(valid_until__gt=now),
+        Q(valid_from=None) | Q(valid_from__lte=now),
+        namespace__in=places,
+        status__in=STANDING,
+        session_id="",
+        authority__gte=weakest,
+    )
+    for start in range(0, len(keys), AT_ONCE):
+        for claim in rows.filter(key_digest__in=keys[start : start + AT_ONCE]).select_related("fragment"):
+            found.setdefault((claim.namespace_id, bytes(claim.key_digest)), []).append(claim)
+    return found
+
+
+def standing_of(claim: Claim, names: Naming) -> Standing:
+    """A claim with what its predicate's rule says."""
+    rule = names.rule(claim.predicate)
+    return Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
+
+
+def _shadow(
+    fragment: Fragment, said: Sequence[Passage], claims: Sequence[Claim], namings: Mapping[uuid.UUID, Naming]
+) -> Shadow:
+    statements, change = [], None
+    for claim in claims:
+        own = claim.fragment.owner_id == fragment.owner_id and claim.authority == fragment.authority
+        if claim.fragment_id == fragment.id or not (claim.authority > fragment.authority or own):
+            continue
+        against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
+        if against is None or not (claim.exclusive or against.negated):
+            continue
+        if not against.negated and _is_said_beside(against.value, claim, claims, namings[claim.namespace_id]):
+            continue
+        statements.append(_statement(claim, against, takes_back=own))
+        if own and not against.negated:
+            change = ClaimDraft(claim.subject, claim.predicate, against.value)
+    return Shadow(tuple(statements), change)
+
+
+def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
+    """Whether a claim that somebody kept beside this one has the value."""
+    others = [
+        c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.fragment_id != claim.fragment_id
+    ]
+    return any(agrees(value, standing_of(other, names)) for other in others)
+
+
+def _statement(claim: Claim, against: Contrary, *, takes_back: bool) -> Statement:
+    """Against a stronger claim what was said; one's own is not so any more."""
+    if takes_back:
+        return Statement(claim.subject, claim.predicate, claim.value, negated=True, retracts=True)
+    return Statement(claim.subject, claim.predicate, against.value[:LONGEST_VALUE], against.negated)

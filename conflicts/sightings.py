@@ -1,0 +1,287 @@
+"""Sightings: where a passage names amounts, numbers, dates, places and names, and whether that is a known value."""
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from conflicts.passages import Passage
+from conflicts.values import CURRENCIES, canonical_value
+from conflicts.words import Normaliser
+from memories.language.gazetteers import GIVEN_NAMES, PLACES
+from memories.language.words import CALENDAR, OPENERS, listed
+
+
+def _words(text: str) -> list[str]:
+    """The words of a list in this module."""
+    return text.split()
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A value in a passage, in the form in which it compares; `sure` when it can be nothing but one of its kind."""
+
+    form: str
+    start: int
+    end: int
+    sure: bool = True
+
+
+UNITS = dict(zip(_words("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""), range(20), strict=True))  # fmt: skip
+UNITS |= {"nil": 0, "nought": 0, "nothing": 0, "zilch": 0, "no": 0, "a": 1, "an": 1}
+TENS = dict(
+    zip(
+        _words("""
+    twenty thirty forty fifty sixty seventy eighty ninety
+"""),
+        range(20, 100, 10),
+        strict=True,
+    )
+)
+SCALES = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 1_000_000, "k": 1_000}
+SPELLED = re.compile(
+    rf"\b(?:(?:{'|'.join([*UNITS, *TENS, *SCALES])}|and)(?:[ -]+|\b(?!')))+", re.IGNORECASE
+)  # fmt: skip
+MONEY_WORD = (
+    r"(?:us )?dollars?|bucks?|quid|euros?|pounds?(?: sterling)?|yen|francs?|rupees?|cents?"
+    r"|usd|eur|gbp|chf|jpy|cad|aud|inr"
+)
+AMOUNT = re.compile(
+    rf"(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹])? ?(?P<number>\d(?:[\d.,' ]*\d)?)"
+    rf"(?P<scale> ?(?:k|thousand|grand|m|million)\b)?"
+    rf"(?P<unit> ?(?:{MONEY_WORD})\b| ?[€£$](?!\d))?",
+    re.IGNORECASE,
+)
+CODE_BEFORE = re.compile(r"\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr) ?$", re.IGNORECASE)
+UNIT_AFTER = re.compile(rf"(?:{MONEY_WORD})\b", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.,$€£/-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w%]|[.,/-]\d)")
+OTHER_UNIT = re.compile(
+    r"\s?-?(?:%|percent|people|person|guests?|nights?|days?|weeks?|months?|years?|hours?|minutes?|seconds?|ms|mb|gb|tb"
+    r"|times?|items?|users?|connections?|requests?|workers?|threads?|replicas?|servers?|km|miles|am\b|pm\b|st\b|nd\b"
+    r"|rd\b|th\b|retries|clients?|instances?|rows?|tables?|entries|attempts?|pages?|points?|x\b|ports?\b)",
+    re.IGNORECASE,
+)
+MONTHS = _words("""
+    january february march april may june july august september october november december
+""")
+MONTH_OF = {name: n for n, name in enumerate(MONTHS, 1)} | {name[:3]: n for n, name in enumerate(MONTHS, 1)}
+MONTH_OF["sept"] = 9
+MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_OF, key=len, reverse=True))})\b\.?"
+ORDINALS = {
+    name: n
+    for n, name in enumerate(
+        _words("""
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth
+    twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first
+"""),
+        1,
+    )
+}
+DAY = rf"(?P<day>\d{{1,2}}(?:st|nd|rd|th)?|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
+WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+DATES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})\b",
+        r"\b(?P<one>\d{1,2})[-/.](?P<two>\d{1,2})(?:[-/.](?P<year>\d{4}|\d{2}))?\b(?![/.,-]?\d)",
+        rf"\b{DAY} (?:day )?(?:of )?{MONTH}(?:,? (?P<year>\d{{4}}))?",
+        rf"\b{MONTH} (?:the )?{DAY}\b(?:,? (?P<year>\d{{4}}))?",
+        rf"\b(?:mid-?|early |late |end of |beginning of |start of )?{MONTH}(?: (?P<year>\d{{4}}))?",
+        rf"\b(?:next |this |coming )?(?P<weekday>{'|'.join(WEEKDAYS)})\b",
+        r"\b(?P<relative>tomorrow|tonight|today|yesterday|next (?:week|month|year)|this (?:week|weekend|month)"
+        r"|(?:christmas|new year's) (?:eve|day)|new year|christmas|easter)\b",
+        r"\b(?P<year>20\d{2})\b",
+    )
+)
+NO_PLACE = CALENDAR | listed(
+    "i user users the a an is it he she they my our your his her their this that there here home where user's usd eur "
+    "gbp english french german spanish note yes no ok okay please since for and or but in on at of as per from to by "
+    "with update correction fact confirmed reminder currently now today answer q a address mr mrs ms dr according "
+    "until after before if when while although though because so actually however remember fyi record profile live"
+)
+CAPITALS = re.compile(r"\b[A-ZÀ-Þ][\w'&.-]*[\w](?: (?:(?:de|da|do|del|la|of|the|von|am) )?[A-ZÀ-Þ][\w'&-]*[\w])*")
+PLACE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})\b", re.IGNORECASE)
+INDEFINITE = listed("us reading nice mobile split")
+
+
+def money(passage: Passage) -> Iterator[Sighting]:
+    """Amounts; those without a currency are unsure."""
+    text = passage.text
+    for match in AMOUNT.finditer(text):
+        unit = match["sign"] or match["unit"] or CODE_BEFORE.search(text, 0, match.start())
+        number = _plain_number(match["number"])
+        if number is None:
+            continue
+        after = text[match.end() :]
+        if not unit and (OTHER_UNIT.match(after) or _in_date(text, match.start("number"), match.end("number"))):
+            continue
+        scale = {"k": 3, "t": 3, "g": 3, "m": 6}[match["scale"].strip()[0].lower()] if match["scale"] else 0
+        yield Sighting(_amount(number * 10**scale), match.start(), match.end(), bool(unit))
+    for match in SPELLED.finditer(text):
+        value = _spelled(match.group())
+        if value is None:
+            continue
+        unit = UNIT_AFTER.match(text, match.end())
+        vague = match.group().lower().strip() in {"a", "an", "no", "one", "nothing"}
+        if unit or not vague:
+            yield Sighting(_amount(value), match.start(), unit.end() if unit else match.end(), bool(unit))
+
+
+def numbers(passage: Passage) -> Iterator[Sighting]:
+    """Plain numbers, without those that count something else; spelled ones are unsure."""
+    for match in NUMBER.finditer(passage.text):
+        if not OTHER_UNIT.match(passage.text[match.end() :]):
+            yield Sighting(_amount(float(match.group().replace(",", ""))), *match.span())
+    for match in SPELLED.finditer(passage.text):
+        value = _spelled(match.group())
+        if value is not None and value > 1:
+            yield Sighting(_amount(value), *match.span(), sure=False)
+
+
+def dates(passage: Passage) -> Iterator[Sighting]:
+    """Dates as far as they are told: year, month, day, each maybe `?`; weekdays and others by their name."""
+    taken: list[tuple[int, int]] = []
+    for pattern in DATES:
+        for match in pattern.finditer(passage.text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            if (form := _date(match)) is not None:
+                taken.append(match.span())
+                yield Sighting(form, *match.span())
+
+
+def places(passage: Passage) -> Iterator[Sighting]:
+    """Known places in any case, and capitalised names that may be places (unsure)."""
+    taken = []
+    for match in PLACE.finditer(passage.text):
+        if match.group().lower() not in INDEFINITE or match.group().istitle():
+            taken.append(match.span())
+            yield Sighting(match.group().casefold(), *match.span())
+    for one in names(passage):
+        if not any(one.start < end and start < one.end for start, end in taken):
+            yield Sighting(one.form, one.start, one.end, sure=False)
+
+
+def names(passage: Passage) -> Iterator[Sighting]:
+    """Capitalised names that are no ordinary words."""
+    for match in CAPITALS.finditer(passage.text):
+        words = match.group().split()
+        at = match.start()
+        while words and (words[0].lower().removesuffix("'s") in NO_PLACE | OPENERS):
+            at += len(words.pop(0)) + 1
+        text = " ".join(words).removesuffix("'s")
+        if text and not text.isdigit():
+            yield Sighting(text.casefold(), at, at + len(text), sure=False)
+
+
+def listed_words(passage: Passage, known: frozenset[str]) -> Iterator[Sighting]:
+    """The words of a closed list."""
+    for word in passage.words:
+        if word.stem in known or word.text.lower() in known:
+            yield Sighting("gray" if word.stem == "grey" else word.stem, word.start, word.end)
+
+
+def same_date(one: str, other: str) -> bool:
+    """Whether two dates may be one: what both tell agrees."""
+    mine, theirs = _possible(one), _possible(other)
+    return any(_agree(a, b) for a, b in product(mine, theirs))
+
+
+def _possible(form: str) -> list[tuple[str, ...]]:
+    """The (year, month, day) that a form may mean."""
+    if form.startswith("/"):
+        _, first, second, year = form.split("/")
+        return [(year, first, second), (year, second, first)]
+    return [tuple(form.split("-"))] if form.count("-") == 2 else [(form,)]
+
+
+def _agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    if len(one) == len(other):
+        return all("?" in pair or pair[0] == pair[1] for pair in zip(one, other, strict=True))
+    day, named = (one, other) if len(one) == 3 else (other, one)
+    if named[0] in WEEKDAYS and "?" not in day:
+        return datetime.date(*map(int, day)).weekday() == WEEKDAYS.index(named[0])
+    return False
+
+
+def _date(match: re.Match[str]) -> str | None:
+    found = match.groupdict()
+    if found.get("weekday") or found.get("relative"):
+        return (found.get("weekday") or found["relative"]).lower()
+    year = found.get("year") or "?"
+    year = f"20{year}" if len(year) == 2 else year
+    if found.get("one"):
+        first, second = int(found["one"]), int(found["two"])
+        if not (1 <= first <= 31 and 1 <= second <= 31 and min(first, second) <= 12):
+            return None
+        return f"/{first}/{second}/{year}"
+    if not found.get("month") and not found.get("number"):
+        return f"{year}-?-?"
+    month = str(MONTH_OF[found["month"].lower()] if found.get("month") else int(found["number"]))
+    if found.get("month") and not found.get("day") and found["month"].lower() in {"may", "mar", "march", "dec"}:
+        if not found["month"][0].isupper() or found["month"].lower() != "march" and found["month"] != "May":
+            return None
+        if year == "?" and match.string[match.end() : match.end() + 1] == " " and found["month"] == "May":
+            return None
+    day = (found.get("day") or "?").lower()
+    number = str(ORDINALS[day]) if day in ORDINALS else re.sub(r"\D", "", day).lstrip("0") or "?"
+    return f"{year}-{month}-{number}"
+
+
+def _in_date(text: str, start: int, end: int) -> bool:
+    around = text[max(0, start - 12) : end + 14].lower()
+    number = text[start:end]
+    return any(m.start() <= max(0, min(12, start)) < m.end() for p in DATES[:4] for m in p.finditer(around)) or bool(
+        re.fullmatch(r"(?:19|20)\d\d", number)
+    )
+
+
+def _plain_number(text: str) -> float | None:
+    value = canonical_value(text=text.strip(), normaliser=Normaliser.NUMBER)
+    return float(value.removeprefix("number:")) if value.startswith("number:") else None
+
+
+def _amount(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _spelled(text: str) -> float | None:
+    """The number that words spell: "seven hundred and fifty"; None when they spell none."""
+    total, current, any_word = 0, 0, False
+    for word in re.split(r"[ -]+", text.lower().strip()):
+        if word == "and" or not word:
+            continue
+        any_word = True
+        if word in UNITS:
+            current += UNITS[word]
+        elif word in TENS:
+            current += TENS[word]
+        elif word == "hundred":
+            current = max(1, current) * 100
+        elif word in SCALES:
+            total, current = total + max(1, current) * SCALES[word], 0
+    return float(total + current) if any_word else None
+
+
+def known_currency(text: str) -> bool:
+    """Whether a text names a currency."""
+    return any(part in CURRENCIES for part in re.split(r"[\s\d.,]+", text.lower()) if part)
+
+
+def is_given_name(word: str) -> bool:
+    """Whether a word is somebody's first name."""
+    return word.lower().removesuffix("'s") in GIVEN_NAMES
+
+
+CODE = re.compile(r"(?<!\w)(?=[A-Za-z-]*\d)[A-Za-z\d][A-Za-z\d.-]*[A-Za-z\d]|(?<!\w)\d(?!\w)")
+
+
+def codes(passage: Passage) -> Iterator[Sighting]:
+    """Words with digits in them; what else they could be nobody knows."""
+    for match in CODE.finditer(passage.text):
+        yield Sighting(match.group().casefold(), *match.span(), sure=False)
