@@ -16,14 +16,15 @@ from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority,
 from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
-from conflicts.deciding import NotApplicable
-from conflicts.examining import Finding, Ruling, examine, foresee
+from conflicts.deciding import Correction, NotApplicable
+from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, from_source, queue, queue_length
 from conflicts.foreseeing import replaced_if_accepted
+from conflicts.former import rule_on_former_decisions
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
 from conflicts.leaving import erase_all, withdraw_all, yield_to
 from conflicts.locking import lock_namespace
-from conflicts.models import PendingConflict
+from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import digests_of, spelling_digests
 from conflicts.placing import BlockedByErasure, embedding, forgotten_texts, index_keywords, place_vectors
 from conflicts.predicates import AliasCollision
@@ -35,6 +36,7 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
+from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, values_of
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -70,8 +72,10 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "Correction",
     "Counted",
     "Disputed",
+    "Fate",
     "Finding",
     "Fold",
     "Happening",
@@ -151,4 +155,11 @@ __all__ = [
     "withdraw_all",
     "yield_to",
     "worth_of",
+    "binding_on",
+    "of_conflicts",
+    "protection",
+    "ruled_on",
+    "rulings",
+    "values_of",
+    "rule_on_former_decisions",
 ]

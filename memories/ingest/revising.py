@@ -11,6 +11,7 @@ from conflicts.front import (
     Newcomer,
     hold_keys,
     is_disputed,
+    protection,
     readmit,
     rewrite,
     withdraw,
@@ -55,7 +56,8 @@ def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragmen
     )
     if row is None:
         raise NotFound("fragment")
-    check_change(principal, namespace=row.namespace.name, authority=row.authority)
+    ruled = protection(row.project_id, row.id)
+    check_change(principal, namespace=row.namespace.name, authority=max(row.authority, ruled))
     return row
 
 
@@ -99,6 +101,8 @@ def revise(
         new_text = "content" in changes and changes["content"] != row.content
         if (new_text or "claim" in changes) and not _may_rewrite(principal, row):
             raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+        if (new_text or "claim" in changes) and principal.kind == "key" and protection(row.project_id, row.id):
+            raise NotPermitted("a person ruled on this memory: store a new fragment instead")
         if "tags" in fields:
             fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
