@@ -30,6 +30,7 @@ MODELS = {
     "origin": "memories.Origin",
     "episode": "memories.Episode",
     "conflict": "conflicts.PendingConflict",
+    "ruling": "conflicts.Ruling",
     "tombstone": "memories.Tombstone",
     "archive": "memories.Archive",
 }
@@ -52,7 +53,7 @@ FILLED: dict[str, dict[str, Any]] = {
 # What copies hold stands here for a moment, so that the CHECKs are heard of it too.
 COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **forms.COPIED}.items()}
 # Of these an increment brings all that there are.
-WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "tombstone")
+WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "ruling", "tombstone")
 # Known by their fragment: one at most of each.
 BY_FRAGMENT = ("claim", "access", "origin")
 MEMBERS = "staged_episodemember"

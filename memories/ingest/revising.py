@@ -99,10 +99,8 @@ def revise(
             raise StaleRevision(current=row.revision)
         fields = {name: value for name, value in changes.items() if name != "claim"}
         new_text = "content" in changes and changes["content"] != row.content
-        if (new_text or "claim" in changes) and not _may_rewrite(principal, row):
-            raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
-        if (new_text or "claim" in changes) and principal.kind == "key" and protection(row.project_id, row.id):
-            raise NotPermitted("a person ruled on this memory: store a new fragment instead")
+        if new_text or "claim" in changes:
+            _refuse_rewriting(principal, row)
         if "tags" in fields:
             fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
@@ -171,9 +169,14 @@ def _keep_former(row: Fragment, *, with_claim: bool) -> None:
     )
 
 
-def _may_rewrite(principal: Principal, row: Fragment) -> bool:
-    """A text stands under its writer's name, so nobody else puts words into it."""
-    return principal.owner_id == row.owner_id or principal.kind == "person"
+def _refuse_rewriting(principal: Principal, row: Fragment) -> None:
+    """Raises NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it."""
+    if principal.kind == "person":
+        return
+    if principal.owner_id != row.owner_id:
+        raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+    if principal.kind == "key" and protection(row.project_id, row.id):
+        raise NotPermitted("a person ruled on this memory: store a new fragment instead")
 
 
 def _read_anew(content: str) -> dict[str, Any]:
