@@ -36,7 +36,7 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
-from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, values_of
+from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -160,6 +160,6 @@ __all__ = [
     "protection",
     "ruled_on",
     "rulings",
-    "values_of",
+    "with_words",
     "rule_on_former_decisions",
 ]

@@ -17,7 +17,7 @@ from conflicts.naming import Naming, naming
 from conflicts.words import Kind, Resolution
 from memories import access
 from memories.access import NotPermitted, Principal
-from memories.models import Claim, Fragment
+from memories.models import Claim, Fragment, Owner
 from memories.models.words import SourceClass
 
 
@@ -214,7 +214,20 @@ def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
     return told
 
 
-def values_of(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, str]:
+def with_words(principal: Principal, rows: Sequence[Ruling]) -> list[Ruling]:
+    """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
+    said = _values(principal.project_id, rows)
+    ids = {row.decided_by for row in rows if row.decided_by}
+    owners = Owner.objects.within(principal.project_id).filter(id__in=ids) if ids else ()
+    names = {owner.id: owner.name.removeprefix("user:") for owner in owners}
+    for row in rows:
+        row.by = names.get(row.decided_by)
+        row.said_chosen = [{"fragment_id": i, "value": said.get(i)} for i in row.chosen_fragments]
+        row.said_ruled_out = [{"fragment_id": i, "value": said.get(i)} for i in row.ruled_out_fragments]
+    return list(rows)
+
+
+def _values(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, str]:
     """What the memories that rulings name say: the value of a claim, else the text. What was forgotten is left out."""
     ids = {i for row in rulings for i in (*row.chosen_fragments, *row.ruled_out_fragments)}
     rows: Any = Fragment.objects.within(project_id).filter(id__in=ids).select_related("claim") if ids else ()

@@ -24,6 +24,7 @@ from conflicts.front import (
     undo,
     visible_conflict,
     waiting,
+    with_words,
 )
 from memories import access, ingest
 from memories.access import Principal
@@ -34,7 +35,7 @@ from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
-from memories.api.rulings import RulingAnswer, shown
+from memories.api.rulings import RulingAnswer
 from memories.api.voting import Nothing
 from memories.models.fragment import CONTENT_LIMIT
 
@@ -159,7 +160,7 @@ class ConflictAnswer(serializers.Serializer[Any]):
 def answers(principal: Principal, rows: Sequence[PendingConflict]) -> list[Any]:
     """Conflicts, each with the ruling that it opens again."""
     found = binding_on([row for row in rows if row.resolved_at is None])
-    told = {row.id: row for row in shown(principal, list(found.values()))}
+    told = {row.id: row for row in with_words(principal, list(found.values()))}
     for row in rows:
         row.ruling = told[found[row.id].id] if row.id in found else None
     return list(ConflictAnswer(rows, many=True).data)

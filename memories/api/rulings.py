@@ -1,6 +1,5 @@
 """/api/v1/rulings: what people decided, and what it binds."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -9,14 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Ruling, rulings, values_of
+from conflicts.front import rulings, with_words
 from memories import access
-from memories.access import Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.pages import page_of, paged
-from memories.models import Owner
 
 
 class RulingQuery(Strict):
@@ -59,19 +56,6 @@ class RulingAnswer(serializers.Serializer[Any]):
     repeated_at = serializers.DateTimeField(allow_null=True)
 
 
-def shown(principal: Principal, rows: Sequence[Ruling]) -> list[Ruling]:
-    """The rulings with their words and names at hand, in a fixed number of queries. Inside `access.enter`."""
-    said = values_of(principal.project_id, rows)
-    ids = {row.decided_by for row in rows if row.decided_by}
-    owners = Owner.objects.within(principal.project_id).filter(id__in=ids) if ids else ()
-    names = {owner.id: owner.name.removeprefix("user:") for owner in owners}
-    for row in rows:
-        row.by = names.get(row.decided_by)
-        row.said_chosen = [{"fragment_id": i, "value": said.get(i)} for i in row.chosen_fragments]
-        row.said_ruled_out = [{"fragment_id": i, "value": said.get(i)} for i in row.ruled_out_fragments]
-    return list(rows)
-
-
 class RulingsView(APIView):
     """Rulings."""
 
@@ -85,7 +69,7 @@ class RulingsView(APIView):
             page = paged(
                 request,
                 rulings(principal, **query),
-                lambda found: list(RulingAnswer(shown(principal, found), many=True).data),
+                lambda found: list(RulingAnswer(with_words(principal, found), many=True).data),
                 limit=limit,
                 cursor=cursor,
             )
