@@ -3,6 +3,12 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
+
+from conflicts.front import Ruling, rule_on_former_decisions
+from memories import access, jobs
+from memories.models import Fragment, Namespace, Project
+from memories.models.history import events_of
 
 CLAIM = {"subject": "acme", "predicate": "contract value"}
 
@@ -93,7 +99,7 @@ def context(agent) -> str:
     body = {"query": "what is it worth", "namespace": "acme:main"}
     answer = agent.client.post("/api/v1/context", body, format="json")
     assert answer.status_code == 200, answer.json()
-    return answer.json()["context"]
+    return answer.json()["prompt_prefix"]
 
 
 @pytest.fixture
@@ -155,7 +161,7 @@ class TestBinding:
         assert [status(carol, each) for each in (held, other)] == ["active", "active"]
 
     def test_what_repeats_a_value_that_was_ruled_out_is_archived_and_counted(self, ruled, tell, carol):
-        assert tell("$48,000")["status"] == tell("USD 48000")["status"] == "archived"
+        assert tell("$48,000")["status"] == tell(" $48,000 ")["status"] == "archived"
         row = only(rulings(carol))
         assert (row["repeats"], row["repeated_at"] is not None) == (2, True)
         assert pending(carol) == []
@@ -227,10 +233,10 @@ class TestChanging:
         assert "against what a reviewer decided) It is worth $50,000" in block
         assert "the user says otherwise since) It is worth $84,000" in block
 
-    def test_also_where_one_key_writes_for_both(self, say, carol, alice):
+    def test_also_where_one_key_writes_for_both(self, say, carol):
         say("$48,000")
-        read = say("$84,000", source="document")
-        decide(carol, only(read["pending_conflicts"])["id"], "supersede") if read["pending_conflicts"] else None
+        paper = say("$84,000", source="document")
+        decide(carol, only(paper["pending_conflicts"])["id"], "supersede")
         later = say("$50,000")
         assert (later["status"], later["superseded"]) == ("active", [])
 
@@ -313,7 +319,7 @@ class TestCorrecting:
         say("$48,000")
         late = only(read_out("$84,000")["pending_conflicts"])["id"]
         told = decide(carol, late, "reject", code=400, correction={"content": "x", "value": "y"})
-        assert told["code"] == "invalid"
+        assert told["code"] == "validation"
         assert decide(carol, late, "supersede", code=409, correction={"content": "x"})["code"] == "not_applicable"
         assert len(pending(carol)) == 1
 
@@ -326,7 +332,7 @@ class TestBadInput:
         late = only(read_out("$84,000")["pending_conflicts"])["id"]
         body = {"action": "supersede", "revision": 7}
         answer = carol.client.post(f"/api/v1/conflicts/{late}/resolve", body, format="json")
-        assert (answer.status_code, answer.json()["code"]) == (409, "stale_conflict")
+        assert (answer.status_code, answer.json()["code"]) == (409, "stale_revision")
         assert rulings(carol) == []
 
     def test_a_key_that_vanished(self, say, read_out, carol, alice):
@@ -342,7 +348,7 @@ class TestBadInput:
     def test_nonsense_in_the_list(self, carol):
         for query in ({"limit": 0}, {"cursor": "x"}, {"what": "x"}, {"subject": "x" * 101}):
             assert carol.client.get("/api/v1/rulings", query).status_code == 400
-        assert carol.client.get("/api/v1/rulings", {"namespace": "acme:nowhere"}).status_code == 404
+        assert carol.client.get("/api/v1/rulings", {"namespace": "elsewhere:main"}).status_code == 404
 
 
 class TestReading:
@@ -395,3 +401,134 @@ class TestText:
         bob.client.post(f"/api/v1/fragments/{held['id']}/dispute", {"reason": "no"}, format="json")
         decide(carol, only(pending(carol))["id"], "supersede")
         assert only(rulings(carol))["fragment_id"] == held["id"]
+
+
+class TestTravelling:
+    """Bundles, forks and merges carry rulings; decisions from before get them."""
+
+    @pytest.fixture
+    def run(self, principal, storage):
+        """Runs an operation to its end; its report."""
+
+        def work(kind, *, place=None, **options):
+            with access.enter(principal, why="test"):
+                where = Namespace.objects.get(name=place) if place else None
+            wish = {"namespace": where, "options": options, "now": timezone.now(), "wake_up": False}
+            ended = jobs.run(principal, jobs.start(principal, kind=kind, **wish).id)
+            assert ended.state == "succeeded", ended.error
+            return ended
+
+        return work
+
+    @pytest.fixture
+    def forget_rulings(self, principal):
+        """As it was before there were any."""
+
+        def wipe():
+            with access.enter(principal, why="test"):
+                Ruling.objects.all().delete()
+
+        return wipe
+
+    def test_a_bundle(self, ruled, run, carol, principal, tell):
+        before = rulings(carol)
+        backup = run("backup").report["backup_id"]
+        with access.enter(principal, why="test"):
+            Ruling.objects.all().delete()
+            Fragment.objects.filter(id=ruled["paper"]["id"]).delete()
+        run("restore", backup_id=backup)
+        assert [(row["id"], row["chosen"], row["ruled_out"]) for row in rulings(carol)] == [
+            (row["id"], row["chosen"], row["ruled_out"]) for row in before
+        ]
+        assert tell("$99,999")["status"] == "quarantined"
+
+    def test_a_bundle_brings_no_ruling_that_was_taken_back_since(self, ruled, run, carol):
+        backup = run("backup").report["backup_id"]
+        take_back(carol, ruled["conflict"])
+        run("restore", backup_id=backup)
+        assert rulings(carol) == []
+
+    def test_a_bundle_from_before(self, ruled, run, carol, forget_rulings):
+        former = only(rulings(carol))
+        forget_rulings()
+        backup = run("backup").report["backup_id"]
+        run("restore", backup_id=backup)
+        row = only(rulings(carol))
+        told = ("chosen", "ruled_out", "decided_by", "at", "note", "conflict_id")
+        assert {name: row[name] for name in told} == {name: former[name] for name in told}
+        run("restore", backup_id=backup)
+        assert len(rulings(carol)) == 1
+
+    def test_what_was_overwritten_before_waits_again(self, ruled, run, carol, forget_rulings, tell, principal):
+        forget_rulings()
+        late = tell("$99,999")
+        assert (late["status"], late["superseded"]) == ("active", [ruled["paper"]["id"]])
+        assert _rule_on_former(principal) == 0
+        opened = only(pending(carol))
+        assert (opened["new_id"], opened["existing_id"]) == (ruled["paper"]["id"], late["id"])
+        assert [status(carol, each) for each in (ruled["paper"], late)] == ["superseded", "active"]
+        assert _rule_on_former(principal) == 0
+        assert len(pending(carol)) == 1
+        decide(carol, opened["id"], "supersede")
+        assert [status(carol, each) for each in (ruled["paper"], late)] == ["active", "superseded"]
+        assert [one["value"] for one in only(rulings(carol))["chosen"]] == ["$84,000"]
+        take_back(carol, opened["id"])
+        assert [status(carol, each) for each in (ruled["paper"], late)] == ["superseded", "active"]
+
+    def test_readings_from_before_take_none(self, say, read_out, carol, principal):
+        say("19", claim=READING)
+        decide(carol, only(read_out("25", claim=READING)["pending_conflicts"])["id"], "supersede")
+        assert _rule_on_former(principal) == 0
+        assert rulings(carol) == []
+
+    def test_rejections_from_before_keep_out_what_they_did(self, say, tell, carol, forget_rulings, principal):
+        say("$48,000")
+        decide(carol, only(tell("$0")["pending_conflicts"])["id"], "reject")
+        forget_rulings()
+        assert _rule_on_former(principal) == 1
+        assert only(rulings(carol))["authority"] == 4  # as far as it reached before; who decided was no person
+        assert tell("$0")["status"] == "archived"
+
+    def test_a_fork(self, ruled, run, carol, say, bob):
+        run("fork", place="acme:main", target="acme:side")
+        row = only(rulings(carol, namespace="acme:side"))
+        assert [one["value"] for one in row["chosen"]] == ["$84,000"]
+        body = {"namespace": "acme:side", "content": "Now $99,999.", "claim": {**CLAIM, "value": "$99,999"}}
+        body["provenance"] = {"source": "tool_output"}
+        assert bob.client.post("/api/v1/fragments", body, format="json").json()["status"] == "quarantined"
+        take_back(carol, ruled["conflict"])
+        assert len(rulings(carol, namespace="acme:side")) == 1
+
+    def test_a_merge(self, ruled, run, carol, tell, bob, read_out, say, principal):
+        other = {"subject": "acme", "predicate": "seat"}
+        say("Oslo", claim=other)
+        run("fork", place="acme:main", target="acme:side")
+        body = {"namespace": "acme:side", "content": "Its seat is Rome.", "claim": {**other, "value": "Rome"}}
+        late = bob.client.post("/api/v1/fragments", {**body, "provenance": {"source": "tool_output"}}, format="json")
+        decide(carol, only(late.json()["pending_conflicts"])["id"], "reject")
+        done = run("merge", place="acme:main", source="acme:side")
+        assert len(rulings(carol, namespace="acme:main")) == 2
+        assert tell("Rome", claim=other)["status"] == "archived"
+        with access.enter(principal, why="test"):
+            undone = jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
+        jobs.run(principal, undone.id)
+        assert len(rulings(carol, namespace="acme:main")) == 1
+
+    def test_consolidation_leaves_it(self, ruled, run, tell, carol, forget_rulings):
+        tell("$99,999")
+        run("consolidate", place="acme:main")
+        assert status(carol, ruled["paper"]) == "active"
+        assert len(pending(carol)) == 1
+
+    def test_every_change_is_audited(self, ruled, tell, carol, principal):
+        tell("$48,000")
+        take_back(carol, ruled["conflict"])
+        with access.enter(principal, why="test"):
+            events = events_of(Ruling).objects.order_by("pgh_id")
+            assert list(events.values_list("pgh_label", "repeats")) == [("insert", 0), ("update", 1), ("delete", 1)]
+
+
+def _rule_on_former(principal) -> int:
+    with access.enter(principal, why="test"):
+        project = Project.objects.get(id=principal.project_id)
+        return rule_on_former_decisions(project.id, bytes(project.salt))
