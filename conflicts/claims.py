@@ -1,13 +1,16 @@
 """Claims on their way in: what a newcomer says, and the stance that this is."""
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
+from conflicts.authority import SOURCE_RANK
 from conflicts.gate import Period, Stance
 from conflicts.naming import Naming
 from memories.models import Claim, Fragment
-from memories.models.words import ClaimScope
+from memories.models.words import ClaimScope, SourceClass
+
+USER = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ def stance_of(claim: Claim) -> Stance:
         exclusive=claim.exclusive,
         slot=claim.slot,
         keyed=bool(claim.fragment.key),
+        attested=claim.authority == USER and claim.fragment.source == SourceClass.USER_EXPLICIT,
     )
 
 
@@ -103,4 +107,6 @@ def exclude_each_other(one: Claim, other: Claim) -> bool:
 
 def free_stance(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Stance:
     """What a free text says, from now on."""
-    return Stance(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
+    attested = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
+    stance = Stance(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
+    return replace(stance, attested=attested)

@@ -6,22 +6,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from conflicts.admission import Newcomer
 from conflicts.cardinality import make_multi_valued, restore_predicate
-from conflicts.claims import stance_of
+from conflicts.claims import claim_of, stance_of
 from conflicts.docket import Docket, place_of
 from conflicts.gate import Period, Stance
 from conflicts.models import PendingConflict
+from conflicts.placing import index_keywords, place_vectors, refuse_forgotten
 from conflicts.recording import Succession, supersede
 from conflicts.splitting import split
 from conflicts.words import Keep, Kind, Resolution
-from memories.models import Claim, Fragment
-from memories.models.words import STANDING, Status
+from memories.models import Claim, EmbeddingModel, Fragment, Link
+from memories.models.bulk import insert
+from memories.models.words import STANDING, LinkKind, Status
 
-REJECTED = "rejected"
+REJECTED, EDITED, UNDONE = "rejected", "edited", "undone"
 
 
 class NotApplicable(Exception):
     """This decision makes no sense for this conflict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a person types in place of the challenger: a memory of their own, with the value that it claims."""
+
+    newcomer: Newcomer
+    model: EmbeddingModel
 
 
 @dataclass(slots=True)
@@ -31,19 +42,25 @@ class Effects:
     succession: Succession = field(default_factory=Succession)
     # The arguments with which the predicate is restored.
     predicate: dict[str, Any] | None = None
+    # Memories that came with it: what a person typed.
+    made: list[str] = field(default_factory=list)
+    # Who had to yield, or was kept; not needed to take it back.
+    opponents: list[uuid.UUID] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """For the conflict's row."""
-        return {"succession": self.succession.as_json(), "predicate": self.predicate}
+        return {"succession": self.succession.as_json(), "predicate": self.predicate, "made": self.made}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """As stored."""
-        return cls(Succession.from_json(stored["succession"]), stored["predicate"])
+        """As stored, also before memories were made."""
+        return cls(Succession.from_json(stored["succession"]), stored["predicate"], stored.get("made", []))
 
     def take_back(self, project_id: uuid.UUID, *, now: datetime.datetime) -> None:
         """Undoes them."""
         self.succession.take_back(project_id)
+        made = Fragment.objects.within(project_id).filter(id__in=self.made)
+        made.update(status=Status.ARCHIVED, archived_reason=UNDONE, updated_at=now)
         if self.predicate is not None:
             restore_predicate(
                 project_id=project_id,
@@ -61,9 +78,15 @@ def concerned(docket: Docket, row: PendingConflict, siblings: Sequence[PendingCo
 
 
 def carry_out(
-    docket: Docket, row: PendingConflict, siblings: Sequence[PendingConflict], action: str, keep: str
+    docket: Docket,
+    row: PendingConflict,
+    siblings: Sequence[PendingConflict],
+    action: str,
+    keep: str,
+    *,
+    correction: Correction | None = None,
 ) -> Effects:
-    """Does it. Raises NotApplicable, CannotSplit."""
+    """Does it. Raises NotApplicable, CannotSplit, BlockedByErasure."""
     if row.kind == Kind.DISPUTE:
         return _review(docket, row, action)
     if row.kind == Kind.RESTORE:
@@ -75,6 +98,8 @@ def carry_out(
         _put(docket, newcomer, Status.ARCHIVED, why=REJECTED)
         return Effects()
     stance = _stance(docket, newcomer)
+    if correction is not None:
+        return _correct(docket, newcomer, correction, [row, *siblings])
     opponents = _opponents(docket, stance, [row, *siblings])
     if action == Resolution.SUPERSEDE:
         return _supersede(docket, newcomer, stance, opponents)
@@ -101,6 +126,10 @@ def _compare_versions(action: str) -> Effects:
 
 
 def _stance(docket: Docket, newcomer: Fragment) -> Stance | None:
+    """What it claims, also where it does not wait: its place may have been taken before rulings were kept."""
+    if newcomer.id not in docket.claims:
+        rows = Claim.objects.within(docket.project_id).select_related("fragment")
+        docket.claims |= {claim.fragment_id: claim for claim in rows.filter(fragment=newcomer.id)}
     claim = docket.claims.get(newcomer.id)
     return stance_of(claim) if claim else None
 
@@ -119,14 +148,40 @@ def _supersede(docket: Docket, newcomer: Fragment, stance: Stance | None, oppone
     _place(docket, stance, without=set(opponents))
     _put(docket, newcomer, Status.ACTIVE)
     successors = dict.fromkeys(opponents, newcomer.id)
-    return Effects(succession=supersede(docket.project_id, successors, now=docket.now))
+    return Effects(supersede(docket.project_id, successors, now=docket.now), opponents=opponents)
+
+
+def _correct(
+    docket: Docket, newcomer: Fragment, correction: Correction, conflicts: Sequence[PendingConflict]
+) -> Effects:
+    """What the person typed stands, in a memory of its own; the challenger is archived as it was written."""
+    fragment, vector, draft = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claim
+    refuse_forgotten([fragment])
+    claim = stance = None
+    if draft is not None:
+        claim = claim_of(draft, fragment, naming=docket.namings[fragment.namespace_id], now=docket.now)
+        docket.claims[fragment.id], stance = claim, stance_of(claim)
+    opponents = _opponents(docket, stance, conflicts)
+    _put(docket, newcomer, Status.ARCHIVED, why=EDITED)
+    insert([fragment])
+    if claim is not None and stance is not None:
+        ledger = docket.ledgers[place_of(claim)]
+        claim.slot = ledger.free_slot(stance, without={*opponents, newcomer.id})
+        insert([claim])
+    index_keywords([fragment.id])
+    place_vectors([(fragment, vector, claim)], model=correction.model)
+    ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
+    link = Link.objects.create(project_id=docket.project_id, **ends)
+    done = supersede(docket.project_id, dict.fromkeys(opponents, fragment.id), now=docket.now)
+    done.links.append(str(link.id))
+    return Effects(done, made=[str(fragment.id)], opponents=opponents)
 
 
 def _keep_pair(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
     """Both hold at once; each goes on opposing third values."""
     _place(docket, stance, without=set())
     _put(docket, newcomer, Status.ACTIVE)
-    return Effects()
+    return Effects(opponents=opponents)
 
 
 def _keep_period(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
@@ -141,7 +196,7 @@ def _keep_period(docket: Docket, newcomer: Fragment, stance: Stance | None, oppo
             docket.ledgers[place_of(docket.claims[fragment_id])].close(fragment_id, kept.end)
     _place(docket, replace(stance, period=period), without=set())
     _put(docket, newcomer, Status.ACTIVE)
-    return Effects()
+    return Effects(opponents=opponents)
 
 
 def _keep_predicate(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
@@ -153,7 +208,8 @@ def _keep_predicate(docket: Docket, newcomer: Fragment, stance: Stance | None, o
         project_id=docket.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=docket.now
     )
     _put(docket, newcomer, Status.ACTIVE)
-    return Effects(predicate={"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former})
+    told = {"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former}
+    return Effects(predicate=told, opponents=opponents)
 
 
 def freed(docket: Docket, newcomer: uuid.UUID | None) -> list[uuid.UUID]:

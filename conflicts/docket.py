@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db import connection
-from django.db.models import Q
 
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
 from conflicts.contradictions import agrees
-from conflicts.gate import Period, Stance, objection
+from conflicts.gate import Stance, objection
 from conflicts.ledger import Ledger, Verdict
 from conflicts.locking import Place, lock_keys, lock_namespaces
-from conflicts.models import PendingConflict
+from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming, naming
+from conflicts.rulings import binding_of
 from conflicts.shadows import standing_of
-from conflicts.words import Policy, Resolution
+from conflicts.words import Kind, Policy
 from memories.models import Claim, Fragment
 from memories.models.namespace import roots_of
 from memories.models.words import OPEN, Status
@@ -130,20 +130,22 @@ class Docket:
             "namespace__in": {namespace_id for namespace_id, _ in places},
             "key_digest__in": {key for _, key in places},
         }
+        for row in Ruling.objects.within(self.project_id).in_force().filter(**here).order_by("decided_at", "id"):
+            if ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
+                ledger.bindings.append(binding_of(row))
         rows = Claim.objects.within(self.project_id).filter(status__in=OPEN, fragment__status__in=OPEN, **here)
         rows = rows.select_related("fragment")
         for claim in rows.select_for_update(no_key=True, of=("fragment",)).order_by("fragment") if hold else rows:
             if ledger := self.ledgers.get(place_of(claim)):
                 self.claims[claim.fragment_id] = claim
                 book = ledger.waiting if claim.fragment.status == Status.QUARANTINED else ledger.standing
-                book[claim.fragment_id] = stance_of(claim)
-        conflicts = PendingConflict.objects.within(self.project_id).filter(**here)
-        for row in conflicts.filter(Q(resolved_at=None) | Q(resolution=Resolution.REJECT)).order_by("created_at", "id"):
-            if row.resolved_at is None:
-                if row.newcomer_id:
-                    self.pending[row.newcomer_id].append(row)
-            elif (ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest)))) and not row.negates:
-                ledger.rejected.append(_rejected(row))
+                book[claim.fragment_id] = ledger.under_rulings(stance_of(claim))
+        conflicts = PendingConflict.objects.within(self.project_id).pending().filter(newcomer__isnull=False, **here)
+        for conflict in conflicts.order_by("created_at", "id"):
+            self.pending[conflict.newcomer_id].append(conflict)
+            ledger = self.ledgers.get((conflict.namespace_id, bytes(conflict.key_digest)))
+            if ledger and conflict.kind == Kind.CLAIM and conflict.newcomer_id in ledger.standing:
+                ledger.contesting.add(conflict.newcomer_id)
 
     def hear(self, case: Case, *, by_a_person: bool = False, returning: bool = False) -> Verdict:
         """Decides on a case and enters it into the ledgers. What returns from the archive is no newer than others."""
@@ -160,11 +162,12 @@ class Docket:
         if verdict.twin is None and verdict.status == Status.ACTIVE:
             case.contradictions = list(self._contradictions(case))
             if case.contradictions:
-                barred = not by_a_person and any(self._barred(case, c) for c in case.contradictions)
+                bars = [] if by_a_person else [bar for c in case.contradictions if (bar := self._bar(case, c))]
                 verdict = Verdict(
                     verdict.stance,
-                    Status.ARCHIVED if barred else Status.QUARANTINED,
-                    why="precedent_rejected" if barred else "",
+                    Status.ARCHIVED if bars else Status.QUARANTINED,
+                    why="precedent_rejected" if bars else "",
+                    ruling_id=bars[0] if bars else None,
                 )
             elif retracted := self._retracted(case):
                 verdict = replace(verdict, superseded=(*verdict.superseded, *retracted))
@@ -227,23 +230,14 @@ class Docket:
                         found.append(other.fragment_id)
         return found
 
-    def _barred(self, case: Case, contradiction: Contradiction) -> bool:
-        rejected = self.ledgers[contradiction.key].rejected
-        return any(old.value == contradiction.value and case.fragment.authority <= old.authority for old in rejected)
+    def _bar(self, case: Case, contradiction: Contradiction) -> uuid.UUID | None:
+        """The ruling that keeps out what a text states; one that ruled a value out says nothing of its denial."""
+        if contradiction.statement.negated:
+            return None
+        found = self.ledgers[contradiction.key].bar(free_stance(case.fragment, contradiction.value, now=self.now))
+        return found.ruling_id if found else None
 
 
 def place_of(claim: Claim) -> Place:
     """Where a claim belongs."""
     return claim.namespace_id, bytes(claim.key_digest)
-
-
-def _rejected(row: PendingConflict) -> Stance:
-    return Stance(
-        fragment_id=row.id,
-        owner_id=None,
-        authority=row.new_authority or 0,
-        value=bytes(row.value_digest),
-        scope=row.scope,
-        session_id=row.session_id,
-        period=Period(),
-    )

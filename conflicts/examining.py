@@ -26,7 +26,7 @@ from memories.models.bulk import insert
 from memories.models.words import Status
 
 
-class Ruling(StrEnum):
+class Fate(StrEnum):
     """What becomes of an examined fragment."""
 
     CLAIMS = "claims"  # it stands, now with a claim
@@ -45,7 +45,7 @@ class Finding:
     """A ruling, the fragment that it is about, and whom else it changes: who yields, or who stands against it."""
 
     fragment_id: uuid.UUID
-    ruling: Ruling
+    fate: Fate
     others: tuple[uuid.UUID, ...] = ()
 
 
@@ -67,21 +67,21 @@ class _Hearing:
         case, verdict = self.case, self.case.verdict
         own = case.fragment.id
         if self.newer is not None:
-            return Finding(own, Ruling.OUTDATED, (self.newer,))
+            return Finding(own, Fate.OUTDATED, (self.newer,))
         assert verdict is not None
         if same := self.answer or verdict.twin:
-            return Finding(own, Ruling.ANSWERED if self.returning else Ruling.REPEATS, (same,))
+            return Finding(own, Fate.ANSWERED if self.returning else Fate.REPEATS, (same,))
         if verdict.status != Status.ACTIVE and self.returning:
-            return Finding(own, Ruling.WAITS)
+            return Finding(own, Fate.WAITS)
         if verdict.status == Status.QUARANTINED:
             texts = {o.fragment_id for said in case.contradictions for o in said.opponents}
-            return Finding(own, Ruling.LOSES, tuple(sorted({i for i, _ in verdict.opponents} | texts)))
+            return Finding(own, Fate.LOSES, tuple(sorted({i for i, _ in verdict.opponents} | texts)))
         if verdict.status == Status.ARCHIVED:
-            return Finding(own, Ruling.BARRED)
+            return Finding(own, Fate.BARRED)
         others = tuple(sorted({*verdict.superseded, *(i for i, _ in verdict.closed)}))
         if self.returning:
-            return Finding(own, Ruling.RETURNS, others)
-        return Finding(own, Ruling.WINS if others else Ruling.CLAIMS, others)
+            return Finding(own, Fate.RETURNS, others)
+        return Finding(own, Fate.WINS if others else Fate.CLAIMS, others)
 
 
 def foresee(
@@ -148,7 +148,7 @@ def _heard(docket: Docket, hearings: Sequence[_Hearing]) -> list[Finding]:
     answers = docket.answers({place_of(h.case.claim) for h in hearings if h.case.claim})
     for fragment_id in by_id.keys() & answers.keys():
         by_id[fragment_id].answer = answers[fragment_id]
-    others = [Finding(i, Ruling.ANSWERED, (same,)) for i, same in answers.items() if i not in by_id]
+    others = [Finding(i, Fate.ANSWERED, (same,)) for i, same in answers.items() if i not in by_id]
     return [*(hearing.finding() for hearing in hearings), *others]
 
 
@@ -174,7 +174,7 @@ def _newer(docket: Docket, case: Case) -> uuid.UUID | None:
 
 def _write(docket: Docket, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
     findings = {hearing.case.fragment.id: hearing.finding() for hearing in hearings}
-    acting = [h for h in hearings if findings[h.case.fragment.id].ruling != Ruling.WAITS]
+    acting = [h for h in hearings if findings[h.case.fragment.id].fate != Fate.WAITS]
     heard = [hearing.case for hearing in acting if hearing.newer is None and hearing.answer is None]
     yielding = {h.case.fragment.id: h.successor for h in acting if h.successor}
     for hearing in acting:

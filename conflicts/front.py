@@ -17,14 +17,15 @@ from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
-from conflicts.deciding import NotApplicable
-from conflicts.examining import Finding, Ruling, examine, foresee
+from conflicts.deciding import Correction, NotApplicable
+from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
+from conflicts.former import rule_on_former_decisions
 from conflicts.history import Believed, Question, believed, claims, lives, timeline
 from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
 from conflicts.locking import MOST_KEYS, lock_keys, lock_namespace
-from conflicts.models import PendingConflict
+from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import digests_of, spelling_digests
 from conflicts.placing import (
     BlockedByErasure,
@@ -44,6 +45,7 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
+from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -80,8 +82,10 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "Correction",
     "Counted",
     "Disputed",
+    "Fate",
     "Finding",
     "Fold",
     "Happening",
@@ -172,4 +176,11 @@ __all__ = [
     "withdraw_all",
     "yield_to",
     "worth_of",
+    "binding_on",
+    "of_conflicts",
+    "protection",
+    "ruled_on",
+    "rulings",
+    "with_words",
+    "rule_on_former_decisions",
 ]

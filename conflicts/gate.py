@@ -58,6 +58,26 @@ class Stance:
     slot: int = 0
     # Bears a key of its caller's: it stands for itself, whoever says the same.
     keyed: bool = False
+    # The authority of the ruling that chose this value, and whose it is; 0 without one.
+    ruling: int = 0
+    ruled_by: uuid.UUID | None = None
+    # The user's own words, heard as they were said.
+    attested: bool = False
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether a ruling speaks for it, as strongly as its writer or more."""
+        return self.ruling >= self.authority
+
+    @property
+    def rank(self) -> int:
+        """How far it may be believed, the ruling on it counted."""
+        return max(self.authority, self.ruling)
+
+    @property
+    def speaker(self) -> uuid.UUID | None:
+        """Who may change it with as much authority: whoever ruled on it, else whoever wrote it."""
+        return self.ruled_by if self.is_ruled else self.owner_id
 
     def meets(self, other: "Stance") -> bool:
         """Whether both speak in the same place and time; session claims only meet those of their session."""
@@ -69,10 +89,10 @@ class Stance:
 
     def excludes(self, other: "Stance") -> bool:
         """Whether one value is all there is. How many a key takes is the stronger one's to say, of equals either's."""
-        if self.authority == other.authority:
+        if self.rank == other.rank:
             exclusive = self.exclusive or other.exclusive
         else:
-            exclusive = max(self, other, key=lambda stance: stance.authority).exclusive
+            exclusive = max(self, other, key=lambda stance: stance.rank).exclusive
         return exclusive and self.value != other.value
 
     def repeats(self, other: "Stance") -> bool:
@@ -80,6 +100,32 @@ class Stance:
         if self.keyed or other.keyed:
             return False
         return self.value == other.value and self.scope == other.scope and self.meets(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A ruling as the gate sees it: which values it chose and ruled out, where and when."""
+
+    ruling_id: uuid.UUID
+    authority: int
+    decided_by: uuid.UUID | None
+    chosen: frozenset[bytes]
+    ruled_out: frozenset[bytes]
+    session_id: str = ""
+    period: Period = Period()
+
+    def protects(self, stance: Stance) -> bool:
+        """Whether it chose what the stance says."""
+        here = self.session_id == stance.session_id and self.period.overlaps(stance.period)
+        return stance.value in self.chosen and here
+
+    def bars(self, stance: Stance) -> bool:
+        """Whether it ruled out what the stance says, of whichever period.
+
+        The user's own later words open the case again instead.
+        """
+        heard = stance.attested or stance.authority > self.authority
+        return stance.value in self.ruled_out and self.session_id == stance.session_id and not heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +175,17 @@ def _stays_beside(newcomer: Stance, twin: Stance, other: Stance) -> bool:
 
 def _is_kept(newcomer: Stance, other: Stance, policy: str) -> bool:
     """Whether both stand because the predicate keeps what equals of several owners say."""
-    equals = newcomer.authority == other.authority and newcomer.owner_id != other.owner_id
+    equals = newcomer.rank == other.rank and newcomer.owner_id != other.speaker
     return policy == Policy.KEEP_BOTH and equals
 
 
 def objection(newcomer: Stance, other: Stance, policy: str = Policy.REVIEW) -> Reason | None:
-    """Why the newcomer may not replace the other; None when it may."""
-    if newcomer.authority < other.authority:
+    """Why the newcomer may not replace the other; None when it may. What a person ruled is no mere reading."""
+    if newcomer.rank < other.rank:
         return Reason.AUTHORITY
-    if newcomer.authority > other.authority or policy == Policy.NEWEST:
+    if newcomer.rank > other.rank or (policy == Policy.NEWEST and not other.is_ruled):
         return None
-    return None if newcomer.owner_id == other.owner_id else Reason.OTHER_OWNER
+    return None if newcomer.owner_id == other.speaker else Reason.OTHER_OWNER
 
 
 def _succeeds(newcomer: Stance, other: Stance) -> bool:

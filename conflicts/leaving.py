@@ -9,6 +9,7 @@ from django.db.models import Q
 from conflicts.docket import Docket, place_of
 from conflicts.models import PendingConflict
 from conflicts.recording import Succession, pair_up, supersede
+from conflicts.rulings import forget
 from conflicts.words import Kind, Resolution
 from memories.models import Claim
 
@@ -60,5 +61,6 @@ def erase_all(
     told = mine.filter(Q(newcomer__in=ids) | Q(existing__in=ids) | Q(id__in=list(copied)))
     newcomers = set(told.exclude(newcomer=None).values_list("newcomer_id", flat=True))
     told.update(statement=None, note="", before=None)
+    forget(project_id, ids)
     # What was noted beside one opponent of a newcomer was noted beside all.
     mine.filter(newcomer__in=newcomers).update(note="", before=None)

@@ -1,11 +1,11 @@
-"""The ledger of one key: what stands, what waits, what was rejected. Pure: it judges, it is written elsewhere."""
+"""The ledger of one key: what stands, what waits, what people ruled. Pure: it judges, it is written elsewhere."""
 
 import datetime
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from conflicts.gate import Outcome, Period, Stance, clipped, decide, objection
+from conflicts.gate import Binding, Decision, Outcome, Period, Stance, clipped, decide, objection
 from conflicts.words import Policy, Reason
 from memories.models.words import Status
 
@@ -23,6 +23,10 @@ class Verdict:
     closed: tuple[tuple[uuid.UUID, datetime.datetime], ...] = ()
     opponents: tuple[tuple[uuid.UUID, Reason], ...] = ()
     why: str = ""
+    # The ruling that bars it.
+    ruling_id: uuid.UUID | None = None
+    # It stands beside what a person ruled, until somebody decides.
+    contests: bool = False
 
 
 @dataclass(slots=True)
@@ -31,12 +35,14 @@ class Ledger:
 
     standing: dict[uuid.UUID, Stance] = field(default_factory=dict)
     waiting: dict[uuid.UUID, Stance] = field(default_factory=dict)
-    rejected: list[Stance] = field(default_factory=list)
+    # Those that stand and wait for a decision besides: the user's words against a ruling.
+    contesting: set[uuid.UUID] = field(default_factory=set)
+    bindings: list[Binding] = field(default_factory=list)
 
     def judge(self, newcomer: Stance, *, policy: str = Policy.REVIEW, by_a_person: bool = False) -> Verdict:
         """Decides on a newcomer and changes nothing.
 
-        No earlier rejection binds a person, or who only corrects their own claim.
+        No earlier ruling bars a person, or who only corrects their own claim.
         """
         others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped(newcomer, others))
@@ -46,14 +52,22 @@ class Ledger:
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.fragment_id)
         owners = {other.owner_id for other in others if newcomer.opposes(other)}
         own_edit = owners == {newcomer.owner_id} and decision.outcome != Outcome.LOST
-        if not (by_a_person or own_edit) and any(self._bars(old, newcomer) for old in self.rejected):
-            return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected")
+        if not (by_a_person or own_edit) and (bar := self.bar(newcomer)):
+            return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected", ruling_id=bar.ruling_id)
         if waiting := self._waiting_twin(newcomer):
             return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
         if decision.outcome == Outcome.LOST:
-            opponents = tuple((other.fragment_id, reason) for other, reason in decision.opponents)
-            return Verdict(newcomer, Status.QUARANTINED, opponents=opponents)
+            return self._lost(newcomer, decision, policy=policy)
         return self._won(newcomer, decision.yielding, decision.closing)
+
+    def _lost(self, newcomer: Stance, decision: Decision, *, policy: str) -> Verdict:
+        """It waits; but where only rulings stand in the way of the user's own words, these stand beside them."""
+        opponents = tuple((other.fragment_id, reason) for other, reason in decision.opponents)
+        yielding = [other for other, _ in decision.opponents if not objection(newcomer, other, policy)]
+        rivals = [other for other, _ in decision.opponents if other not in yielding]
+        if not newcomer.attested or not all(other.is_ruled for other in rivals):
+            return Verdict(newcomer, Status.QUARANTINED, opponents=opponents)
+        return replace(self._won(newcomer, yielding, ()), contests=True)
 
     def _won(self, newcomer: Stance, yielding: Sequence[Stance], closing: Sequence[Stance]) -> Verdict:
         start = newcomer.period.start
@@ -81,13 +95,26 @@ class Ledger:
         if verdict.twin is not None:
             return
         for fragment_id in verdict.superseded:
-            self.standing.pop(fragment_id, None)
+            self.forget(fragment_id)
         for fragment_id, end in verdict.closed:
             self.close(fragment_id, end)
         place = {Status.ACTIVE: self.standing, Status.QUARANTINED: self.waiting}.get(verdict.status)
         self.forget(verdict.stance.fragment_id)
         if place is not None:
-            place[verdict.stance.fragment_id] = verdict.stance
+            place[verdict.stance.fragment_id] = self.under_rulings(verdict.stance)
+        if verdict.contests:
+            self.contesting.add(verdict.stance.fragment_id)
+
+    def under_rulings(self, stance: Stance) -> Stance:
+        """The stance with the authority of the strongest ruling that chose what it says."""
+        found = [binding for binding in self.bindings if binding.protects(stance)]
+        first = max(found, key=lambda binding: binding.authority, default=None)
+        return replace(stance, ruling=first.authority, ruled_by=first.decided_by) if first else stance
+
+    def bar(self, newcomer: Stance) -> Binding | None:
+        """The strongest ruling that keeps out what it says."""
+        found = [binding for binding in self.bindings if binding.bars(newcomer)]
+        return max(found, key=lambda binding: binding.authority, default=None)
 
     def close(self, fragment_id: uuid.UUID, end: datetime.datetime) -> None:
         """Ends a standing claim's period."""
@@ -98,6 +125,7 @@ class Ledger:
         """Takes a fragment out of the book."""
         self.standing.pop(fragment_id, None)
         self.waiting.pop(fragment_id, None)
+        self.contesting.discard(fragment_id)
 
     def opponents(self, stance: Stance) -> list[Stance]:
         """Whom a stance opposes among those that stand."""
@@ -110,16 +138,8 @@ class Ledger:
 
     def contradicted(self, said: Stance, *, negated: bool) -> list[Stance]:
         """The standing claims of more authority that a free text says not to be so."""
-        stronger = [o for o in self.standing.values() if o.authority > said.authority and said.meets(o)]
+        stronger = [o for o in self.standing.values() if o.rank > said.authority and said.meets(o)]
         return [o for o in stronger if (o.value == said.value) == negated and (negated or o.exclusive)]
-
-    @staticmethod
-    def _bars(old: Stance, newcomer: Stance) -> bool:
-        return (
-            old.session_id == newcomer.session_id
-            and old.value == newcomer.value
-            and newcomer.authority <= old.authority
-        )
 
     def _waiting_twin(self, newcomer: Stance) -> uuid.UUID | None:
         return next(

@@ -235,6 +235,100 @@ class PendingConflict(TenantModel):
         return f"{self.kind} conflict of {self.newcomer_id} with {self.existing_id}"
 
 
+class RulingQuerySet(TenantQuerySet):
+    """Rulings."""
+
+    def in_force(self) -> "RulingQuerySet":
+        """Those that no later one replaced."""
+        return self.filter(replaced_by=None)
+
+
+@tracked(
+    "id",
+    "project",
+    "namespace",
+    "conflict",
+    "fragment",
+    "key_digest",
+    "chosen",
+    "ruled_out",
+    "authority",
+    "decided_by",
+    "decided_at",
+    "edited",
+    "repeats",
+    "replaced_by",
+)
+class Ruling(TenantModel):
+    """What a decision leaves on a key: the values that were chosen, and those that were ruled out (SPEC §18.2).
+
+    A value is known by its keyed digest, in hex; its words stand in the fragments that are named, and go with them.
+    """
+
+    namespace = parent("memories.Namespace")
+    conflict = parent("conflicts.PendingConflict", related_name="rulings", null=True)
+    # Of conflicts of free text and disputes: what the ruling is on.
+    fragment = parent("memories.Fragment", null=True)
+    subject_digest = models.BinaryField(max_length=32, default=b"")
+    predicate_digest = models.BinaryField(max_length=32, default=b"")
+    key_digest = models.BinaryField(max_length=32, default=b"")
+    scope = models.CharField(max_length=16, blank=True)
+    session_id = models.CharField(max_length=255, blank=True)
+    valid_from = models.DateTimeField(null=True)
+    valid_until = models.DateTimeField(null=True)
+    chosen = ArrayField(models.CharField(max_length=64), default=list)
+    ruled_out = ArrayField(models.CharField(max_length=64), default=list)
+    chosen_fragments = ArrayField(models.UUIDField(), default=list)
+    ruled_out_fragments = ArrayField(models.UUIDField(), default=list)
+    authority = models.SmallIntegerField()
+    decided_by = models.UUIDField(null=True)
+    decided_at = models.DateTimeField(default=timezone.now)
+    note = models.CharField(max_length=1000, blank=True)
+    # The person typed what was chosen.
+    edited = models.BooleanField(default=False)
+    # How often a value that it rules out was said again, and when last.
+    repeats = models.PositiveIntegerField(default=0)
+    repeated_at = models.DateTimeField(null=True)
+    replaced_by = parent("conflicts.Ruling", null=True)
+
+    objects = RulingQuerySet.as_manager()
+    catalogue = Catalogue(
+        kind="canonical",
+        export="record kind `ruling`",
+        erase="kept without note: keyed digests, ids, enums and times",
+        fork="copied: those in force",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            unique_in_project("ruling_project_id", "id"),
+            between("ruling_authority", "authority", 1, 6),
+            models.CheckConstraint(
+                condition=models.Q(valid_from__isnull=True)
+                | models.Q(valid_until__isnull=True)
+                | models.Q(valid_until__gt=models.F("valid_from")),
+                name="ruling_period_forward",
+            ),
+        ]
+        indexes: ClassVar = [
+            # What binds a key.
+            models.Index(
+                fields=["project", "namespace", "key_digest"],
+                name="ruling_by_key",
+                condition=models.Q(replaced_by=None),
+            ),
+            # The list, newest first.
+            models.Index(fields=["project", "namespace", "-decided_at", "-id"], name="ruling_pages"),
+            # Which decision left it, what replaced it, what it is on.
+            models.Index(fields=["project", "conflict"], name="ruling_by_conflict"),
+            models.Index(fields=["project", "replaced_by"], name="ruling_by_successor"),
+            models.Index(fields=["project", "fragment"], name="ruling_by_fragment"),
+        ]
+
+    def __str__(self) -> str:
+        return f"ruling of {self.decided_at:%Y-%m-%d}"
+
+
 class Reservation(TenantModel):
     """Who looks at a waiting conflict, until when: told to other reviewers, and no lock."""
 

@@ -15,6 +15,7 @@ from conflicts.gate import Stance
 from conflicts.ledger import Ledger, paired
 from conflicts.locking import Place
 from conflicts.models import FACED, PendingConflict
+from conflicts.rulings import count_repeats
 from conflicts.trust import trust_of
 from conflicts.votes import Voter, corroborate, roots_of
 from conflicts.words import Kind, Reason, Resolution
@@ -57,6 +58,7 @@ def record(
         Claim.objects.within(docket.project_id).filter(fragment__in=seen).update(last_seen_at=docket.now)
     _count_repetitions(docket, cases)
     supersede(docket.project_id, successors, now=docket.now)
+    count_repeats(docket.project_id, [case.verdict.ruling_id for case in cases if case.verdict], now=docket.now)
     touched = {place_of(case.claim) for case in cases if case.claim}
     for place in set(left) - touched:
         for case in cases:
@@ -116,7 +118,11 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
     ]
     Link.objects.bulk_create(links, ignore_conflicts=True)
     done = Succession(links=[str(link.id) for link in links])
-    challenges = PendingConflict.objects.within(project_id).pending().filter(existing__in=old)
+    pending = PendingConflict.objects.within(project_id).pending()
+    for row in pending.filter(newcomer__in=old, kind=Kind.CLAIM).select_for_update().order_by("created_at", "id"):
+        done.ended.append(str(row.id))
+        row.end(now=now)
+    challenges = pending.filter(existing__in=old)
     known: set[tuple[uuid.UUID | None, uuid.UUID]] = set()
     for row in challenges.filter(kind__in=[Kind.TEXT, Kind.DISPUTE]).select_for_update().order_by("created_at", "id"):
         successor = successors[row.existing_id]
@@ -153,6 +159,8 @@ def pair_up(
                 mine.filter(newcomer=waiting.fragment_id).end(now=docket.now)
             else:
                 found[waiting.fragment_id] += _paired(docket, ledger, waiting)
+        for fragment_id in sorted(ledger.contesting):
+            found[fragment_id] += _contested(docket, ledger, ledger.standing[fragment_id])
     # One statement, however many wait: nobody slows a key's writers down by waiting there in numbers.
     PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
     docket.faced.clear()
@@ -196,6 +204,16 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
     PendingConflict.objects.bulk_create(made)
     docket.pending[waiting.fragment_id] += made
     return [row for key, row in pending.items() if key not in pairing.obsolete] + made
+
+
+def _contested(docket: Docket, ledger: Ledger, stance: Stance) -> list[PendingConflict]:
+    """The conflicts of what stands against a ruling; with nobody left to oppose it there is nothing to decide."""
+    if ledger.opponents(stance):
+        return _paired(docket, ledger, stance)
+    mine = PendingConflict.objects.within(docket.project_id).pending().filter(newcomer=stance.fragment_id)
+    mine.filter(kind=Kind.CLAIM).end(now=docket.now)
+    ledger.contesting.discard(stance.fragment_id)
+    return []
 
 
 def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:

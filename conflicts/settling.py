@@ -3,19 +3,17 @@
 import datetime
 import uuid
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from conflicts import deciding
-from conflicts.deciding import Effects, NotApplicable
+from conflicts import deciding, rulings
+from conflicts.deciding import Correction, Effects, NotApplicable
 from conflicts.docket import Docket
 from conflicts.locking import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
-from conflicts.naming import naming
+from conflicts.naming import Naming
 from conflicts.recording import one_value_checked_at_the_end, pair_up
 from conflicts.registry import StaleRule
 from conflicts.rekeying import ClaimsCollide
@@ -45,12 +43,17 @@ class CannotUndo(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a person decides: the action, how both are kept, the revision that was seen, and why."""
+    """What a person decides: the action, how both are kept, the revision that was seen, and why.
+
+    `ruling` lets it hold where the newest reading would answer; `correction` stands in place of the challenger.
+    """
 
     action: str
     revision: int
     keep: str = Keep.PAIR
     note: str = ""
+    ruling: bool = False
+    correction: Correction | None = None
 
 
 def resolve(
@@ -58,7 +61,8 @@ def resolve(
 ) -> PendingConflict:
     """Settles a conflict together with the others of the same newcomer.
 
-    Raises NotFound, NotPermitted, AlreadyResolved, StaleConflict, NotApplicable, CannotSplit; nothing changes then.
+    Raises NotFound, NotPermitted (also for a ruling of a higher ceiling), AlreadyResolved, StaleConflict,
+    NotApplicable, CannotSplit, BlockedByErasure; nothing changes then.
     """
     with access.enter(principal, why="resolve"):
         alone = (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE)
@@ -71,30 +75,52 @@ def resolve(
         docket = _docket(row, places, now=now)
         if alone:
             siblings = [*siblings, *_freed(docket, row, principal)]
+        if settlement.action != Resolution.REJECT:
+            rulings.refuse_weaker(principal, _overruled(docket, [row, *siblings]))
         touched = deciding.concerned(docket, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
-                effects = deciding.carry_out(docket, row, siblings, settlement.action, settlement.keep)
+                effects = deciding.carry_out(
+                    docket, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
+                )
                 if alone:
                     deciding.release(docket, {s.newcomer_id for s in siblings} - {row.newcomer_id})
         except IntegrityError as error:
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
         row.save()
+        rulings.leave([row, *siblings], _decided(row, settlement, effects, principal), _names(docket, row), now=now)
         pair_up(_docket(row, places, now=now), places, decided=True)
-        after = snapshot(row.project_id, touched)
+        after = snapshot(row.project_id, {*touched, *map(uuid.UUID, effects.made)})
         changed = {key: state for key, state in before.items() if state != after[key]}
         row.before = {
             "fragments": changed,
-            "after": {key: after[key] for key in changed},
+            "after": {key: after[key] for key in [*changed, *effects.made]},
             "siblings": [str(sibling.id) for sibling in siblings],
             "pairs": pairs,
             **effects.as_json(),
         }
         row.save()
         return row
+
+
+def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
+    made = next(map(uuid.UUID, effects.made), None)
+    said = {"by": principal, "note": settlement.note, "asked_for": settlement.ruling}
+    return rulings.Decided(settlement.action, row.newcomer_id, effects.opponents, made=made, **said)
+
+
+def _names(docket: Docket, row: PendingConflict) -> Naming:
+    return docket.namings[row.namespace_id]
+
+
+def _overruled(docket: Docket, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
+    """The rulings, by authority and whose they are, against which these conflicts are."""
+    ids = {conflict.existing_id for conflict in conflicts}
+    standing = [stance for ledger in docket.ledgers.values() for stance in ledger.standing.values()]
+    return [(stance.ruling, stance.ruled_by) for stance in standing if stance.fragment_id in ids and stance.ruling]
 
 
 def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> PendingConflict:
@@ -111,8 +137,12 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         if row.kind == Kind.DISPUTE and (row.existing is None or row.existing.status not in STANDING):
             raise CannotUndo("what was disputed does not stand any more")
         done: dict[str, Any] = row.before
+        settled_ids = [row.id, *map(uuid.UUID, done["siblings"])]
+        mine = rulings.of_conflicts(row.project_id, settled_ids).values()
+        rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in mine])
         if not same_belief(snapshot(row.project_id, map(uuid.UUID, done["after"])), done["after"]):
             raise CannotUndo("one of the memories was changed since, or forgotten")
+        rulings.take_away(settled_ids, row.project_id)
         try:
             with transaction.atomic(), one_value_checked_at_the_end():
                 bring_back(row.project_id, done["fragments"])
@@ -120,7 +150,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         except (IntegrityError, StaleRule, ClaimsCollide) as error:
             raise CannotUndo("another value took the place meanwhile") from error
         _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at)
-        settled = PendingConflict.objects.within(row.project_id).filter(id__in=[row.id, *done["siblings"]])
+        settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
         for conflict in settled:
             conflict.reopen()
         _pair_as_before(row, done["pairs"])
@@ -134,7 +164,8 @@ def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.dat
     for ledger in docket.ledgers.values():
         for fragment_id in restored & set(ledger.standing):
             stance = ledger.standing[fragment_id]
-            rivals = [o for o in ledger.opponents(stance) if o.fragment_id not in restored]
+            left = restored | ledger.contesting
+            rivals = [o for o in ledger.opponents(stance) if o.fragment_id not in left]
             if any(o.slot == stance.slot or docket.claims[o.fragment_id].fragment.created_at >= since for o in rivals):
                 raise CannotUndo("another value came to stand meanwhile")
 
@@ -191,17 +222,8 @@ def waiting(
     rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
     if subject is None and predicate is None:
         return rows
-    names = naming(principal.project_id, [place.id for place in access.chosen(principal, namespace)])
-    if subject is not None:
-        rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
-    if predicate is not None:
-        # Each namespace has rules, hence names, of its own.
-        by_digest: dict[bytes, list[uuid.UUID]] = {}
-        for namespace_id, name in names.items():
-            by_digest.setdefault(name.predicate(predicate), []).append(namespace_id)
-        matches = [Q(predicate_digest=digest, namespace__in=ids) for digest, ids in by_digest.items()]
-        rows = rows.filter(reduce(or_, matches, Q(pk__in=[])))
-    return rows
+    places = access.chosen(principal, namespace)
+    return rulings.narrowed(rows, places, principal.project_id, subject=subject, predicate=predicate)
 
 
 def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:

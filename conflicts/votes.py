@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.models import PendingConflict, Vote
+from conflicts.rulings import protection
 from conflicts.trust import trust_of
 from conflicts.words import Ballot, Kind, Reason, Resolution, Uncounted
 from memories import access
@@ -90,7 +91,7 @@ def dispute(fragment: Fragment, voter: Voter, *, reason: str, now: datetime.date
     """It is wrong. A weaker owner's dispute only opens a review; else the fragment is disputed below the threshold."""
     if voter.owner_id == fragment.owner_id:
         return Counted(fragment, Uncounted.OWN_MEMORY)
-    may = voter.rank >= fragment.authority
+    may = voter.rank >= max(fragment.authority, protection(fragment.project_id, fragment.id))
     _cast(fragment, voter, Ballot.DISPUTE, counted=may, reason=reason, now=now)
     _settle(fragment, now=now)
     opens = not may and fragment.status == Status.ACTIVE

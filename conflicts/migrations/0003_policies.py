@@ -29,7 +29,7 @@ BACKWARD = """
 class Migration(migrations.Migration):
     """One column for another, with the history that it has."""
 
-    dependencies = [("conflicts", "0002_promises"), ("memories", "0006_lookups")]
+    dependencies = [("conflicts", "0002_promises"), ("memories", "0011_external_keys")]
 
     operations = [
         *(

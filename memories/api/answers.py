@@ -139,6 +139,13 @@ class EmbeddingAnswer(serializers.Serializer[Any]):
     vector = serializers.ListField(child=serializers.FloatField(), allow_null=True, required=False)
 
 
+class ContestAnswer(serializers.Serializer[Any]):
+    """A memory that this one contradicts: one is what a person ruled, the other what the user said since."""
+
+    id = serializers.UUIDField()
+    part = serializers.ChoiceField(["user", "ruling"], help_text="What this memory is of the two.")
+
+
 class FragmentAnswer(Shown):
     """A fragment as the API shows it (SPEC §3)."""
 
@@ -187,6 +194,7 @@ class FragmentAnswer(Shown):
     superseded_by = serializers.UUIDField(source="superseded_by_id", allow_null=True)
     supersedes = serializers.SerializerMethodField()
     links = serializers.SerializerMethodField()
+    contested = serializers.SerializerMethodField()
     embedding = serializers.SerializerMethodField()
 
     @property
@@ -239,6 +247,11 @@ class FragmentAnswer(Shown):
     def get_links(self, row: Any) -> list[dict[str, Any]]:
         """What it is linked to."""
         return [{"id": other, "kind": kind, "similarity": similarity} for other, kind, similarity in row.linked]
+
+    @extend_schema_field(ContestAnswer(many=True))
+    def get_contested(self, row: Any) -> list[dict[str, Any]]:
+        """Against what it stands until a person decides."""
+        return [{"id": other, "part": part} for other, part in row.contested]
 
     def get_embedding(self, row: Any) -> EmbeddingAnswer:
         """Model, dimensions, state."""

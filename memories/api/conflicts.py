@@ -1,6 +1,7 @@
 """/api/v1/conflicts: what waits for a person, and how it is settled."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -10,16 +11,33 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Action, Keep, Kind, Reason, Resolution, Settlement, resolve, undo, visible_conflict, waiting
-from memories import access
+from conflicts.front import (
+    Action,
+    Keep,
+    Kind,
+    PendingConflict,
+    Reason,
+    Resolution,
+    Settlement,
+    binding_on,
+    resolve,
+    undo,
+    visible_conflict,
+    waiting,
+    with_words,
+)
+from memories import access, ingest
+from memories.access import Principal
 from memories.api.answers import ClaimAnswer, OrNull, claim_answer
 from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Text, Whole, validated
+from memories.api.fields import AboutUser, AboutUserQuery, Flag, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
+from memories.api.rulings import RulingAnswer
 from memories.api.voting import Nothing
+from memories.models.fragment import CONTENT_LIMIT
 
 NARROWING = ("kind", "namespace", "subject", "predicate")
 
@@ -36,6 +54,13 @@ class ConflictQuery(AboutUserQuery):
     cursor = Text(required=False)
 
 
+class CorrectionInput(Strict):
+    """What is true instead of what the newcomer says."""
+
+    content = Text(max_length=CONTENT_LIMIT)
+    value = Text(max_length=1000, required=False, default="")
+
+
 class ResolveInput(AboutUser):
     """A decision, on the revision that was seen."""
 
@@ -43,11 +68,15 @@ class ResolveInput(AboutUser):
     revision = Whole(min_value=1)
     keep = serializers.ChoiceField(Keep.choices, required=False)
     note = Text(max_length=1000, required=False, allow_blank=True, default="")
+    ruling = Flag(default=False)
+    correction = CorrectionInput(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """`keep` says how both are kept."""
         if "keep" in attrs and attrs["action"] != Action.KEEP_BOTH:
             raise serializers.ValidationError({"keep": ["This goes with keep_both."]})
+        if "correction" in attrs and attrs["action"] != Action.SUPERSEDE:
+            raise serializers.ValidationError({"correction": ["This goes with supersede."]})
         return attrs
 
 
@@ -108,6 +137,7 @@ class ConflictAnswer(serializers.Serializer[Any]):
     keep = OrNull(allow_null=True)
     resolved_by = serializers.UUIDField(allow_null=True)
     note = serializers.CharField()
+    ruling = RulingAnswer(allow_null=True, help_text="Of a pending one: the ruling that it opens again.")
 
     def get_status(self, row: Any) -> str:
         """pending or resolved."""
@@ -128,6 +158,15 @@ class ConflictAnswer(serializers.Serializer[Any]):
         return claim_answer(row.existing)
 
 
+def answers(principal: Principal, rows: Sequence[PendingConflict]) -> list[Any]:
+    """Conflicts, each with the ruling that it opens again."""
+    found = binding_on([row for row in rows if row.resolved_at is None])
+    told = {row.id: row for row in with_words(principal, list(found.values()))}
+    for row in rows:
+        row.ruling = told[found[row.id].id] if row.id in found else None
+    return list(ConflictAnswer(rows, many=True).data)
+
+
 class ConflictsView(APIView):
     """Conflicts."""
 
@@ -143,7 +182,7 @@ class ConflictsView(APIView):
                 paged(
                     request,
                     rows,
-                    lambda page: list(ConflictAnswer(page, many=True).data),
+                    lambda page: answers(principal, page),
                     limit=query["limit"],
                     cursor=query.get("cursor"),
                 )
@@ -156,8 +195,9 @@ class ConflictView(APIView):
     @extend_schema(operation_id="conflicts_read", responses={200: ConflictAnswer})
     def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
         """The conflict with both sides."""
-        with access.enter(principal_of(request), why="read"):
-            return Response(ConflictAnswer(visible_conflict(principal_of(request), conflict_id)).data)
+        principal = principal_of(request)
+        with access.enter(principal, why="read"):
+            return Response(answers(principal, [visible_conflict(principal, conflict_id)])[0])
 
 
 def _settled(request: Request, conflict_id: uuid.UUID, settle: Any) -> Response:
@@ -167,7 +207,7 @@ def _settled(request: Request, conflict_id: uuid.UUID, settle: Any) -> Response:
         settle(principal)
         row = visible_conflict(principal, conflict_id)
         sides = [side for side in (row.newcomer_id, row.existing_id) if side]
-        return Answer(200, ConflictAnswer(row).data, sides)
+        return Answer(200, answers(principal, [row])[0], sides)
 
     return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -186,10 +226,15 @@ class ResolveView(APIView):
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
         """Settles the conflict, with the others of the same newcomer. A key can't settle what its owner wrote."""
         values = validated(ResolveInput, request.data)
+        typed = values.pop("correction", None)
         settlement = Settlement(**values)
-        return _settled(
-            request, conflict_id, lambda principal: resolve(principal, conflict_id, settlement, now=timezone.now())
-        )
+
+        def settle(principal: Principal) -> Any:
+            if typed is not None:
+                return ingest.correct(principal, conflict_id, settlement, **typed, now=timezone.now())
+            return resolve(principal, conflict_id, settlement, now=timezone.now())
+
+        return _settled(request, conflict_id, settle)
 
 
 class UndoView(APIView):

@@ -38,6 +38,7 @@ from memories.api.overview import NamespacesView, StatsView
 from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView
 from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
+from memories.api.rulings import RulingsView
 from memories.api.searching import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
 from memories.api.users import UserExportView, UsersView, UserView
@@ -74,6 +75,7 @@ urlpatterns = [
     path("conflicts/<uuid:conflict_id>", ConflictView.as_view()),
     path("conflicts/<uuid:conflict_id>/resolve", ResolveView.as_view()),
     path("conflicts/<uuid:conflict_id>/undo", UndoView.as_view()),
+    path("rulings", RulingsView.as_view()),
     path("forget", ForgetView.as_view()),
     path("erasures/lift", LiftView.as_view()),
     path("ingest", IngestView.as_view()),

@@ -4,10 +4,10 @@ import datetime
 import json
 import uuid
 
-from conflicts.front import spelling_digests
+from conflicts.front import rule_on_former_decisions, spelling_digests
 from memories.backups.applying import put
 from memories.backups.staging import MEMBERS, MODELS
-from memories.models import Archive
+from memories.models import Archive, Project
 from memories.models.raw import batches, execute, fetch
 
 COPIES = 200
@@ -47,6 +47,7 @@ def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> d
     counts = {
         "episode": put(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
         "conflict": put(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
+        "ruling": _put_rulings(there=there, here=here),
         "tombstone": put(
             MODELS["tombstone"], "tombstone", f"{mine} AND NOT {lives.format('original_id')}", replaced=place
         ),
@@ -60,6 +61,23 @@ def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> d
         [here],
     )
     return counts
+
+
+KEPT = """NOT EXISTS (SELECT FROM conflicts_pendingconflict c WHERE c.project_id = {0}.project_id
+    AND c.id = {0}.conflict_id AND c.resolved_at IS DISTINCT FROM {0}.decided_at)"""
+
+
+def _put_rulings(*, there: uuid.UUID, here: uuid.UUID) -> int:
+    """Rulings of decisions that were not taken back here; of what they name, what is there."""
+    known = "(SELECT o.id FROM {1} o WHERE o.project_id = s.project_id AND o.id = s.{0})"
+    replaced = {
+        "namespace_id": f"'{here}'::uuid",
+        "conflict_id": known.format("conflict_id", "conflicts_pendingconflict"),
+        "fragment_id": known.format("fragment_id", "memories_fragment"),
+        "replaced_by_id": f"(SELECT o.id FROM staged_ruling o WHERE o.id = s.replaced_by_id AND {KEPT.format('o')})",
+    }
+    mine = f"WHERE s.namespace_id = '{there}' AND {KEPT.format('s')}"
+    return put(MODELS["ruling"], "ruling", mine, replaced=replaced)
 
 
 # The rows of a copy live here again: the inverse of what `records.COPY` takes away.
@@ -128,6 +146,12 @@ def clear_graves(project_id: uuid.UUID) -> None:
     back = "USING staged_verdict v WHERE t.project_id = %(project)s AND v.verdict = 'insert'"
     execute(f"DELETE FROM memories_archive t {back} AND v.id = t.fragment_id AND t.reason <> 'compacted'", values)
     execute(f"DELETE FROM memories_tombstone t {back} AND v.id = t.original_id", values)
+
+
+def rule_on_former(project_id: uuid.UUID, *, here: uuid.UUID) -> None:
+    """A bundle from before rulings holds decisions without: they get them, or wait again."""
+    salt = bytes(Project.objects.values_list("salt", flat=True).get(id=project_id))
+    rule_on_former_decisions(project_id, salt, namespace_ids=[here])
 
 
 VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_id, kind, reason, existing_id,

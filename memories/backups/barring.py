@@ -145,6 +145,12 @@ def _blank_conflicts(values: dict[str, Any]) -> None:
         values,
     )
     execute(
+        f"""UPDATE staged_ruling s SET note = '' WHERE {mine} AND EXISTS (
+            SELECT FROM unnest(s.chosen_fragments || s.ruled_out_fragments || s.fragment_id) AS e (id)
+            WHERE e.id IN {GONE})""",
+        values,
+    )
+    execute(
         f"""UPDATE staged_conflict s SET statement = NULL, note = '', before = NULL
             WHERE {mine} AND (s.newcomer_id IN {GONE} OR s.existing_id IN {GONE})""",
         values,

@@ -41,7 +41,7 @@ DIFFERS = " OR ".join(f"s.{name} IS DISTINCT FROM f.{name}" for name in BIRTH)
 
 
 # Records that are not taken of a stranger at all.
-STRANGE = ("owner", "predicate", "origin", "conflict", "tombstone", "archive", "access", "vector")
+STRANGE = ("owner", "predicate", "origin", "conflict", "ruling", "tombstone", "archive", "access", "vector")
 # What a stranger may not say of what stands here: that it is linked, or replaced.
 REACHING = "s.kind = 'supersedes' OR NOT EXISTS (SELECT FROM staged_fragment f WHERE f.id = s.other_id)"
 

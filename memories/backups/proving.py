@@ -24,7 +24,7 @@ SHADOWED = (
     *("memories_owner", "memories_namespace", "conflicts_predicate", "memories_erasure", "memories_fragment"),
     *("memories_claim", "memories_access", "memories_revision", "conflicts_vote", "memories_clusterlabel"),
     *("memories_link", "memories_origin", "memories_episode", "memories_episodemember", "conflicts_pendingconflict"),
-    *("memories_tombstone", "memories_archive", "memories_embedding"),
+    *("conflicts_ruling", "memories_tombstone", "memories_archive", "memories_embedding"),
 )
 BELOW = ("memories_revision", "conflicts_vote", "memories_clusterlabel", "memories_link")
 KEYS = {

@@ -25,7 +25,7 @@ BATCH, COPIES = 2_000, 200
 # In this order, so that what a record refers to comes before it; within a kind by time and id (origins: fragment's id).
 KINDS = (
     *("owner", "namespace", "predicate", "erasure", "fragment", "origin"),
-    *("episode", "conflict", "tombstone", "archive"),
+    *("episode", "conflict", "ruling", "tombstone", "archive"),
 )
 
 LONGEST = 16 * 1024 * 1024  # bytes of a line that is written or read
@@ -58,6 +58,7 @@ LEFT_OUT = {
     "memories.Link": ("project_id", "fragment_id", "chosen"),
     "memories.Episode": PLACE,
     "conflicts.PendingConflict": PLACE,
+    "conflicts.Ruling": PLACE,
     "memories.Tombstone": PLACE,
     "memories.Archive": (*PLACE, "payload", "lineage"),
 }
@@ -111,6 +112,11 @@ ROWS = {
         FROM conflicts_pendingconflict t
         JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.created_at, t.id""",
+    "ruling": f"""SELECT jsonb_build_object('kind', 'ruling', 'namespace', n.name,
+            'row', {_row("t", "conflicts.Ruling")})::text
+        FROM conflicts_ruling t
+        JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id
+        WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.decided_at, t.id""",
     "tombstone": f"""SELECT jsonb_build_object('kind', 'tombstone', 'namespace', n.name,
             'row', {_row("t", "memories.Tombstone")})::text
         FROM memories_tombstone t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id

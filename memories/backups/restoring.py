@@ -279,6 +279,7 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     failpoints.reach("restore.half")
     accompanying.clear_graves(project_id)
     told["others"] = accompanying.put_others(project_id, there=there, here=here)
+    accompanying.rule_on_former(project_id, here=here)
     accompanying.put_versions(project_id, now=now)
     applying.index(project_id)
     told["through_the_gate"] = gating.hear(project_id, waiting, now=now)

@@ -26,6 +26,8 @@ PAST = {
     "recorded_at",
     "labelled_at",
     "resolved_at",
+    "decided_at",
+    "repeated_at",
 }
 PAST |= {"last_accessed_at", "last_seen_at"}
 ONE = ("claims", "accesses")  # of a fragment
@@ -220,6 +222,7 @@ def shapes() -> dict[str, Shape]:
         "origin": _shape("memories.Origin", "fragment_id", "namespace", key="fragment_id"),
         "episode": _shape("memories.Episode", "began_at", "namespace", lists={"members": members}),
         "conflict": _shape("conflicts.PendingConflict", "created_at", "namespace"),
+        "ruling": _shape("conflicts.Ruling", "decided_at", "namespace"),
         "tombstone": _shape("memories.Tombstone", "evicted_at", "namespace"),
         "archive": _shape("memories.Archive", "archived_at", "namespace", "copy", copied=copied),
     }

@@ -31,6 +31,7 @@ MODELS = {
     "origin": "memories.Origin",
     "episode": "memories.Episode",
     "conflict": "conflicts.PendingConflict",
+    "ruling": "conflicts.Ruling",
     "tombstone": "memories.Tombstone",
     "archive": "memories.Archive",
 }
@@ -55,7 +56,7 @@ COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Frag
 # Columns that only the staged tables have: where a fragment's record stood, which namespace an erasure names.
 ADDED = {"fragment": ", bundle smallint NOT NULL, ordinal bigint NOT NULL", "erasure": ", scope text"}
 # Of these an increment brings all that there are.
-WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "tombstone")
+WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "ruling", "tombstone")
 # Known by their fragment: one at most of each.
 BY_FRAGMENT = ("claim", "access", "origin")
 MEMBERS = "staged_episodemember"

@@ -122,6 +122,44 @@ def carry(way: Way, coming: Sequence[uuid.UUID], *, now: datetime.datetime) -> s
     return changed | set(put_away)
 
 
+# Rulings of the branch on what stands in the target too, or that only rule something out; one of each decision.
+RULED = """
+    INSERT INTO conflicts_ruling (id, project_id, namespace_id, conflict_id, fragment_id, subject_digest,
+        predicate_digest, key_digest, scope, session_id, valid_from, valid_until, chosen, ruled_out, chosen_fragments,
+        ruled_out_fragments, authority, decided_by, decided_at, note, edited, repeats)
+    SELECT md5(r.id::text || %(operation)s::text)::uuid, r.project_id, %(target)s, NULL,
+        (SELECT m.new FROM branch_copies m WHERE m.old = r.fragment_id), r.subject_digest, r.predicate_digest,
+        r.key_digest, r.scope, r.session_id, r.valid_from, r.valid_until, r.chosen, r.ruled_out,
+        ARRAY(SELECT m.new FROM branch_copies m WHERE m.old = ANY (r.chosen_fragments) ORDER BY m.new),
+        ARRAY(SELECT m.new FROM branch_copies m WHERE m.old = ANY (r.ruled_out_fragments) ORDER BY m.new),
+        r.authority, r.decided_by, r.decided_at, r.note, r.edited, 0
+    FROM conflicts_ruling r
+    WHERE r.project_id = %(project)s AND r.namespace_id = %(source)s AND r.replaced_by_id IS NULL
+        AND length(r.key_digest) > 0
+        AND (r.chosen = '{}' OR EXISTS (SELECT FROM memories_claim c WHERE c.project_id = r.project_id
+            AND c.namespace_id = %(target)s AND c.key_digest = r.key_digest AND c.session_id = r.session_id
+            AND c.status IN ('active', 'disputed') AND encode(c.value_digest, 'hex') = ANY (r.chosen)))
+        AND NOT EXISTS (SELECT FROM conflicts_ruling t WHERE t.project_id = r.project_id
+            AND t.namespace_id = %(target)s AND t.key_digest = r.key_digest
+            AND (t.decided_at = r.decided_at OR t.replaced_by_id IS NULL
+                AND (t.chosen && r.ruled_out OR t.ruled_out && r.chosen)))"""
+UNRULED = """
+    DELETE FROM conflicts_ruling t USING conflicts_ruling r WHERE t.project_id = %(project)s
+        AND r.project_id = t.project_id AND t.namespace_id = %(target)s
+        AND t.id = md5(r.id::text || %(operation)s::text)::uuid"""
+
+
+def bring_rulings(way: Way, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> None:
+    """What people ruled in a branch holds in the target too, where nobody ruled otherwise there."""
+    with paired(elsewhere):
+        execute(RULED, way.values)
+
+
+def take_rulings_away(project_id: uuid.UUID, target_id: uuid.UUID | None, operation_id: uuid.UUID) -> None:
+    """Those that a merge brought."""
+    execute(UNRULED, {"project": project_id, "target": target_id, "operation": operation_id})
+
+
 def bring_history(way: Way, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> int:
     """Copies what was superseded or archived before it was ever in the target: it stands for nothing; how many."""
     if not ids:

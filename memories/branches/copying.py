@@ -22,6 +22,8 @@ NEW_ID = "md5(t.{column}::text || %(target)s::text)::uuid"
 MAPPED = "(SELECT m.new FROM branch_copies m WHERE m.old = t.{column})"
 EACH_MAPPED = """ARRAY(SELECT coalesce(m.new, e.id) FROM unnest(t.{column}) WITH ORDINALITY AS e (id, place)
     LEFT JOIN branch_copies m ON m.old = e.id ORDER BY e.place)"""
+ONLY_MAPPED = """ARRAY(SELECT m.new FROM unnest(t.{column}) WITH ORDINALITY AS e (id, place)
+    JOIN branch_copies m ON m.old = e.id ORDER BY e.place)"""
 COPIED = "EXISTS (SELECT FROM branch_copies m WHERE m.old = t.{column})"
 
 
@@ -100,6 +102,18 @@ PARTS_OF_NAMESPACES = (
         {"id": NEW_ID.format(column="id"), "fingerprint": "t.fingerprint"},
         of_namespace=True,
         clash=ONCE,
+    ),
+    Part(
+        "conflicts.Ruling",
+        {
+            "id": NEW_ID.format(column="id"),
+            "conflict_id": f"""(SELECT c.id FROM conflicts_pendingconflict c WHERE c.project_id = t.project_id
+                AND c.id = {NEW_ID.format(column="conflict_id")})""",
+            "fragment_id": MAPPED.format(column="fragment_id"),
+            **{name: ONLY_MAPPED.format(column=name) for name in ("chosen_fragments", "ruled_out_fragments")},
+        },
+        "t.replaced_by_id IS NULL",
+        of_namespace=True,
     ),
     Part("memories.Episode", {"id": NEW_ID.format(column="id")}, "t.conversation_id = ''", of_namespace=True),
     Part(

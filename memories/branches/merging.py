@@ -10,7 +10,7 @@ from django.db import transaction
 from conflicts.front import lock_namespace
 from memories import access, failpoints, upkeep
 from memories.access import NotFound, Principal
-from memories.branches.carrying import bring_along, bring_history, carry, forget_there
+from memories.branches.carrying import bring_along, bring_history, bring_rulings, carry, forget_there, take_rulings_away
 from memories.branches.copying import Way
 from memories.branches.lineup import line_up
 from memories.branches.replaying import replay
@@ -120,6 +120,7 @@ def undo_merge(principal: Principal, operation: Operation, progress: Progress) -
 
     def unlink(run: Operation) -> None:
         Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
+        take_rulings_away(run.project_id, run.namespace_id, run.id)
 
     return upkeep.take_back(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
 
@@ -138,6 +139,7 @@ def _applied(
         elsewhere = {**found.counterparts, **done.now_is}
         bring_along(way, done.stored, found.counterparts)
         history = bring_history(way, found.history, elsewhere)
+        bring_rulings(way, {**found.counterparts, **done.stored})
         failpoints.reach("branches.merge.brought")
     execute("DROP TABLE branch_source, branch_target, branch_pairs", [])
     skipped = done.skipped | dict.fromkeys(found.evicted, "evicted")

@@ -3,9 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from conflicts.front import (
     AT_ONCE,
@@ -24,15 +22,12 @@ from conflicts.front import (
     says_something,
     undo_all,
     visible_conflict,
-    waiting,
 )
 from memories import access, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.console.asking import typed
 from memories.console.refusals import Refusal, sentence
 from memories.console.reviewing import OUTCOMES, names_of
-from memories.ingest import History, StaleRevision
-from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 
 NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
@@ -58,11 +53,10 @@ ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of one decision, for a person; of an edit, the challenger and the revision that it had before."""
+    """What became of one decision, for a person."""
 
     conflict_id: uuid.UUID
     refusal: Refusal | None = None
-    edited: tuple[uuid.UUID, int] | None = None
 
 
 def decided(
@@ -90,67 +84,24 @@ def taken_back(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: 
 def edited(
     principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
 ) -> list[Told]:
-    """Gives the challenger another text and value, then accepts it."""
+    """Settles it for what the person typed: a memory of their own; the challenger is archived as it was written."""
     conflict_id, revision = seen[0]
     try:
-        row, changes = _correction(principal, conflict_id, revision, form)
-        if changes:
-            ingest.revise(principal, row.id, changes=changes, revision=None, now=now)
-    except (StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
+        content, value = _typed(form)
+        settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
+        ingest.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
+    except (NotFound, NotPermitted, StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
         return [_told(principal, Outcome(conflict_id, error), now=now)]
-    was = (row.id, row.revision) if changes else None
-    left = _waiting_for(principal, row.id)
-    outcomes = decided(principal, left, "accept", "", now=now) if left else [Told(conflict_id)]
-    return [replace(told, edited=was) for told in outcomes]
+    return [Told(conflict_id)]
 
 
-def reworded(principal: Principal, fragment_id: uuid.UUID, revision: int, *, now: datetime.datetime) -> list[uuid.UUID]:
-    """Gives a challenger the words back that it had before an edit; the conflict that waits for it then.
-
-    Nothing is done where they are gone, or where somebody has edited it since.
-    """
-    with access.enter(principal, why="console"):
-        rows = Fragment.objects.within(principal.project_id)
-        row = rows.filter(id=fragment_id, revision=revision + 1).first()
-        former = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()
-        told = ingest.claim_of(row) if row else None
-    if row is None or former is None:
-        return []
-    changes: dict[str, Any] = {"content": former.content}
-    if told and former.claim:
-        changes["claim"] = replace(told, value=former.claim["value"])
-    with suppress(StaleRevision, History, BlockedByErasure, NotFound):
-        ingest.revise(principal, fragment_id, changes=changes, revision=row.revision, now=now)
-    return [conflict_id for conflict_id, _ in _waiting_for(principal, fragment_id)]
-
-
-def _waiting_for(principal: Principal, newcomer: uuid.UUID) -> list[tuple[uuid.UUID, int]]:
-    """The conflict that stands for a challenger now, with its revision; revising it makes others of them."""
-    with access.enter(principal, why="console"):
-        return list(waiting(principal).filter(newcomer=newcomer).values_list("id", "revision")[:1])
-
-
-def _correction(
-    principal: Principal, conflict_id: uuid.UUID, revision: int, form: Mapping[str, str]
-) -> tuple[Fragment, dict[str, Any]]:
-    """The challenger, and what of it is to change."""
-    with access.enter(principal, why="console"):
-        row = visible_conflict(principal, conflict_id)
-        if row.resolved_at is not None:
-            raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
-        if row.revision != revision:
-            raise StaleConflict(current=row.revision)
-        if row.newcomer is None:
-            raise NotApplicable("there is no challenger to edit")
-        content, value = typed(form.get("content", "")), form.get("value", "").strip()
-        told = ingest.claim_of(row.newcomer)
-    good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content
-    if not good or (told and not (0 < len(value) <= VALUE_LIMIT and says_something(value) and "\0" not in value)):
+def _typed(form: Mapping[str, str]) -> tuple[str, str]:
+    """The text and the value that the form holds. Raises NotApplicable."""
+    content, value = typed(form.get("content", "")), form.get("value", "").strip()
+    good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content + form.get("note", "")
+    if not good or (value and not (len(value) <= VALUE_LIMIT and says_something(value) and "\0" not in value)):
         raise NotApplicable("a text of 1 to 2000 characters and a value are needed")
-    changes: dict[str, Any] = {"content": content} if content != row.newcomer.content else {}
-    if told and value != told.value:
-        changes["claim"] = replace(told, value=value)
-    return row.newcomer, changes
+    return content, value
 
 
 def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> Told:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Subquery
 
+from conflicts.front import Ruling, ruled_on, with_words
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console.showing import Trust, trust_in_parts
@@ -82,6 +83,8 @@ class Detail:
     trust: Trust
     relevance: float
     owner: str
+    # The ruling that chose it, or ruled it out.
+    ruling: Ruling | None = None
     # What the tab shows; empty on the others.
     neighbours: list[Neighbour] = field(default_factory=list)
     retrievals: list[Retrieval] = field(default_factory=list)
@@ -105,6 +108,7 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: da
             trust=trust_in_parts(row, now=now),
             relevance=row.relevance_at(now),
             owner=owner.name if owner else "",
+            ruling=next(iter(with_words(principal, list(ruled_on(principal, [row.id]).values()))), None),
             **_tab(principal, row, tab, now),
         )
 

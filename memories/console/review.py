@@ -160,15 +160,14 @@ def _told(request: Any, outcomes: list[deciding.Told], text: str, *, now: dateti
     done = [told for told in outcomes if not told.refusal]
     refused = [told for told in outcomes if told.refusal]
     if done:
-        edited = [[str(fragment_id), revision] for fragment_id, revision in filter(None, [t.edited for t in done])]
-        _offer(request, [str(told.conflict_id) for told in done], text, edited=edited)
+        _offer(request, [str(told.conflict_id) for told in done], text)
     if refused:
         return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     return _go_on(request)
 
 
 def _offer(request: Any, ids: list[str], said: str, **more: Any) -> None:
-    """The strip; `edited`: challengers with the revisions that they had before, `skipped`: nothing was decided."""
+    """The strip; `skipped`: nothing was decided."""
     request.session[UNDO] = {"ids": ids, "said": said, "count": len(ids), **more}
 
 
@@ -223,8 +222,6 @@ def take_back(request: Any) -> HttpResponse:
         outcomes = deciding.taken_back(request.principal, ids, now=now)
         if refused := [told for told in outcomes if told.refusal]:
             return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
-    for fragment_id, revision in strip.get("edited", []):
-        ids = deciding.reworded(request.principal, uuid.UUID(fragment_id), revision, now=now) or ids
     return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]) + _query(request), status=303)
 
 

@@ -12,16 +12,20 @@ from conflicts.front import (
     Kind,
     Reason,
     Resolution,
+    Ruling,
     alone,
+    binding_on,
     candidates,
     fold_of,
     forked,
     from_source,
+    of_conflicts,
     queue,
     repetitions,
     replaced_if_accepted,
     reserved,
     visible_conflict,
+    with_words,
 )
 from memories.access import Principal
 from memories.console.differing import Piece, words_apart
@@ -36,6 +40,7 @@ OUTCOMES: dict[str, str] = {
     Resolution.REJECT: "rejected",
     Resolution.KEEP_BOTH: "kept both",
 }
+EDITED = "edited"
 # Who speaks, and what was said, in the line that names the rule.
 SPEAKER = {
     SourceClass.USER_EXPLICIT: ("what a person wrote", "what the user said"),
@@ -112,6 +117,8 @@ class Opened:
     same_source: list[str]
     held_by: str
     decided_by: str
+    # What a person decided before: the ruling that it opens again, or, once it is settled, the one that it left.
+    ruling: Ruling | None = None
 
     @property
     def kind(self) -> str:
@@ -136,7 +143,8 @@ class Opened:
     @property
     def outcome(self) -> str:
         """What was decided, in a word or two."""
-        return OUTCOMES.get(self.row.resolution, "")
+        edited = self.row.resolved_at and self.ruling and self.ruling.edited
+        return EDITED if edited else OUTCOMES.get(self.row.resolution, "")
 
     @property
     def has_two_sides(self) -> bool:
@@ -232,7 +240,14 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
         same_source=carried(from_source(principal, row)) if waits else [],
         held_by=names.get(holder, ""),
         decided_by=names.get(row.resolved_by, "") if row.resolved_by else "",
+        ruling=next(iter(with_words(principal, _rulings(row))), None),
     )
+
+
+def _rulings(row: Any) -> list[Ruling]:
+    """At most one."""
+    found = binding_on([row]) if row.resolved_at is None else of_conflicts(row.project_id, [row.id])
+    return list(found.values())
 
 
 def carried(pairs: Iterable[tuple[uuid.UUID, int]]) -> list[str]:

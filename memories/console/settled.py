@@ -6,12 +6,12 @@ from typing import Any
 
 from django.http import QueryDict
 
-from conflicts.front import waiting
+from conflicts.front import of_conflicts, waiting
 from memories.access import Principal
 from memories.console.deciding import Told
 from memories.console.paging import Page, page_of
 from memories.console.refusals import Refusal
-from memories.console.reviewing import OUTCOMES, names_of, saying
+from memories.console.reviewing import EDITED, OUTCOMES, names_of, saying
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,12 @@ class Settled:
     row: Any
     text: str
     by: str
+    edited: bool = False
 
     @property
     def outcome(self) -> str:
         """What was decided."""
-        return OUTCOMES.get(self.row.resolution, "")
+        return EDITED if self.edited else OUTCOMES.get(self.row.resolution, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ def settled(principal: Principal, asked: QueryDict) -> Page:
     rows = waiting(principal, status="resolved").filter(resolved_by__isnull=False)
     page = page_of(rows, asked, of="review", by="resolved_at")
     names = names_of(principal, [row.resolved_by for row in page.rows])
-    return Page([Settled(row, saying(row), names.get(row.resolved_by, "")) for row in page.rows], page.older)
+    left = of_conflicts(principal.project_id, [row.id for row in page.rows])
+    edited = {conflict_id for conflict_id, ruling in left.items() if ruling.edited}
+    found = [Settled(row, saying(row), names.get(row.resolved_by, ""), row.id in edited) for row in page.rows]
+    return Page(found, page.older)
 
 
 def about(principal: Principal, refused: Sequence[Told]) -> list[About]:

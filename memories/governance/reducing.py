@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from conflicts.front import SOURCE_RANK, ClaimDraft, Finding, Newcomer, Ruling, foresee
+from conflicts.front import SOURCE_RANK, ClaimDraft, Fate, Finding, Newcomer, foresee
 from memories import access
 from memories.governance.grounding import rests_on, says
 from memories.governance.reduction import Candidate, Reduction
@@ -16,7 +16,7 @@ from memories.models import Fragment, Namespace, Project
 from memories.models.words import Compression, ProposalKind, SourceClass, Status
 
 INFERENCE = SOURCE_RANK[SourceClass.INFERENCE]
-STANDS = (Ruling.CLAIMS, Ruling.WINS)
+STANDS = (Fate.CLAIMS, Fate.WINS)
 
 
 class LocalChecks:
@@ -90,8 +90,8 @@ def refusal(finding: Finding, fragment: Fragment) -> str:
     It may stand, and replace what is of no more authority: the claim and the whole memory. It takes nothing away from
     its own fragment.
     """
-    if finding.ruling not in STANDS:
-        return f"it {finding.ruling}"
+    if finding.fate not in STANDS:
+        return f"it {finding.fate}"
     return "authority" if strongest(fragment.project_id, finding.others) > fragment.authority else ""
 
 
@@ -121,7 +121,7 @@ def _agrees(candidate: Candidate, text: str) -> bool:
             updated_at=candidate.now,
         )
         (finding,) = foresee([Newcomer(guise, statements=said)], now=candidate.now)
-    return finding.ruling not in (Ruling.LOSES, Ruling.BARRED)
+    return finding.fate not in (Fate.LOSES, Fate.BARRED)
 
 
 CHECKS = {

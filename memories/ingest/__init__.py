@@ -1,5 +1,6 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
+from memories.ingest.corrections import correct
 from memories.ingest.drafts import Draft
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.exchanges import Turn, capture, ingest_exchanges
@@ -48,6 +49,7 @@ __all__ = [
     "check_change",
     "capture",
     "claim_of",
+    "correct",
     "drafts_of",
     "embed_pending",
     "erase",

@@ -17,7 +17,7 @@ from conflicts.front import (
     readmit,
 )
 from memories.access import NotPermitted, Principal
-from memories.ingest.revising import claim_of, fragment_for_change, keep_former, may_rewrite
+from memories.ingest.revising import claim_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
 from memories.models import EmbeddingModel, Fragment, Link
 from memories.models.words import Compression, LinkKind, Status
 
@@ -74,6 +74,7 @@ def _replaced(
     row = fragment_for_change(principal, fragment_id)
     if not may_rewrite(principal, row):
         raise NotPermitted("the memory under this key is another owner's")
+    refuse_rewriting(principal, row)
     if newcomer.fragment.authority < row.authority:
         raise NotPermitted("the memory under this key has more authority than this text would have")
     return replace(row, newcomer, model=model, now=now, by_a_person=principal.kind == "person")

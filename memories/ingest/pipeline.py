@@ -100,6 +100,11 @@ def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetim
         return [admissions.get(n) for n in range(len(newcomers))]
 
 
+def compose(principal: Principal, prepared: Prepared, namespace: Namespace, *, now: datetime.datetime) -> Fragment:
+    """The one that was prepared, as a row that is not stored yet. Raises CeilingExceeded."""
+    return _fragment(principal, prepared.drafts[0], prepared.routings[0], namespace, {}, now)
+
+
 def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading]:
     """What each text states; read only where something stands that it could contradict."""
     weakest = min((fragment.authority for fragment in fragments), default=0)

@@ -11,6 +11,7 @@ from conflicts.front import (
     Newcomer,
     hold_keys,
     is_disputed,
+    protection,
     readmit,
     rewrite,
     withdraw,
@@ -55,7 +56,8 @@ def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragmen
     )
     if row is None:
         raise NotFound("fragment")
-    check_change(principal, namespace=row.namespace.name, authority=row.authority)
+    ruled = protection(row.project_id, row.id)
+    check_change(principal, namespace=row.namespace.name, authority=max(row.authority, ruled))
     return row
 
 
@@ -97,8 +99,8 @@ def revise(
             raise StaleRevision(current=row.revision)
         fields = {name: value for name, value in changes.items() if name != "claim"}
         new_text = "content" in changes and changes["content"] != row.content
-        if (new_text or "claim" in changes) and not may_rewrite(principal, row):
-            raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+        if new_text or "claim" in changes:
+            refuse_rewriting(principal, row)
         if "tags" in fields:
             fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
@@ -168,8 +170,16 @@ def keep_former(row: Fragment) -> None:
 
 
 def may_rewrite(principal: Principal, row: Fragment) -> bool:
-    """A text stands under its writer's name, so nobody else puts words into it."""
+    """Whether a text is the principal's to change: nobody else puts words into it."""
     return principal.owner_id == row.owner_id or principal.kind == "person"
+
+
+def refuse_rewriting(principal: Principal, row: Fragment) -> None:
+    """Raises NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it."""
+    if not may_rewrite(principal, row):
+        raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+    if principal.kind == "key" and protection(row.project_id, row.id):
+        raise NotPermitted("a person ruled on this memory: store a new fragment instead")
 
 
 def _read_anew(content: str) -> dict[str, Any]:

@@ -60,6 +60,17 @@ BESIDE = {
         WHERE o.project_id = memories_fragment.project_id AND o.superseded_by_id = memories_fragment.id""",
     "waiting_for": """SELECT coalesce(jsonb_agg(p.model_id), '[]') FROM memories_pendingembedding p
         WHERE p.project_id = memories_fragment.project_id AND p.fragment_id = memories_fragment.id""",
+    # The user's words stand against what a person ruled, until somebody decides: each side says so.
+    "contested": """SELECT coalesce(jsonb_agg(jsonb_build_array(x.id, x.part) ORDER BY x.id), '[]') FROM (
+            SELECT p.existing_id AS id, 'user' AS part FROM conflicts_pendingconflict p
+            WHERE p.project_id = memories_fragment.project_id AND p.newcomer_id = memories_fragment.id
+                AND p.resolved_at IS NULL AND p.kind = 'claim' AND p.existing_id IS NOT NULL
+                AND memories_fragment.status IN ('active', 'disputed')
+            UNION ALL SELECT n.id, 'ruling' FROM conflicts_pendingconflict p
+            JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id
+                AND n.status IN ('active', 'disputed')
+            WHERE p.project_id = memories_fragment.project_id AND p.existing_id = memories_fragment.id
+                AND p.resolved_at IS NULL AND p.kind = 'claim') AS x""",
 }
 
 
@@ -74,7 +85,7 @@ class FragmentQuerySet(TenantQuerySet):
         """With everything an answer shows, in one query.
 
         `linked` is [[id of the other, kind, similarity]], `replaced` the ids of what it supersedes, `waiting_for` the
-        ids of the models that have not embedded it yet.
+        ids of the models that have not embedded it yet, `contested` [[id of the other, this one's part]].
         """
         beside = {name: RawSQL(f"({statement})", [], models.JSONField()) for name, statement in BESIDE.items()}
         return self.select_related("project", "namespace", "access", "claim").annotate(**beside)

@@ -14,6 +14,7 @@ PARTS = {
     "link": "SELECT to_jsonb(t) - 'id' AS row FROM memories_link t WHERE t.kind <> 'similar' AND {of}",
     "vote": "SELECT to_jsonb(t) - 'id' AS row FROM conflicts_vote t WHERE {of}",
     "conflict": "SELECT to_jsonb(t) - 'id' AS row FROM conflicts_pendingconflict t WHERE {here}",
+    "ruling": "SELECT to_jsonb(t) - 'id' AS row FROM conflicts_ruling t WHERE {here}",
     "tombstone": "SELECT to_jsonb(t) - 'id' AS row FROM memories_tombstone t WHERE {here}",
     "archive": "SELECT to_jsonb(t) - 'id' AS row FROM memories_archive t WHERE {here}",
 }

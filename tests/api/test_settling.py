@@ -200,10 +200,11 @@ class TestResolving:
         old = carol.client.get(f"/api/v1/fragments/{waiting['standing']}").json()
         assert old["superseded_by"] == waiting["newcomer"]
 
-    def test_supersede_raises_no_authority(self, carol, waiting, say):
+    def test_supersede_raises_no_authority_but_holds(self, carol, waiting, say):
         resolve(carol, waiting["id"], action="supersede")
         assert carol.client.get(f"/api/v1/fragments/{waiting['newcomer']}").json()["provenance"]["authority"] == 4
-        assert say("$751")["superseded"] == [waiting["newcomer"]]
+        assert say("$751")["superseded"] == []
+        assert statuses(carol, waiting["newcomer"]) == ["active"]
 
     def test_reject(self, carol, waiting):
         assert resolve(carol, waiting["id"], action="reject")["resolution"] == "reject"
@@ -434,11 +435,19 @@ class TestTakingBack:
 
     def test_undo_after_a_third_value_took_the_place(self, carol, waiting, say, see):
         resolve(carol, waiting["id"], action="supersede")
-        say("$900")
+        say("$900", by=carol)  # who decided may change what was decided
         before = see()
         problem = undo(carol, waiting["id"], status=409)
         assert (problem["code"], bool(problem["detail"])) == ("cannot_undo", True)
         assert see() == before
+
+    def test_undo_while_the_users_later_words_stand_beside(self, carol, waiting, say):
+        resolve(carol, waiting["id"], action="supersede")
+        later = say("$900")["id"]
+        undo(carol, waiting["id"])
+        assert statuses(carol, waiting["standing"], waiting["newcomer"], later) == ["active", "quarantined", "active"]
+        pairs = {(read(carol, i)["new_id"], read(carol, i)["existing_id"]) for i in listed(carol)}
+        assert (later, waiting["standing"]) in pairs
 
     @pytest.mark.parametrize(
         ("action", "side"), [("supersede", "standing"), ("supersede", "newcomer"), ("reject", "newcomer")]
@@ -452,7 +461,9 @@ class TestTakingBack:
 
     def test_undo_after_the_newcomer_was_archived(self, carol, waiting, bob, see):
         resolve(carol, waiting["id"], action="supersede")
-        assert bob.client.post(f"/api/v1/fragments/{waiting['newcomer']}/archive").status_code == 200
+        # Its writer may not put away what a person chose.
+        assert bob.client.post(f"/api/v1/fragments/{waiting['newcomer']}/archive").status_code == 403
+        assert carol.client.post(f"/api/v1/fragments/{waiting['newcomer']}/archive").status_code == 200
         before = see()
         assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
         assert see() == before
@@ -494,10 +505,10 @@ class TestRejectedValues:
         assert bob.client.delete(f"/api/v1/fragments/{waiting['newcomer']}").status_code == 204
         assert tell("$0", content="In other words, nothing.")["status"] == "archived"
 
-    def test_unless_the_authority_rose(self, carol, waiting, say):
+    def test_unless_the_user_says_so(self, carol, waiting, say):
         resolve(carol, waiting["id"], action="reject")
         system = say("$0", by=carol, source="system", content="The system says so.")
-        assert system["status"] == "quarantined"
+        assert system["status"] == "archived"
         user = say("$0", content="The user says so.")
         assert (user["status"], user["superseded"]) == ("active", [waiting["standing"]])
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflicts.gate import Period, Stance
+from conflicts.gate import Binding, Period, Stance
 from conflicts.ledger import Ledger, paired
 from conflicts.splitting import CannotSplit, split
 from conflicts.words import Reason
 from memories.models.words import Status
 
-ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
+ALICE, BOB, CAROL = (uuid.UUID(int=number) for number in (1, 2, 3))
 YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]
 SEATTLE, AUSTIN, OSLO = b"seattle", b"austin", b"oslo"
 
@@ -22,8 +22,14 @@ def stance(value=SEATTLE, *, authority=3, owner=ALICE, **more):
     return Stance(fragment_id=uuid.uuid4(), owner_id=owner, authority=authority, value=value, **more)
 
 
-def ledger(*standing, waiting=(), rejected=()):
-    return Ledger({s.fragment_id: s for s in standing}, {s.fragment_id: s for s in waiting}, list(rejected))
+def ledger(*standing, waiting=(), bindings=()):
+    book = Ledger(waiting={s.fragment_id: s for s in waiting}, bindings=list(bindings))
+    book.standing = {s.fragment_id: book.under_rulings(s) for s in standing}
+    return book
+
+
+def ruling(*, chosen=(), ruled_out=(), authority=6, **more):
+    return Binding(uuid.uuid4(), authority, CAROL, frozenset(chosen), frozenset(ruled_out), **more)
 
 
 def test_newcomers_meet_those_before_them():
@@ -56,13 +62,43 @@ def test_a_third_value_opposes_both_of_a_kept_pair():
     assert len(book.judge(stance(OSLO, owner=uuid.UUID(int=3))).opponents) == 2
 
 
-def test_a_rejected_value_stays_out_unless_its_authority_rose():
-    old = stance(AUSTIN, authority=2)
-    book = ledger(stance(), rejected=[old])
-    barred = book.judge(stance(AUSTIN, authority=2, owner=BOB))
-    assert (barred.status, barred.why) == (Status.ARCHIVED, "precedent_rejected")
+def test_a_value_that_was_ruled_out_stays_out_below_the_rulings_authority():
+    old = ruling(ruled_out=[AUSTIN], authority=3)
+    book = ledger(stance(), bindings=[old])
+    barred = book.judge(stance(AUSTIN, authority=3, owner=BOB))
+    assert (barred.status, barred.why, barred.ruling_id) == (Status.ARCHIVED, "precedent_rejected", old.ruling_id)
     assert book.judge(stance(AUSTIN, authority=4)).status == Status.ACTIVE
     assert book.judge(stance(AUSTIN, authority=2), by_a_person=True).status == Status.QUARANTINED
+    assert book.judge(stance(AUSTIN, authority=3)).status == Status.ACTIVE  # its own claim, corrected
+
+
+def test_a_chosen_value_is_as_strong_as_its_ruling():
+    book = ledger(stance(authority=2), bindings=[ruling(chosen=[SEATTLE])])
+    verdict = book.judge(stance(AUSTIN, authority=5, owner=BOB))
+    assert (verdict.status, verdict.superseded) == (Status.QUARANTINED, ())
+    assert book.judge(stance(AUSTIN, authority=6, owner=BOB)).status == Status.QUARANTINED
+    assert book.judge(stance(AUSTIN, authority=6, owner=CAROL)).superseded
+
+
+def test_nobody_is_newer_than_a_ruling():
+    book = ledger(stance(authority=4), bindings=[ruling(chosen=[SEATTLE], authority=4)])
+    assert book.judge(stance(AUSTIN, authority=4, owner=BOB), newer_wins=True).status == Status.QUARANTINED
+
+
+def test_the_users_words_stand_beside_a_ruling_in_a_slot_of_their_own():
+    held = stance(authority=2)
+    book = ledger(held, bindings=[ruling(chosen=[SEATTLE])])
+    verdict = book.judge(stance(AUSTIN, authority=6, owner=ALICE, attested=True))
+    assert (verdict.status, verdict.stance.slot, verdict.superseded) == (Status.ACTIVE, 1, ())
+    book.enter(verdict)
+    later = book.judge(stance(OSLO, authority=6, owner=ALICE, attested=True))
+    assert (later.contests, later.superseded) == (True, (verdict.stance.fragment_id,))
+
+
+def test_a_ruling_on_one_session_or_time_binds_no_other():
+    binding = ruling(chosen=[SEATTLE], period=Period(YEAR[0], YEAR[2]))
+    assert ledger(stance(period=Period(YEAR[3])), bindings=[binding]).judge(stance(AUSTIN)).superseded
+    assert ledger(stance(), bindings=[ruling(chosen=[SEATTLE], session_id="s")]).judge(stance(AUSTIN)).superseded
 
 
 def test_what_waits_from_the_same_owner_waits_once():

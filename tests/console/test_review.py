@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict, Reservation
 from memories import access
-from memories.models import Fragment
+from memories.models import Fragment, Link, Owner
 from tests.conftest import stored
 from tests.console.conftest import decide, now_is, post, words
 
@@ -134,9 +134,18 @@ def test_edit_then_accept(rita, challenge, held, principal):
     conflict = challenge()
     decide(rita, conflict, "edit", content="The budget is $800.", value="$800")
     with access.enter(principal, why="test"):
-        row = Fragment.objects.select_related("claim").get(id=conflict.newcomer_id)
-        assert (row.content, row.status, row.claim.value) == ("The budget is $800.", "active", "$800")
-        assert Fragment.objects.get(id=held.id).status == "superseded"
+        challenger = Fragment.objects.select_related("claim").get(id=conflict.newcomer_id)
+        assert (challenger.content, challenger.status) == ("The budget is $0.", "archived")
+        row = Fragment.objects.select_related("claim").get(status="active", claim__isnull=False)
+        assert (row.content, row.claim.value, row.source, row.authority) == (
+            *("The budget is $800.", "$800"),
+            *("user_explicit", 6),
+        )
+        assert Owner.objects.get(id=row.owner_id).name == "user:rita"
+        assert Fragment.objects.get(id=held.id).superseded_by_id == row.id
+        assert Link.objects.get(fragment=row, kind="related").other_id == challenger.id
+    assert "Edited by rita" in words(rita.get("/review/?settled=1"))
+    assert "Settled: edited by rita" in words(rita.get(f"/review/{conflict.id}/"))
     again = post(rita, "/review/undo/")
     with access.enter(principal, why="test"):
         row = Fragment.objects.select_related("claim").get(id=conflict.newcomer_id)
@@ -144,15 +153,6 @@ def test_edit_then_accept(rita, challenge, held, principal):
         assert Fragment.objects.get(id=held.id).status == "active"
         assert str(PendingConflict.objects.get(resolved_at=None).id) in again["Location"]
     assert "$0" in words(rita.get(again["Location"]))
-
-
-def test_words_that_were_edited_since_stay(rita, rob, challenge, principal):
-    conflict = challenge()
-    decide(rita, conflict, "edit", content="The budget is $800.", value="$800")
-    post(rob, f"/memories/{conflict.newcomer_id}/act/", action="edit", content="It is $800 now.", revision="2")
-    post(rita, "/review/undo/")
-    with access.enter(principal, why="test"):
-        assert Fragment.objects.get(id=conflict.newcomer_id).content == "It is $800 now."
 
 
 @pytest.mark.parametrize(("content", "value"), [("", "$1"), ("x", " "), ("y" * 2001, "$1")])

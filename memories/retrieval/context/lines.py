@@ -56,6 +56,15 @@ def _trust(fragment: Fragment) -> str:
     return f"{trust_of(fragment, now=None):.2f}"
 
 
+CONTESTED = {"user": "against what a reviewer decided", "ruling": "the user says otherwise since"}
+
+
+def _contested(fragment: Fragment) -> list[str]:
+    """That the user's words stand against a ruling, and which of both this is."""
+    parts = {part for _, part in getattr(fragment, "contested", ())}
+    return [CONTESTED[part] for part in sorted(parts)]
+
+
 def line(fragment: Fragment, *, form: str) -> str:
     """A memory's line: the same however it was found."""
     return _xml(fragment) if form == "xml" else _markdown(fragment)
@@ -63,7 +72,7 @@ def line(fragment: Fragment, *, form: str) -> str:
 
 def _markdown(fragment: Fragment) -> str:
     """`- [facts] (source class, trust) text`."""
-    label = f"{fragment.source}, trust {_trust(fragment)}"
+    label = ", ".join([fragment.source, f"trust {_trust(fragment)}", *_contested(fragment)])
     return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content) or UNKNOWN}"
 
 
@@ -74,7 +83,7 @@ def _xml(fragment: Fragment) -> str:
         "type": fragment.type,
         "source": fragment.source,
         "trust": _trust(fragment),
-        "about": "; ".join(facts(fragment)),
+        "about": "; ".join([*facts(fragment), *_contested(fragment)]),
     }
     return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content) or UNKNOWN)}</memory>"
 

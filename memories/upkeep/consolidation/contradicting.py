@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.front import ClaimDraft, Finding, Newcomer, Ruling, examine, foresee
+from conflicts.front import ClaimDraft, Fate, Finding, Newcomer, examine, foresee
 from memories import access
 from memories.ingest import reread
 from memories.models import Claim, Fragment
@@ -26,7 +26,7 @@ ALONE = """
     HAVING bool_and(o.id IS NULL OR o.status = 'superseded'
         OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
 """
-LEAVE = {Ruling.REPEATS, Ruling.OUTDATED, Ruling.LOSES, Ruling.BARRED}
+LEAVE = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 
 
 def plan(outlook: Outlook) -> None:
@@ -38,23 +38,23 @@ def plan(outlook: Outlook) -> None:
     with access.enter(outlook.principal, why="plan"):
         heard = [*newcomers[:room], *_waiting(outlook)]
         findings = foresee(heard, gone=outlook.gone, now=outlook.now)
-    steps = outlook.wanted(_step(finding) for finding in findings if finding.ruling != Ruling.WAITS)
+    steps = outlook.wanted(_step(finding) for finding in findings if finding.fate != Fate.WAITS)
     for step in outlook.take(steps):
         outlook.changed |= {step.fragment, *_others(step)}
         if step.action in LEAVE:
             outlook.gone.add(step.fragment)
-        elif step.action == Ruling.RETURNS:
+        elif step.action == Fate.RETURNS:
             outlook.arrived.add(step.fragment)
-        if step.action == Ruling.REPEATS and step.other:
+        if step.action == Fate.REPEATS and step.other:
             outlook.repeated[step.fragment] = step.other
-        if step.action in (Ruling.WINS, Ruling.RETURNS):
+        if step.action in (Fate.WINS, Fate.RETURNS):
             outlook.gone |= _others(step)
 
 
 def _step(finding: Finding) -> Step:
     others = [str(other) for other in finding.others]
     first = finding.others[0] if finding.others else None
-    return Step(Phase.CONTRADICTIONS, finding.ruling, finding.fragment_id, first, {"others": others})
+    return Step(Phase.CONTRADICTIONS, finding.fate, finding.fragment_id, first, {"others": others})
 
 
 def _others(step: Step) -> set[uuid.UUID]:
@@ -110,7 +110,7 @@ def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     """Does what is still ruled as planned, in the open transaction; answers those steps."""
     if not steps:
         return []
-    expected = {s.fragment: Finding(s.fragment, Ruling(s.action), tuple(_ordered(s))) for s in steps}
+    expected = {s.fragment: Finding(s.fragment, Fate(s.action), tuple(_ordered(s))) for s in steps}
     place = {step.fragment: number for number, step in enumerate(steps)}
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=list(place)).defer(*UNREAD)
     by_id: dict[uuid.UUID, Any] = {row.id: row for row in rows}

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conflicts.front import Ruling
+from conflicts.front import Fate
 from memories.models import Fragment, Namespace
 from memories.models.words import Status
 from memories.upkeep.consolidation.outlook import counts
 from memories.upkeep.consolidation.steps import Phase, Step, of_phase
 
-RESOLVED = {Ruling.WINS, Ruling.REPEATS, Ruling.OUTDATED, Ruling.ANSWERED, Ruling.RETURNS, Ruling.BARRED}
-LEAVES = {Ruling.REPEATS, Ruling.OUTDATED, Ruling.LOSES, Ruling.BARRED}
+RESOLVED = {Fate.WINS, Fate.REPEATS, Fate.OUTDATED, Fate.ANSWERED, Fate.RETURNS, Fate.BARRED}
+LEAVES = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 MOST_NAMED = 100
 
 
@@ -40,8 +40,8 @@ def counted(steps: Sequence[Step]) -> dict[str, Any]:
         "deduplicated": merged,
         "contradictions": {
             "resolved": sum(rulings[ruling] for ruling in RESOLVED),
-            "pending": rulings[Ruling.LOSES],
-            "claims": rulings[Ruling.CLAIMS],
+            "pending": rulings[Fate.LOSES],
+            "claims": rulings[Fate.CLAIMS],
         },
         "corroborated": len(of_phase(steps, Phase.CORROBORATE)),
         "compressed": {
@@ -67,9 +67,9 @@ def foretold(before: Mapping[str, int], steps: Sequence[Step]) -> dict[str, int]
     for step in of_phase(steps, Phase.CONTRADICTIONS):
         if step.action in LEAVES:
             leaving.add(step.fragment)
-        elif step.action == Ruling.RETURNS:
+        elif step.action == Fate.RETURNS:
             arriving.add(step.fragment)
-        if step.action in (Ruling.WINS, Ruling.RETURNS):
+        if step.action in (Fate.WINS, Fate.RETURNS):
             leaving |= {uuid.UUID(other) for other in step.details["others"]}
     active = before["active"] - len(leaving - arriving) + len(arriving - leaving) + made
     return {"total": before["total"] + made, "active": active}

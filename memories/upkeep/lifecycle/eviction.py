@@ -29,7 +29,7 @@ WEIGHT = f"""greatest(f.importance, 1e-100) * (1 + {weighing.PER_ACCESS} * ln(co
     * CASE WHEN f.is_pinned OR f.is_anchor THEN {weighing.KEPT_ON_PURPOSE} ELSE 1 END"""
 HOURS = f"{days_since(LAST_USED)} * 24"
 PRIORITY = f"""{WEIGHT} + {RECENCY} / (1 + {HOURS} / {RECENT_HOURS}) + {PER_LINK} * ln(1 + coalesce(l.links, 0))"""
-# Who waits for a decision, and whom it is about, stay until a person has seen both.
+# Who waits for a decision, and whom it is about, stay until a person has seen both; so does what a person chose.
 EVICTABLE = f"""
     f.importance < {PROTECTED_WEIGHT} AND NOT f.is_pinned AND NOT f.is_anchor AND f.status <> 'quarantined'
     AND {LAST_USED} <= %(now)s - interval '{RECENT_HOURS} hours'
@@ -37,6 +37,8 @@ EVICTABLE = f"""
         AND p.resolved_at IS NULL AND p.newcomer_id = f.id)
     AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
         AND p.resolved_at IS NULL AND p.existing_id = f.id)
+    AND NOT EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = f.project_id AND r.replaced_by_id IS NULL
+        AND r.namespace_id = f.namespace_id AND f.id = ANY (r.chosen_fragments))
 """
 CANDIDATES = f"""
     SELECT f.id, f.namespace_id, f.tier, {WEIGHT} AS weight, {PRIORITY} AS priority

@@ -14,8 +14,8 @@ class Migration(migrations.Migration):
     """The table, its reference and row-level security."""
 
     dependencies = [
-        ("conflicts", "0002_promises"),
-        ("memories", "0006_lookups"),
+        ("conflicts", "0004_built_in_names"),
+        ("memories", "0011_external_keys"),
     ]
 
     operations = [

@@ -1,0 +1,284 @@
+"""Rulings: what a decision leaves on a key, so that it holds; and what of it is undone with it (SPEC §18.2)."""
+
+import datetime
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import F, Q
+
+from conflicts.authority import SOURCE_RANK
+from conflicts.gate import Binding, Period
+from conflicts.models import PendingConflict, Ruling
+from conflicts.naming import Naming, naming
+from conflicts.words import Kind, Policy, Resolution
+from memories import access
+from memories.access import NotPermitted, Principal
+from memories.models import Claim, Fragment, Owner
+from memories.models.words import SourceClass
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision as it was carried out: what stands by it, who had to yield or is kept beside, who decided, and why.
+
+    `newcomer` is what was challenged with, `made` what a person typed in its place.
+    """
+
+    action: str
+    newcomer: uuid.UUID | None
+    opponents: Sequence[uuid.UUID]
+    by: Principal
+    note: str
+    asked_for: bool
+    made: uuid.UUID | None = None
+
+    @property
+    def winner(self) -> uuid.UUID | None:
+        """What stands by it."""
+        return self.made or self.newcomer
+
+
+def binding_of(row: Ruling) -> Binding:
+    """A ruling as the gate sees it."""
+    chosen, ruled_out = (frozenset(map(bytes.fromhex, digests)) for digests in (row.chosen, row.ruled_out))
+    period = Period(row.valid_from, row.valid_until)
+    return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
+
+
+def rank_of(principal: Principal) -> int:
+    """How far whoever decides may be believed."""
+    return SOURCE_RANK[SourceClass(principal.ceiling)]
+
+
+def leave(
+    conflicts: Sequence[PendingConflict], decided: Decided, names: Naming, *, now: datetime.datetime
+) -> list[Ruling]:
+    """Leaves the ruling of a decision on each key that it was about; the first of the conflicts stands for a key."""
+    by_key: dict[bytes, PendingConflict] = {}
+    for conflict in conflicts:
+        by_key.setdefault(bytes(conflict.key_digest), conflict)
+    made = []
+    for conflict in by_key.values():
+        row = _ruling(conflict, decided, now=now)
+        if row is not None and (decided.asked_for or not _takes_the_newest(conflict, names)):
+            made.append(_put(row))
+    return made
+
+
+def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:
+    """Whether the predicate is one of readings or states, which the newest value answers."""
+    if conflict.kind == Kind.DISPUTE:
+        return False
+    claims = Claim.objects.within(conflict.project_id).filter(fragment__in=[conflict.newcomer_id, conflict.existing_id])
+    said = [conflict.statement["predicate"]] if conflict.statement else claims.values_list("predicate", flat=True)
+    return any(names.rule(predicate).policy == Policy.NEWEST for predicate in said)
+
+
+def _ruling(conflict: PendingConflict, decided: Decided, *, now: datetime.datetime) -> Ruling | None:
+    if conflict.kind == Kind.RESTORE:
+        return None
+    row = Ruling(
+        project_id=conflict.project_id,
+        namespace_id=conflict.namespace_id,
+        conflict=conflict,
+        subject_digest=conflict.subject_digest,
+        predicate_digest=conflict.predicate_digest,
+        key_digest=conflict.key_digest,
+        scope=conflict.scope,
+        session_id=conflict.session_id,
+        authority=rank_of(decided.by),
+        decided_by=decided.by.owner_id,
+        decided_at=now,
+        note=decided.note,
+        edited=decided.made is not None,
+    )
+    if conflict.kind == Kind.DISPUTE:
+        row.fragment_id = conflict.existing_id
+        row.ruled_out_fragments = [conflict.existing_id] if decided.action == Resolution.SUPERSEDE else []
+        return row
+    if conflict.kind == Kind.TEXT:
+        row.fragment_id = decided.winner
+    _weigh(row, conflict, decided)
+    return row
+
+
+def _weigh(row: Ruling, conflict: PendingConflict, decided: Decided) -> None:
+    """Which values the decision chose, and which it ruled out."""
+    sides = [i for i in (decided.newcomer, decided.made, *decided.opponents) if i]
+    claims = Claim.objects.within(row.project_id).filter(fragment__in=sides, key_digest=conflict.key_digest)
+    found = {claim.fragment_id: claim for claim in claims}
+    values = {i: bytes(claim.value_digest).hex() for i, claim in found.items()}
+    if conflict.statement and not conflict.negates and decided.newcomer:
+        values[decided.newcomer] = bytes(conflict.value_digest).hex()
+    if decided.action == Resolution.REJECT:
+        chosen, ruled_out = [], [decided.newcomer]
+    elif decided.action == Resolution.KEEP_BOTH:
+        chosen, ruled_out = [decided.newcomer, *decided.opponents], []
+    else:
+        chosen, ruled_out = [decided.winner], [*decided.opponents, *([decided.newcomer] if decided.made else [])]
+    row.chosen_fragments, row.ruled_out_fragments = _known(chosen), _known(ruled_out)
+    row.chosen = sorted({values[i] for i in row.chosen_fragments if i in values})
+    row.ruled_out = sorted({values[i] for i in row.ruled_out_fragments if i in values} - set(row.chosen))
+    winner = found.get(decided.winner) if decided.winner else None
+    if winner and decided.action == Resolution.SUPERSEDE:
+        row.valid_from, row.valid_until = winner.valid_from, winner.valid_until
+
+
+def _known(ids: Iterable[uuid.UUID | None]) -> list[uuid.UUID]:
+    return [i for i in dict.fromkeys(ids) if i]
+
+
+def _put(row: Ruling) -> Ruling:
+    """Stores a ruling; what it contradicts is replaced by it, and what that said besides is said by it."""
+    chosen, ruled_out = set(row.chosen), set(row.ruled_out)
+    former = []
+    for other in _beside(row):
+        if chosen & set(other.ruled_out) or ruled_out & set(other.chosen):
+            former.append(other)
+            row.ruled_out = sorted({*row.ruled_out, *other.ruled_out} - chosen)
+            row.chosen = sorted({*row.chosen, *other.chosen} - ruled_out)
+            kept = set(row.chosen_fragments)
+            row.ruled_out_fragments = _known([*row.ruled_out_fragments, *(set(other.ruled_out_fragments) - kept)])
+    row.save()
+    Ruling.objects.within(row.project_id).filter(id__in=[other.id for other in former]).update(replaced_by=row)
+    return row
+
+
+def _beside(row: Ruling) -> list[Ruling]:
+    """The rulings in force on the same key, of the same session and time."""
+    if not row.key_digest:
+        return []
+    same = {"namespace": row.namespace_id, "key_digest": row.key_digest, "session_id": row.session_id}
+    rows = Ruling.objects.within(row.project_id).in_force().filter(**same).select_for_update().order_by("id")
+    period = Period(row.valid_from, row.valid_until)
+    return [other for other in rows if Period(other.valid_from, other.valid_until).overlaps(period)]
+
+
+def take_away(conflict_ids: Collection[uuid.UUID], project_id: uuid.UUID) -> None:
+    """Takes the rulings of a decision away; what they had replaced is in force again."""
+    gone = Ruling.objects.within(project_id).filter(conflict__in=conflict_ids)
+    ids = list(gone.values_list("id", flat=True))
+    Ruling.objects.within(project_id).filter(replaced_by__in=ids).update(replaced_by=None)
+    gone.delete()
+
+
+def refuse_weaker(principal: Principal, rulings: Iterable[tuple[int, uuid.UUID | None]]) -> None:
+    """Raises NotPermitted unless each ruling (authority, whose) is one's own, or of no higher a ceiling."""
+    for authority, decided_by in rulings:
+        if authority > rank_of(principal) and decided_by != principal.owner_id:
+            raise NotPermitted("a reviewer with a higher ceiling ruled on this")
+
+
+def count_repeats(project_id: uuid.UUID, ids: Iterable[uuid.UUID | None], *, now: datetime.datetime) -> None:
+    """Counts what was said again although a ruling had ruled it out."""
+    for ruling_id in sorted(filter(None, ids)):
+        row = Ruling.objects.within(project_id).filter(id=ruling_id)
+        row.update(repeats=F("repeats") + 1, repeated_at=now)
+
+
+def protection(project_id: uuid.UUID, fragment_id: uuid.UUID) -> int:
+    """The authority of the strongest ruling that chose this memory or what it claims; 0 without one."""
+    claim = Claim.objects.within(project_id).filter(fragment=fragment_id).first()
+    chose = Q(fragment=fragment_id, chosen_fragments__contains=[fragment_id])
+    if claim is not None:
+        here = {"namespace": claim.namespace_id, "key_digest": claim.key_digest, "session_id": claim.session_id}
+        chose |= Q(**here, chosen__contains=[bytes(claim.value_digest).hex()])
+    found = Ruling.objects.within(project_id).in_force().filter(chose).values_list("authority", flat=True)
+    return max(found, default=0)
+
+
+def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
+    """By conflict that waits, the ruling that it opens again: the last one on its key or memory that chose a value."""
+    if not rows:
+        return {}
+    keys = Q(key_digest__in={bytes(row.key_digest) for row in rows if row.key_digest})
+    about = keys | Q(fragment__in={row.existing_id for row in rows if row.existing_id})
+    found = (
+        Ruling.objects.within(rows[0].project_id)
+        .in_force()
+        .filter(about)
+        .select_related("namespace")
+        .order_by("decided_at", "id")
+    )
+    told: dict[uuid.UUID, Ruling] = {}
+    for ruling in found:
+        for row in rows:
+            same = ruling.namespace_id == row.namespace_id and ruling.session_id == row.session_id
+            on_key = row.key_digest and bytes(ruling.key_digest) == bytes(row.key_digest) and same
+            if (on_key and ruling.chosen) or (row.existing_id and ruling.fragment_id == row.existing_id):
+                told[row.id] = ruling
+    return told
+
+
+def with_words(principal: Principal, rows: Sequence[Ruling]) -> list[Ruling]:
+    """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
+    said = _values(principal.project_id, rows)
+    ids = {row.decided_by for row in rows if row.decided_by}
+    owners = Owner.objects.within(principal.project_id).filter(id__in=ids) if ids else ()
+    names = {owner.id: owner.name.removeprefix("user:") for owner in owners}
+    for row in rows:
+        row.by = names.get(row.decided_by)
+        row.said_chosen = [{"fragment_id": i, "value": said.get(i)} for i in row.chosen_fragments]
+        row.said_ruled_out = [{"fragment_id": i, "value": said.get(i)} for i in row.ruled_out_fragments]
+    return list(rows)
+
+
+def _values(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, str]:
+    """What the memories that rulings name say: the value of a claim, else the text. What was forgotten is left out."""
+    ids = {i for row in rulings for i in (*row.chosen_fragments, *row.ruled_out_fragments)}
+    rows: Any = Fragment.objects.within(project_id).filter(id__in=ids).select_related("claim") if ids else ()
+    return {row.id: row.claim.value if hasattr(row, "claim") else row.content for row in rows}
+
+
+def forget(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:
+    """No word of what is forgotten stays in a ruling about it."""
+    told = Q(chosen_fragments__overlap=fragment_ids) | Q(ruled_out_fragments__overlap=fragment_ids)
+    told |= Q(fragment__in=fragment_ids)
+    Ruling.objects.within(project_id).filter(told).exclude(note="").update(note="")
+
+
+def ruled_on(principal: Principal, fragment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Ruling]:
+    """By memory, the last ruling in force that chose it or ruled it out. Inside `access.enter`."""
+    named = list(fragment_ids)
+    told = Q(chosen_fragments__overlap=named) | Q(ruled_out_fragments__overlap=named) | Q(fragment__in=named)
+    rows = Ruling.objects.within(principal.project_id).in_force().filter(told).order_by("decided_at", "id")
+    places = access.all_readable(principal)
+    found: dict[uuid.UUID, Ruling] = {}
+    for row in rows.filter(namespace__in=places):
+        for about in {*row.chosen_fragments, *row.ruled_out_fragments, row.fragment_id} & set(named):
+            found[about] = row
+    return found
+
+
+def rulings(
+    principal: Principal, *, namespace: str | None = None, subject: str | None = None, predicate: str | None = None
+) -> Any:
+    """The rulings in force that the principal may read, narrowed down; keys in any spelling. Raises NotFound."""
+    places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
+    rows = Ruling.objects.within(principal.project_id).in_force().filter(namespace__in=places)
+    found = narrowed(rows, places, principal.project_id, subject=subject, predicate=predicate)
+    return found.select_related("namespace").annotate(created_at=F("decided_at"))
+
+
+def narrowed(rows: Any, places: Any, project_id: uuid.UUID, *, subject: str | None, predicate: str | None) -> Any:
+    """Those of a subject and a predicate, in any spelling; each namespace has rules, hence names, of its own."""
+    names = naming(project_id, [place.id for place in places])
+    if subject is not None:
+        rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
+    if predicate is not None:
+        by_digest: dict[bytes, list[uuid.UUID]] = {}
+        for namespace_id, name in names.items():
+            by_digest.setdefault(name.predicate(predicate), []).append(namespace_id)
+        matches = [Q(predicate_digest=digest, namespace__in=ids) for digest, ids in by_digest.items()]
+        rows = rows.filter(reduce(or_, matches, Q(pk__in=[])))
+    return rows
+
+
+def of_conflicts(project_id: uuid.UUID, conflict_ids: Collection[uuid.UUID]) -> Mapping[uuid.UUID, Ruling]:
+    """The rulings that decisions left, by conflict."""
+    rows = Ruling.objects.within(project_id).filter(conflict__in=conflict_ids)
+    return {row.conflict_id: row for row in rows}

@@ -1,0 +1,68 @@
+"""Corrections: what a person types in place of a challenger becomes a memory of their own (SPEC §18.2)."""
+
+import datetime
+import uuid
+from dataclasses import replace
+
+from conflicts.front import (
+    AlreadyResolved,
+    Correction,
+    Newcomer,
+    NotApplicable,
+    PendingConflict,
+    Settlement,
+    StaleConflict,
+    lowered_source,
+    resolve,
+    visible_conflict,
+)
+from memories import access
+from memories.access import Principal
+from memories.ingest.drafts import Draft
+from memories.ingest.pipeline import compose, prepare
+from memories.ingest.revising import claim_of
+from memories.models import Fragment
+from memories.models.words import SourceClass, SourceType
+
+
+def correct(
+    principal: Principal,
+    conflict_id: uuid.UUID,
+    settlement: Settlement,
+    *,
+    content: str,
+    value: str,
+    now: datetime.datetime,
+) -> PendingConflict:
+    """Settles a conflict for what was typed; the challenger is archived as it was written.
+
+    What changes neither text nor value only accepts it. Raises as `resolve`, and NotApplicable without a challenger.
+    """
+    with access.enter(principal, why="resolve"):
+        row = visible_conflict(principal, conflict_id)
+        if row.resolved_at is not None:
+            raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
+        if row.revision != settlement.revision:
+            raise StaleConflict(current=row.revision)
+        challenger: Fragment | None = row.newcomer
+        if challenger is None:
+            raise NotApplicable("there is no challenger to edit")
+        namespace, claim = row.namespace, claim_of(challenger)
+    if claim is not None and not value:
+        raise NotApplicable("a value is needed beside the text")
+    if content == challenger.content and (claim is None or value == claim.value):
+        return resolve(principal, conflict_id, settlement, now=now)
+    source = lowered_source(source=SourceClass.USER_EXPLICIT, ceiling=principal.ceiling)
+    draft = Draft(
+        namespace=namespace.name,
+        content=content,
+        type=challenger.type,
+        source=source,
+        source_type=SourceType.MANUAL,
+        agent_id=challenger.agent_id,
+    )
+    prepared = prepare([draft])
+    fragment = compose(principal, prepared, namespace, now=now)
+    said = replace(claim, value=value, authority=None) if claim else None
+    typed = Correction(Newcomer(fragment, prepared.vectors[0], said), prepared.model)
+    return resolve(principal, conflict_id, replace(settlement, correction=typed), now=now)
