@@ -107,7 +107,7 @@ def test_neither_side_sees_the_others_writes(fork, full, alice, store, texts):
 def test_others_are_not_flooded_with_branches(fork, full, alice, store):
     fork()
     store("acme:third", "Ada likes tea.", by=alice.principal)
-    body = {"namespace": "acme:third", "query": "Ada", "top_k": 50}
+    body = {"namespace": "acme:third", "query": "Ada", "project_wide": True, "top_k": 50}
     found = alice.client.post("/api/v1/search", body, format="json").json()["results"]
     assert {row["namespace"] for row in found} == {"acme:third", MAIN}
 

@@ -8,7 +8,7 @@ from memories import keys
 @pytest.fixture
 def alice(project, agent_of):
     """Alice in a hurry: her key has no limit."""
-    return agent_of(project, owner="alice", ceiling="user_explicit", requests_per_minute=0)
+    return agent_of(project, owner="alice", ceiling="user_explicit", may_read_wide=True, requests_per_minute=0)
 
 
 @pytest.fixture
