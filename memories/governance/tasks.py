@@ -70,11 +70,25 @@ class Snapshot:
     cache_hit: bool
 
 
+class Placed(Protocol):
+    """A namespace, or what stands for one."""
+
+    @property
+    def id(self) -> uuid.UUID:
+        """Its id."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """How it is written."""
+        ...
+
+
 class TaskHistory(Protocol):
     """Who tells of recent tasks."""
 
     def recent(
-        self, principal: Principal, namespaces: Sequence[Namespace], *, limit: int, now: datetime.datetime
+        self, principal: Principal, namespaces: Sequence[Placed], *, limit: int, now: datetime.datetime
     ) -> Snapshot:
         """At most `limit` tasks, by `updated_at` and id, the latest first. Asked inside `access.enter`."""
         ...
@@ -86,7 +100,7 @@ class OwnHistory:
     source = "database"
 
     def recent(
-        self, principal: Principal, namespaces: Sequence[Namespace], *, limit: int, now: datetime.datetime
+        self, principal: Principal, namespaces: Sequence[Placed], *, limit: int, now: datetime.datetime
     ) -> Snapshot:
         """See TaskHistory. Gives up after three seconds: then it knows of none."""
         start = time.perf_counter()
@@ -108,7 +122,7 @@ class NoHistory:
     source = "none"
 
     def recent(
-        self, principal: Principal, namespaces: Sequence[Namespace], *, limit: int, now: datetime.datetime
+        self, principal: Principal, namespaces: Sequence[Placed], *, limit: int, now: datetime.datetime
     ) -> Snapshot:
         """See TaskHistory."""
         return Snapshot((), self.source, now, 0.0, cache_hit=False)
@@ -128,7 +142,7 @@ _cache: Cache[Snapshot] = Cache()
 
 def recent(
     principal: Principal,
-    namespaces: Sequence[Namespace],
+    namespaces: Sequence[Placed],
     *,
     limit: int,
     now: datetime.datetime,

@@ -7,6 +7,7 @@ from memories.retrieval.pipeline import find, search
 from memories.retrieval.places import reads_wide
 from memories.retrieval.questions import Filters, Hit, Question, Results, Spoken, plain
 from memories.retrieval.ranking import BALANCED, PROFILES
+from memories.retrieval.scopes import scopes_of
 from memories.retrieval.statistics import keep_statistics
 from memories.retrieval.trail import Stage
 
@@ -32,6 +33,7 @@ __all__ = [
     "plain",
     "query_from",
     "reads_wide",
+    "scopes_of",
     "search",
     "without_blocks",
 ]

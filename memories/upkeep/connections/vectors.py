@@ -13,7 +13,7 @@ import numpy as np
 from django.db import connection
 
 from memories.models import EmbeddingModel, Namespace
-from memories.retrieval import indexed
+from memories.retrieval import indexed, scopes_of
 
 NEAR = 0.7  # cosine from which memories are linked
 NEAREST = 5
@@ -52,7 +52,7 @@ def neighbourhood(
     By comparing all with all, or through the namespace's vector index where one stands. Those in `passed_over` get no
     list of their own in `near`.
     """
-    if indexed([namespace], model):
+    if indexed(scopes_of([namespace]), model):
         return _by_index(namespace, asked, model, passed_over)
     return _by_comparing(namespace, asked, model, passed_over)
 
