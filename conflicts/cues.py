@@ -78,13 +78,15 @@ CUES = MappingProxyType(
         "lives_in": _cues(
             "live, reside, residence, resident, domicile, dwell, home, hometown, home town, home city, home base, "
             "home address, city of residence, relocate, relocation, settle, inhabit, abode, whereabouts, "
-            "place of residence, swap, postal address, mailing address, move to, moved, based, base in, living, residing,"
+            "place of residence, swap, postal address, mailing address, move to, moved, based, base in, "
+            "living, residing,"
             "house, apartment, flat, roots in, household, lodging, current city, city",
             "address, location, locate, place, stay, base, correspondence, mail, post, parcel, letter, call, found, "
             "reach, sleep, neighbourhood, neighborhood, local, lease, rent, key to, doorstep, move",
         ),
         "deadline": _cues(
-            "deadline, due, due date, last date, last possible date, cutoff, cut off, cut-off, last day, final day, target date, "
+            "deadline, due, due date, last date, last possible date, cutoff, cut off, cut-off, last day, "
+            "final day, target date, "
             "closing date, "
             "end date, submission date, delivery date, time limit, final date, latest date, no later than, "
             "drop dead date, expire, expiry, runs out, handover date, hand in date, completion date, "
