@@ -21,6 +21,7 @@ from memories.language.words import listed
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
 MOST_CLAUSES = 8
+SHORT = 200  # characters of a word on oneself
 LINKS = listed("""
     is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually
     really up no more not than most about around roughly approximately exactly still as raised lowered reduced changed
@@ -66,7 +67,7 @@ DENIED_AFTER = re.compile(
 )
 UNCERTAIN = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|would|could be|might|what if|hypothetical\w*|imagine|pretend|example"
-    r"|for instance|e\.g|asked|asks|ask|wonder\w*|consider\w*|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
+    r"|for instance|e\.g|asked|asks|ask|wonder\w*|considering|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
     r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
     r"|suggest\w+)\b",
     re.IGNORECASE,
@@ -82,6 +83,19 @@ NOW = re.compile(
     r"\b(?:now|currently|today|nowadays|these days|at present|as of|since then|no longer|any ?more|has been|have been"
     r"|changed|updated|(?:reduced|lowered|raised|moved|cut|set|increased|dropped|slashed|trimmed) to|instead"
     r"|correct)\b",
+    re.IGNORECASE,
+)
+# What has to be done by a time has a deadline, whatever is to be done.
+OBLIGED = re.compile(
+    r"\b(?:must|has to|have to|needs? to|should|shall|is to|are to|ought to|can|may)\b[^.;]{0,60}?"
+    r"\b(?:by|before|until|no later than|not later than)\b",
+    re.IGNORECASE,
+)
+FIRST_PERSON = re.compile(r"\b(?:i|my|our|we)\b", re.IGNORECASE)
+FOREIGN = re.compile(
+    r"[\"“”«»`<>\n|{}\[\]#]|(?<!\w)'|:\s|https?:|\b(?:said|says|saying|told|tells|wrote|writes|written|according|reads|claims?"
+    r"|claimed|mention\w*|report\w*|state[sd]|quot\w+|page|website|site|e?-?mail|document|article|message|note|letter|file"
+    r"|he|she|they|him|her)\b",
     re.IGNORECASE,
 )
 CLAUSES = re.compile(r"[,;:]\s|\bbut\b|\balthough\b|\bthough\b", re.IGNORECASE)
@@ -111,13 +125,13 @@ IS_FINE = re.compile(rf"\b(?:{FINE})\b", re.IGNORECASE)
 NOT_FINE = re.compile(rf"(?:{NOT}|\bavoid\w*)\W+(?:[\w']+\W+){{0,4}}?(?:{FINE})\b", re.IGNORECASE)
 OTHER = re.compile(
     r"allergic to (?!(?:any|anything|nothing|food|it|them)\b)\w+"
-    r"|\b(?!(?:any|an|no|the|food|known|their|his|her|my|user's|s|of|peanut)\b)\w+ allerg(?:y|ies)\b",
+    r"|\b(?!(?:any|an|no|zero|more|the|food|known|their|his|her|my|user's|s|of|peanut)\b)\w+ allerg(?:y|ies)\b",
     re.IGNORECASE,
 )
 
 
 # Behind "favourite", so that it is not said of a film or a flower.
-ALONE = ([], ["is"], ["one"], ["among"], ["of"], ["would"], ["has"], ["will"])
+ALONE: tuple[list[str], ...] = ([], ["is"], ["one"], ["among"], ["of"], ["would"], ["has"], ["will"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +162,11 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     return None
 
 
+def is_said_plainly(text: str) -> bool:
+    """Whether a text is somebody's own short word on themselves: no quotation, no report, nothing pasted."""
+    return len(text) <= SHORT and bool(FIRST_PERSON.search(text)) and not FOREIGN.search(text)
+
+
 def read(text: str) -> list[Passage]:
     """The passages of a text."""
     return list(passages(text))
@@ -161,10 +180,13 @@ def cues_of(claim: Standing) -> tuple[Cue, ...]:
 
 def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary | None:
     spans = _cue_spans(passage, claim.predicate, cues)
-    if not spans or _says_nothing_of_now(passage):
-        return None
     seen, same = _kind(claim)
     found = list(seen(passage)) if seen else []
+    if claim.normaliser == Normaliser.NUMBER:
+        # So rare a value is spoken of without a cue.
+        spans += [(s.start, s.end) for s in found if same(s.form) and _denied(passage, s, strict=True)]
+    if not spans or _says_nothing_of_now(passage):
+        return None
     spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found)]
     if not spans:
         return None
@@ -183,7 +205,7 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary
 
 def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tuple[int, int]]:
     stems = [word.stem for word in passage.words]
-    low = passage.text.lower().replace("colour", "color").replace("favourite", "favorite")
+    low = passage.text.lower().replace("colour", "color").replace("colors", "color").replace("favourite", "favorite")
     company: bool | None = None
     found = []
     for cue in cues:
@@ -200,6 +222,8 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
                 if not company:
                     continue
             found.append((passage.words[at].start, passage.words[at + len(cue.stems) - 1].end))
+    if predicate == "deadline":
+        found += [match.span() for match in OBLIGED.finditer(passage.text)]
     return found
 
 

@@ -6,6 +6,7 @@ All lower-case stems as `passages` makes them. A weak cue says so only in compan
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from conflicts.passages import stem
 from memories.language.words import listed
 
 
@@ -22,6 +23,7 @@ PEOPLE = listed("""
 USERS = ("user", "the user", "customer", "client", "me", "i", "human")
 # What may stand between an owner and a noun without making it another thing.
 NEUTRAL = listed("""
+    zero residential legal personal registered
     a an the this that these my our their his her your its user customer client new current currently total overall
     actual actually real really true whole entire maximum max maximal minimum updated revised latest present own full
     final correct right official only stated confirmed exact precise usual normal main primary principal permanent
@@ -49,7 +51,7 @@ class Cue:
 
 def _cues(strong: str, weak: str = "") -> tuple[Cue, ...]:
     return tuple(
-        Cue(tuple(phrase.split()), weak)
+        Cue(tuple(map(stem, phrase.split())), weak)
         for phrases, weak in ((strong, False), (weak, True))
         for phrase in map(str.strip, phrases.split(","))
         if phrase
@@ -66,7 +68,9 @@ CUES = MappingProxyType(
             "cost limit, spending allowance, financial cap, purse, war chest, kitty, funding, appropriation,"
             "only has, has only, has just, only have, have only, as high as, keep it under, keep it below, stay under, "
             "stay below, "
-            "keep under, stay within, funds available, available funds, money available, pot of money, "
+            "keep under, stay within, go over, go above, go beyond, go to, stretch, or less, keep the total, total at, "
+            "that is all, is all, pay more than, pay at most, pay up to, funds available, available funds, "
+            "money available, pot of money, "
             "financial envelope, envelope",
             "spend, spending, limit, cap, ceiling, maximum, max, fund, money, allocate, approve, authorise, authorize,"
             "pay, expenditure, outlay, expense, cost, purchase, price, part with, work with, go up to, lay out, figure",
@@ -74,13 +78,16 @@ CUES = MappingProxyType(
         "lives_in": _cues(
             "live, reside, residence, resident, domicile, dwell, home, hometown, home town, home city, home base, "
             "home address, city of residence, relocate, relocation, settle, inhabit, abode, whereabouts, "
-            "place of residence, postal address, mailing address, move to, moved, based, base in, living, residing,"
+            "place of residence, swap, postal address, mailing address, move to, moved, based, base in, "
+            "living, residing,"
             "house, apartment, flat, roots in, household, lodging, current city, city",
             "address, location, locate, place, stay, base, correspondence, mail, post, parcel, letter, call, found, "
             "reach, sleep, neighbourhood, neighborhood, local, lease, rent, key to, doorstep, move",
         ),
         "deadline": _cues(
-            "deadline, due, due date, cutoff, cut off, cut-off, last day, final day, target date, closing date, "
+            "deadline, due, due date, last date, last possible date, cutoff, cut off, cut-off, last day, "
+            "final day, target date, "
+            "closing date, "
             "end date, submission date, delivery date, time limit, final date, latest date, no later than, "
             "drop dead date, expire, expiry, runs out, handover date, hand in date, completion date, "
             "have until, has until, got until, time until",

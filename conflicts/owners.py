@@ -9,6 +9,8 @@ from conflicts.passages import Passage, Word, stem
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.words import STOPWORDS, listed
 
+CLIENTS = re.compile(r"(?:user|customer|client)'s (?:customer|client|user|guest|member)s?\b", re.IGNORECASE)
+
 if TYPE_CHECKING:
     from conflicts.contradictions import Standing
 
@@ -61,6 +63,8 @@ def speaks_of(
 def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
     """Whether somebody else owns it or does it: a relative, a named person, another thing before the noun."""
     near = [word for word in before if span[0] - word.end <= 45][-6:]
+    if CLIENTS.search(passage.text[: span[0]]):
+        return True
     if any(word.stem in RELATIVES - known and not _yields(near[place + 1 :]) for place, word in enumerate(near)):
         return True
     for place, word in enumerate(near):

@@ -65,7 +65,8 @@ def _passage(text: str) -> Passage:
 
 IRREGULAR = {
     "lives": "live", "living": "live", "lived": "lived", "colour": "color", "colours": "color", "favourite": "favorite",
-    "favourites": "favorite", "favorites": "favorite", "fave": "favorite", "faves": "favorite", "favored": "favorite",
+    "favourites": "favorite", "favorites": "favorite", "shade": "color", "hue": "color",
+    "shades": "color", "hues": "color", "fave": "favorite", "faves": "favorite", "favored": "favorite",
     "favoured": "favorite", "people": "people", "allergies": "allergy", "cities": "city",
     "moved": "moved", "moving": "move", "its": "its", "is": "is", "was": "was", "has": "has", "this": "this",
     "spending": "spending", "spent": "spent", "always": "always", "employed": "employ", "based": "based",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from conflicts.claims import ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, agrees, contrary, read
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, is_said_plainly, read
 from conflicts.mentions import keys_of
 from conflicts.naming import Naming
 from conflicts.passages import Passage
@@ -39,7 +39,11 @@ class Shadow:
 def shadows(
     fragments: Sequence[Fragment], namings: Mapping[uuid.UUID, Naming], *, now: datetime.datetime
 ) -> list[Shadow]:
-    """What each text says against claims that are stronger, or as strong and its owner's own."""
+    """What each text says against claims that are stronger, or as strong and its owner's own.
+
+    One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
+    their word.
+    """
     project_id = fragments[0].project_id
     weakest = min(fragment.authority for fragment in fragments)
     watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=weakest - 1)
@@ -80,9 +84,9 @@ def standing_of(claim: Claim, names: Naming) -> Standing:
 def _shadow(
     fragment: Fragment, said: Sequence[Passage], claims: Sequence[Claim], namings: Mapping[uuid.UUID, Naming]
 ) -> Shadow:
-    statements, change = [], None
+    statements, change, plainly = [], None, is_said_plainly(fragment.content)
     for claim in claims:
-        own = claim.fragment.owner_id == fragment.owner_id and claim.authority == fragment.authority
+        own = claim.fragment.owner_id == fragment.owner_id and claim.authority == fragment.authority and plainly
         if claim.fragment_id == fragment.id or not (claim.authority > fragment.authority or own):
             continue
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))

@@ -134,7 +134,10 @@ def money(passage: Passage) -> Iterator[Sighting]:
 
 def numbers(passage: Passage) -> Iterator[Sighting]:
     """Plain numbers, without those that count something else; spelled ones are unsure."""
+    days = [match.span() for pattern in DATES[:4] for match in pattern.finditer(passage.text)]
     for match in NUMBER.finditer(passage.text):
+        if any(start <= match.start() < end for start, end in days):
+            continue
         if not OTHER_UNIT.match(passage.text[match.end() :]):
             yield Sighting(_amount(float(match.group().replace(",", ""))), *match.span())
     for match in SPELLED.finditer(passage.text):

@@ -189,6 +189,8 @@ SPECTACULAR_SETTINGS = {
     "PARSER_WHITELIST": ["memories.api.parsers.StrictJSONParser"],
     "ENUM_NAME_OVERRIDES": {
         "StatusEnum": "memories.models.words.Status",
+        "PolicyEnum": "memories.models.words.ExportPolicy",
+        "PredicatePolicyEnum": "conflicts.words.Policy",
         "ModelStateEnum": "memories.models.words.ModelState",
         "CapacityStatusEnum": "memories.models.words.CapacityStatus",
         "CompressionEnum": "memories.models.words.Compression",

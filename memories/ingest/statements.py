@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from conflicts.front import is_registered
 from memories.ingest import grammar, patterns, values
 from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.ingest.values import Span
@@ -14,6 +15,8 @@ LONGEST_CLAUSE = 400
 LONGEST_LIST = 10
 NEW_CLAUSE = listed("love like hate live work have am prefer enjoy dislike speak own i'm")
 EVENTS = listed("trip project wedding party event renovation vacation holiday conference move launch campaign")
+# What is the speaker's when no owner is named.
+GENERAL = listed("budget deadline")
 TASTES = listed("likes dislikes owns eats drinks")
 NAME_WORD = re.compile(r"(?:(?:Dr|Mr|Mrs|Ms|Prof)\. )?[^\W\d_][\w-]{0,30}")
 PRONOUN = re.compile(r"(?:he|she|they)\b", re.IGNORECASE)
@@ -96,12 +99,22 @@ def _clause(sentence: Sentence, start: int, last: Found | None) -> Iterator[Foun
         yield from _action(text, who, end)
     elif the := grammar.THE.match(text, start, end):
         yield from _thing(sentence, start, the.end(), end)
+    elif sentence.me and start == sentence.start:
+        alone = grammar.NOUN.match(text, start, end)
+        if alone and snake(alone.group()) in GENERAL:
+            yield from _becomes(text, Who(sentence.me, start, alone.end()), snake(alone.group()), end)
 
 
 def _told(text: str, start: int, end: int, me: str | None) -> Iterator[Found]:
-    """Call me Al; email me at al@example.com."""
+    """Call me Al; email me at al@example.com; make my budget $650."""
     if me is None:
         return
+    if match := grammar.MAKE_MY.match(text, start, end):
+        known = patterns.reader(snake(match["noun"]))
+        value = known[1](text, match.end(), end) if known and is_registered(known[0]) else None
+        if known and value:
+            yield Found(start, me, known[0], value, mine=True)
+            return
     if match := grammar.CONTACT.match(text, start, end):
         for predicate in ("email", "phone"):
             if value := patterns.READERS[predicate](text, match.end(), end):
@@ -165,7 +178,7 @@ def _possession(text: str, who: Who, end: int) -> Iterator[Found]:
     event = name.rpartition("_")
     if whole and _measured(name):
         subject, stop = whole["whole"].lower(), whole.end()
-    elif event[2] in {"budget", "deadline"} and EVENTS & set(event[0].split("_")):
+    elif event[2] in GENERAL and EVENTS & set(event[0].split("_")):
         subject, name = event[0].replace("_", " "), event[2]
     elif whole:
         return
@@ -183,7 +196,7 @@ def _thing(sentence: Sentence, start: int, at: int, end: int) -> Iterator[Found]
     alone = grammar.NOUN.match(text, at, end)
     owner, _, name = snake(alone.group()).rpartition("_") if alone else ("", "", "")
     subject = owner.replace("_", " ") or sentence.me
-    if alone and name in {"budget", "deadline"} and subject:
+    if alone and name in GENERAL and subject:
         yield from _becomes(text, Who(subject, start, alone.end()), name, end)
 
 

@@ -96,6 +96,7 @@ def test_it_holds_at_every_door(send: Send, door: str) -> None:
     ("first", "second"),
     [
         ("My budget is $500.", "Make my budget $650."),
+        ("budget is $500", "make my budget $650"),
         ("I am a vegetarian.", "I eat meat again."),
     ],
 )
@@ -134,3 +135,14 @@ def test_ordinary_text_costs_two_statements_more(send: Send) -> None:
 @pytest.mark.parametrize("text", ["", "...", "?" * 500, "$" * 500, "budget " * 500, "\u0000 a", "the user's " * 200])
 def test_any_text_is_read(text: str) -> None:
     assert contrary(read(text), Standing("user", "budget", "$750", "money")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['The page said: "My budget is $13."', "Read this mail: my budget is $13", "According to them our budget is $13."],
+)
+def test_what_an_owner_quotes_replaces_nothing(send: Send, text: str) -> None:
+    claims(send, "user", "user", "budget", "$750")
+    writes(send, "user", text, provenance={"source": "user_explicit"})
+    _, body = send("reader", "GET", f"/api/v1/claims?namespace={MAIN}&subject=user&predicate=budget", None)
+    assert [row["value"] for row in body["results"]] == ["$750"]
