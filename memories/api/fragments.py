@@ -203,8 +203,8 @@ def _uuids(text: str) -> list[uuid.UUID]:
 class BlockedAnswer(serializers.Serializer[Any]):
     """An item of a batch that was not stored, for its text was forgotten."""
 
-    status = serializers.ChoiceField(["blocked_by_erasure"])
-    code = serializers.ChoiceField(["blocked_by_erasure"])
+    status = serializers.CharField(help_text="`blocked_by_erasure`.")
+    code = serializers.CharField(help_text="The code of the problem that it would be alone.")
 
 
 STORED_OR_BLOCKED = PolymorphicProxySerializer(

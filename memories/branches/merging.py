@@ -154,7 +154,9 @@ def _applied(
         "carried": sorted(carried),
     }
     named = {name: list(ids)[:MOST_NAMED] for name, ids in lists.items()}
-    was = {new: old for old, new in done.stored.items()}  # what the merge makes is not there after a dry run
+    was = done.replaced | {
+        new: old for old, new in done.stored.items()
+    }  # what the merge makes is not there after a dry run
     beside = done.superseded | done.beside
     return {
         "source": way.source.name,

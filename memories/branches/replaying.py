@@ -37,6 +37,8 @@ class Replayed:
     now_is: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
     # Those of them that were stored.
     stored: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
+    # What says by now, under its key, what another said.
+    replaced: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
 
 
 def replay(
@@ -135,7 +137,7 @@ def _replace(
     now: datetime.datetime,
 ) -> None:
     admission = replace(standing, newcomer, model=model, now=now)
-    done.now_is[row.id] = standing.id
+    done.now_is[row.id], done.replaced[standing.id] = standing.id, row.id
     done.superseded |= dict.fromkeys(admission.superseded, standing.id)
     if standing.status == Status.QUARANTINED:
         done.conflicting.append(standing.id)

@@ -4,12 +4,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
+from django.utils import timezone
 
-from memories import access
+from memories import access, jobs
 from memories.models import Fragment, Namespace, Revision
 
 MAIN = "acme:main"
 URL = "/api/v1/fragments"
+
+
+@pytest.fixture
+def run(principal):
+    """Runs an operation here and now; its report."""
+
+    def work(kind, place=None, **options):
+        wish = {"kind": kind, "namespace": place, "options": options}
+        ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+        assert ended.state == "succeeded", ended.error
+        return ended.report
+
+    return work
 
 
 def put(agent, key, content, *, namespace=MAIN, status=None, **more):
@@ -175,7 +189,7 @@ def test_a_branch_has_the_keys_and_a_merge_brings_their_new_texts(alice, princip
     assert again["counts"]["added"] == 0, again
 
 
-def test_many_at_once_under_one_key_make_one_memory(web, committed, agent_of, count):
+def test_many_at_once_under_one_key_make_one_memory(web, committed, agent_of):
     key = agent_of(committed, owner="racer", requests_per_minute=0).key
     name = f"{committed.name}:race"
 

@@ -4,6 +4,7 @@ import warnings
 
 import httpx
 import pytest
+from django.core.management import call_command
 
 HERON = "My heron nests behind the old mill."
 
@@ -58,3 +59,29 @@ def test_all_of_a_user_go_together(client, heron):
 def test_a_problem_is_an_error_of_the_client(client, heron):
     with pytest.raises(Exception, match="OR"):
         client.search("heron", filters={"OR": [{"user_id": "alice"}]})
+
+
+def test_equal_texts_of_two_users_are_two_memories(client, committed):
+    text = "I like walking my dog in the park."
+    (carl,), (dina,) = (client.add(text, user_id=who)["results"] for who in ("carl", "dina"))
+    assert carl["id"] != dina["id"]
+    call_command("consolidate", "--namespace", f"{committed.name}:mem0")
+    client.delete_all(user_id="dina")
+    assert [row["id"] for row in client.get_all(filters={"user_id": "carl"})["results"]] == [carl["id"]]
+    assert client.get_all(filters={"user_id": "dina"})["results"] == []
+
+
+def test_added_again_by_the_same_user_it_is_the_same_memory(client, heron):
+    (again,) = client.add(HERON, user_id="alice")["results"]
+    assert (again["id"], again["event"]) == (heron, "NONE")
+    client.update(heron, text="My heron has left.")
+    (anew,) = client.add(HERON, user_id="alice")["results"]
+    assert (anew["id"] != heron, anew["event"]) == (True, "ADD")
+    assert client.get(heron)["memory"] == "My heron has left."
+
+
+def test_all_of_a_user_go_for_good_with_what_they_said_before(client):
+    for city in ("Lisbon", "Oslo"):
+        client.add(f"I live in {city}.", user_id="eve")
+    client.delete_all(user_id="eve")
+    assert client.get_all(filters={"user_id": "eve"})["results"] == []
