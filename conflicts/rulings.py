@@ -98,7 +98,7 @@ def _ruling(conflict: PendingConflict, decided: Decided, *, now: datetime.dateti
     )
     if conflict.kind == Kind.DISPUTE:
         row.fragment_id = conflict.existing_id
-        row.ruled_out_fragments = [conflict.existing_id] if decided.action == Resolution.SUPERSEDE else []
+        row.ruled_out_fragments = _known([conflict.existing_id] if decided.action == Resolution.SUPERSEDE else [])
         return row
     if conflict.kind == Kind.TEXT:
         row.fragment_id = decided.winner
@@ -214,7 +214,7 @@ def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
     return told
 
 
-def with_words(principal: Principal, rows: Sequence[Ruling]) -> list[Ruling]:
+def with_words(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
     said = _values(principal.project_id, rows)
     ids = {row.decided_by for row in rows if row.decided_by}

@@ -108,8 +108,15 @@ def resolve(
 
 def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
     made = next(map(uuid.UUID, effects.made), None)
-    said = {"by": principal, "note": settlement.note, "asked_for": settlement.ruling}
-    return rulings.Decided(settlement.action, row.newcomer_id, effects.opponents, made=made, **said)
+    return rulings.Decided(
+        settlement.action,
+        row.newcomer_id,
+        effects.opponents,
+        by=principal,
+        note=settlement.note,
+        asked_for=settlement.ruling,
+        made=made,
+    )
 
 
 def _names(docket: Docket, row: PendingConflict) -> Naming:

@@ -7,7 +7,7 @@ import json
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.front import ClaimDraft, PendingConflict, Settlement, resolve
 from memories import access, jobs, operations, upkeep
 from memories.audit import signing
 from memories.backups.manifest import Footer
@@ -157,6 +157,12 @@ def lived(principal, alice, bob, store, old, fill, link, run, job, settings):
     for who, value in ((alice, "$750"), (bob, "$900")):
         claim = ClaimDraft(subject="Ada", predicate="budget", value=value)
         store("acme:main", f"Ada's budget is {value}.", by=who.principal, claim=claim)
+    for who, value in ((alice, "Oslo"), (bob, "Rome")):
+        claim = ClaimDraft(subject="Ada", predicate="seat", value=value)
+        seat = store("acme:main", f"Ada's seat is {value}.", by=who.principal, claim=claim)
+    with access.enter(principal, why="test"):
+        conflict = PendingConflict.objects.get(newcomer=seat)
+    resolve(principal, conflict.id, Settlement("supersede", conflict.revision, note="by letter"), now=timezone.now())
     body = {"namespace": "acme:main", "name": "budget", "aliases": ["allowance"], "exclusive": True}
     assert alice.client.post("/api/v1/predicates", body, format="json").status_code == 201
     row = store("acme:main", "The heron nests by the mill.", by=bob.principal, extra={"n": 1.25, "b": [None, "é"]})

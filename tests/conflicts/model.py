@@ -5,7 +5,10 @@ fragments here (`beside`). Where the texts leave something open, it follows what
 
 - an open-ended temporal claim is cut at the next claim that begins later before it is judged;
 - of two claims with different exclusivity the one of more authority says whether they oppose each other;
-- a value that was rejected is barred for every scope and period of its session, but not for who corrects themselves;
+- a value that a ruling ruled out is barred for every scope and period of its session, but neither for who corrects
+  themselves nor for the user's own words;
+- what a ruling chose is as strong as whoever decided, who alone may change it with as much authority;
+- the user's own words stand beside it, with a conflict, until somebody decides;
 - what returns from the archive is no newer than what stands, and what is doubted replaces nothing;
 - that two were kept excuses who repeats one of them, as long as these two still oppose each other;
 - what waits is superseded as soon as somebody with at least its authority says the same and stands.
@@ -19,6 +22,7 @@ from fractions import Fraction
 
 WEIGHT = {6: "1", 5: ".95", 4: ".85", 3: ".7", 2: ".6", 1: ".5"}
 THRESHOLD = Fraction(".4")
+PERSON = 6
 STANDING, WAITING = ("active", "disputed"), "quarantined"
 
 Moment = datetime.datetime | None
@@ -51,6 +55,18 @@ class Said:
     disputed: frozenset[str] = frozenset()
     corroborated: frozenset[str] = frozenset()
     beside: frozenset[uuid.UUID] = frozenset()
+    # Whether a ruling in force chose what it says, where it stands or waits.
+    ruled: bool = False
+
+    @property
+    def rank(self):
+        """How far it is believed, the ruling counted: the person who decides may be believed most."""
+        return PERSON if self.ruled else self.authority
+
+    @property
+    def attested(self):
+        """The user's own words."""
+        return self.authority == PERSON
 
     def state(self):
         """What a decision changes and an undo brings back."""
@@ -98,6 +114,20 @@ class Open:
     part_is_gone: bool = False
 
 
+@dataclass(eq=False)
+class Ruled:
+    """What a decision left on a key."""
+
+    key: str
+    session: str
+    start: Moment
+    end: Moment
+    chosen: frozenset[str]
+    out: frozenset[str]
+    conflict: Open
+    replaced_by: "Ruled | None" = None
+
+
 def later(one: Moment, other: Moment):
     """Whether a beginning comes after another; without one it was always so."""
     return one is not None and (other is None or other < one)
@@ -121,9 +151,9 @@ def opposes(one, other):
     """Not both can be true."""
     if one.value == other.value or not meets(one, other):
         return False
-    if one.authority == other.authority:
+    if one.rank == other.rank:
         return one.exclusive or other.exclusive
-    return max(one, other, key=lambda said: said.authority).exclusive
+    return max(one, other, key=lambda said: said.rank).exclusive
 
 
 def repeats(one, other):
@@ -137,6 +167,9 @@ class Model:
     def __init__(self, newer_wins=()):
         self.said: dict[uuid.UUID, Said] = {}
         self.conflicts: list[Open] = []
+        self.rulings: list[Ruled] = []
+        # Those that stand against a ruling, and whose conflicts are still to be made.
+        self.contesting: set[uuid.UUID] = set()
         self.newer_wins = frozenset(newer_wins)
         # By whom the rooms say that somebody was replaced: breaks ties between several that would do.
         self.told: dict[uuid.UUID, uuid.UUID | None] = {}
@@ -155,17 +188,41 @@ class Model:
         """How many there are of each status."""
         return Counter(said.status for said in self.said.values())
 
+    def in_force(self):
+        """The rulings that no later one replaced."""
+        return [ruling for ruling in self.rulings if not ruling.replaced_by]
+
+    def look_up(self):
+        """Tells everything that stands or waits whether it was ruled on."""
+        for said in self.said.values():
+            said.ruled = said.status in (*STANDING, WAITING) and self.chose(said)
+
+    def chose(self, said):
+        """Whether a ruling chose what it says."""
+        return any(said.value in ruling.chosen and meets(ruling, said) for ruling in self.in_force())
+
+    def contests(self, said):
+        """Whether it stands, and waits for a decision besides."""
+        return said.stands and bool(self.pending(kind="claim", newcomer=said.id))
+
+    def contested(self, one, other):
+        """Whether both stand until a person decides between them."""
+        pairs = {(c.newcomer, c.existing) for c in self.pending(kind="claim")}
+        return bool({(one.id, other.id), (other.id, one.id)} & pairs)
+
     def rivals(self, *statuses):
-        """Pairs that stand though only one of them can be true, and nobody decided otherwise."""
+        """Pairs that stand though only one of them can be true, and nobody decided otherwise or has to yet."""
         keys = {said.key for said in self.said.values()}
         here = [self.on(key, *(statuses or STANDING)) for key in keys]
         pairs = [(a, b) for row in here for i, a in enumerate(row) for b in row[i + 1 :]]
-        return [(a, b) for a, b in pairs if opposes(a, b) and b.id not in a.beside]
+        return [(a, b) for a, b in pairs if opposes(a, b) and b.id not in a.beside and not self.contested(a, b)]
 
     # Storing
 
     def judge(self, new, *, person=False, returning=False):
         """(outcome, the twins that it could be one with, the opponents). Cuts an open end first."""
+        self.look_up()
+        new.ruled = False
         others = [said for said in self.on(new.key) if said.id != new.id]
         if new.scope == "temporal" and new.end is None:
             new.end = min((o.start for o in others if opposes(new, o) and later(o.start, new.start)), default=None)
@@ -177,24 +234,27 @@ class Model:
         opponents = [o for o in others if opposes(new, o) and o.id not in excused]
         wins = all(self._beats(new, o, returning) for o in opponents)
         corrects = wins and not returning and {o.owner for o in others if opposes(new, o)} == {new.owner}
-        if not (person or corrects) and any(self.bars(conflict, new) for conflict in self.conflicts):
+        if not (person or corrects) and any(self.bars(ruling, new) for ruling in self.in_force()):
             return "archived", [], []
         waiting = [o for o in self.on(new.key, WAITING) if o.id != new.id and repeats(new, o) and o.owner == new.owner]
         if not returning and (waiting := [o for o in waiting if new.authority <= o.authority]):
             return "same", waiting, []
         if not wins:
+            beaten = [o for o in opponents if self._beats(new, o, returning)]
+            if new.attested and all(o.ruled for o in opponents if o not in beaten):
+                return "contest", [], beaten
             return WAITING, [], opponents
         return "active", twins, opponents
 
     def _beats(self, new, other, returning):
-        newer = not returning and (new.owner == other.owner or new.key in self.newer_wins)
-        return new.authority > other.authority or (new.authority == other.authority and newer)
+        newer = not returning and not other.ruled and (new.owner == other.owner or new.key in self.newer_wins)
+        return new.authority > other.rank or (new.authority == other.rank and newer)
 
-    def bars(self, conflict, new):
-        """Whether a person rejected this."""
-        old = conflict.said
-        same = (old.key, old.value, old.session) == (new.key, new.value, new.session)
-        return conflict.kind == "claim" and conflict.resolution == "reject" and same and new.authority <= old.authority
+    @staticmethod
+    def bars(ruling, new):
+        """Whether a person ruled this out."""
+        same = (ruling.key, ruling.session) == (new.key, new.session) and new.value in ruling.out
+        return same and not new.attested
 
     def besides(self, said):
         """Who stands beside somebody by a person's decision, though they oppose each other."""
@@ -224,11 +284,14 @@ class Model:
         return next((said for said in several if said.id == told), several[0])
 
     def _enter(self, new, outcome, twins, opponents, now):
-        new.status, new.reason = outcome, "precedent_rejected" if outcome == "archived" else ""
-        if outcome != "active":
+        new.status = "active" if outcome == "contest" else outcome
+        new.reason = "precedent_rejected" if outcome == "archived" else ""
+        if outcome not in ("active", "contest"):
             return
+        if outcome == "contest":
+            self.contesting.add(new.id)
         for other in opponents:
-            if new.scope == "temporal" and later(new.start, other.start):
+            if outcome == "active" and new.scope == "temporal" and later(new.start, other.start):
                 other.end = new.start
             else:
                 self._supersede(other, new, now)
@@ -243,7 +306,7 @@ class Model:
 
     def _supersede(self, old, new, now):
         old.status, old.successor, old.updated = "superseded", new.id, now
-        for conflict in self.pending(kind="dispute", existing=old.id):
+        for conflict in self.pending(kind="dispute", existing=old.id) + self.pending(kind="claim", newcomer=old.id):
             conflict.resolution = "obsolete"
 
     def repair(self, key, now, *, decided=False):
@@ -251,6 +314,7 @@ class Model:
 
         After a decision nobody waits with what its owner took back by a later value that stands.
         """
+        self.look_up()
         for waiting in self.on(key, WAITING):
             mine = self.pending(kind="claim", newcomer=waiting.id)
             same = [o for o in self.on(key) if repeats(waiting, o) and o.authority >= waiting.authority]
@@ -269,6 +333,19 @@ class Model:
             if not same:
                 for existing in opponents - {conflict.existing for conflict in mine}:
                     self.conflicts.append(Open("claim", waiting.id, existing, waiting))
+        for said in self.on(key):
+            if self.contests(said) or said.id in self.contesting:
+                self._face(said, {o.id for o in self.on(key) if o.id != said.id and opposes(said, o)})
+        self.contesting.clear()
+
+    def _face(self, said, opponents):
+        """What stands against a ruling has one conflict with each opponent, and none when there is none."""
+        mine = self.pending(kind="claim", newcomer=said.id)
+        for conflict in mine:
+            if conflict.existing not in opponents:
+                conflict.resolution = "obsolete"
+        for existing in opponents - {conflict.existing for conflict in mine}:
+            self.conflicts.append(Open("claim", said.id, existing, said))
 
     def _own_later(self, waiting, opponents):
         others = [self.said[i] for i in opponents]
@@ -306,7 +383,9 @@ class Model:
             return False
         said.reinforced -= {owner}
         said.disputed -= {owner}
-        counts = ballot == "reinforce" or rank >= said.authority
+        self.look_up()
+        bound = said.rank if said.status in (*STANDING, WAITING) else PERSON if self.chose(said) else said.authority
+        counts = ballot == "reinforce" or rank >= bound
         if ballot == "reinforce":
             said.reinforced |= {owner}
         elif counts:
@@ -326,6 +405,7 @@ class Model:
         before = {said.id: (said.state(), said.beside) for said in self.said.values()}
         open_before = [c for c in self.conflicts if not c.resolution]
         siblings = [c for c in self.pending(newcomer=conflict.newcomer) if c is not conflict and conflict.newcomer]
+        self.look_up()
         if conflict.kind == "dispute":
             self._review(conflict, action, now)
         else:
@@ -363,6 +443,38 @@ class Model:
                 self._supersede(other, new, now)
         new.status, new.updated = ("archived", now) if action == "reject" else ("active", now)
         new.reason = "rejected" if action == "reject" else ""
+        if new.key not in self.newer_wins:
+            self._rule(conflicts[0], new, others, action)
+
+    def _rule(self, conflict, new, others, action):
+        """A decision holds: what contradicts it is replaced, and what that said besides is said by it."""
+        theirs = {o.value for o in others}
+        chosen = set() if action == "reject" else {new.value} | (theirs if action == "keep_both" else set())
+        out = {new.value} if action == "reject" else theirs - chosen if action == "supersede" else set()
+        start, end = (new.start, new.end) if action == "supersede" else (None, None)
+        made = Ruled(new.key, new.session, start, end, frozenset(chosen), frozenset(out), conflict)
+        for old in self.in_force():
+            if meets(made, old) and (chosen & old.out or out & old.chosen):
+                old.replaced_by = made
+                made.out |= old.out - chosen
+                made.chosen |= old.chosen - out
+        self.rulings.append(made)
+
+    def _unrule(self, conflict):
+        """Takes the ruling of a decision away; how to put it back."""
+        former = [(ruling, ruling.replaced_by) for ruling in self.rulings]
+        self.rulings = [ruling for ruling in self.rulings if ruling.conflict is not conflict]
+        for ruling in self.rulings:
+            ruling.replaced_by = ruling.replaced_by if ruling.replaced_by in self.rulings else None
+        self.look_up()
+
+        def back():
+            self.rulings = [ruling for ruling, _ in former]
+            for ruling, by in former:
+                ruling.replaced_by = by
+            self.look_up()
+
+        return back
 
     def _split(self, new, others):
         """One after the other: whoever begins later ends the other; of two that begin alike the newcomer gives way."""
@@ -404,13 +516,16 @@ class Model:
         conflict = conflict.settled_with or conflict
         if conflict.before is None or self.changed_since(conflict):
             raise Refused("CannotUndo")
+        rule_again = self._unrule(conflict)
         done, former = conflict.before, {said.id: (said.state(), said.beside) for said in self.said.values()}
         for i, (state, beside) in done["said"].items():
             self.said[i].restore(state)
             parted, self.said[i].beside = self.said[i].beside - beside, beside
             for j in parted & self.said.keys():
                 self.said[j].beside -= {i}
+        self.look_up()
         if self.rivals():
+            rule_again()
             for i, (state, beside) in former.items():
                 self.said[i].restore(state)
                 self.said[i].beside = beside

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from conflicts.front import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
 from memories import access, ingest, keys
 from memories.access import Principal
-from tests.conflicts.model import STANDING, Model, Open, Refused, Said, meets
+from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, meets
 
 # `script/bench belief` asks for more.
 EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "80"))
@@ -347,7 +347,8 @@ class Belief(RuleBasedStateMachine):
     # Leaving and coming back
 
     def _above(self, said):
-        return next(self.owners[name] for name, ceiling in OWNERS.items() if SOURCE_RANK[ceiling] >= said.authority)
+        rank = PERSON if self.model.chose(said) else said.authority
+        return next(self.owners[name] for name, ceiling in OWNERS.items() if SOURCE_RANK[ceiling] >= rank)
 
     @precondition(lambda self: self.model.said)
     @rule(pick=picks)

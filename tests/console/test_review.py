@@ -324,3 +324,14 @@ def test_decisions_are_copied_as_curl(rita, vera, challenge):
     assert [re.search('"action": "(\\w+)"', c).group(1) for c in commands] == ["supersede", "reject", "keep_both"]
     assert all(f"/api/v1/conflicts/{conflict.id}/resolve" in c and '"revision": ' in c for c in commands)
     assert 'id="curl-1"' not in vera.get(f"/review/{conflict.id}/").text
+
+
+def test_a_conflict_that_opens_a_ruling_again_says_so(rita, challenge):
+    first = challenge()
+    decide(rita, first, "accept", note="by letter")
+    other = challenge("$3")
+    for page in (f"/review/{other.id}/", f"/memories/{first.newcomer_id}/"):
+        shown = words(rita.get(page))
+        assert "Ruled by rita" in shown
+        assert "by letter" in shown
+        assert "Chosen: $0" in shown
