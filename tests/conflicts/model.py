@@ -333,6 +333,9 @@ class Model:
             if not same:
                 for existing in opponents - {conflict.existing for conflict in mine}:
                     self.conflicts.append(Open("claim", waiting.id, existing, waiting))
+        self._face_rulings(key)
+
+    def _face_rulings(self, key):
         for said in self.on(key):
             if self.contests(said) or said.id in self.contesting:
                 self._face(said, {o.id for o in self.on(key) if o.id != said.id and opposes(said, o)})
