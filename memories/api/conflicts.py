@@ -15,7 +15,6 @@ from conflicts.front import (
     Action,
     Keep,
     Kind,
-    PendingConflict,
     Reason,
     Resolution,
     Settlement,
@@ -157,7 +156,7 @@ class ConflictAnswer(serializers.Serializer[Any]):
         return claim_answer(row.existing)
 
 
-def answers(principal: Principal, rows: Sequence[PendingConflict]) -> list[Any]:
+def answers(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """Conflicts, each with the ruling that it opens again."""
     found = binding_on([row for row in rows if row.resolved_at is None])
     told = {row.id: row for row in with_words(principal, list(found.values()))}
