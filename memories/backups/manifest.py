@@ -11,7 +11,8 @@ from memories import audit
 from memories.backups import policies
 from memories.models.words import ExportPolicy
 
-FORMAT, VERSION, PURPOSE = "novamem-bundle", 1, "bundle"
+FORMAT, VERSION, PURPOSE = "novamem-bundle", 2, "bundle"
+READ = (1, VERSION)  # version 1 knew no rulings, users and keys
 COUNT = {"bucket": str, "reason": str, "count": int}
 
 

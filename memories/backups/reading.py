@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NoReturn
 from django.conf import settings
 
 from memories.backups import changes, forms, records, shapes, vectors
-from memories.backups.manifest import VERSION, Footer, Manifest
+from memories.backups.manifest import READ, Footer, Manifest
 from memories.backups.upgrades import upgrade
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
@@ -87,7 +87,7 @@ class Reader:
     def _check_version(self, told: Mapping[str, Any], *, allow_version: bool) -> None:
         if "schemaVersion" not in told or "format" not in told:
             raise BrokenBundle(1, "this is no bundle")
-        if told["schemaVersion"] != VERSION and not allow_version:
+        if told["schemaVersion"] not in READ and not allow_version:
             raise UnknownVersion(1, f"schema version {str(told['schemaVersion'])[:20]} is not known here")
 
     def _check_names(self) -> None:

@@ -24,7 +24,7 @@ BATCH, COPIES = 2_000, 200
 
 # In this order, so that what a record refers to comes before it; within a kind by time and id (origins: fragment's id).
 KINDS = (
-    *("owner", "namespace", "predicate", "erasure", "fragment", "origin"),
+    *("owner", "namespace", "user", "predicate", "erasure", "fragment", "origin"),
     *("episode", "conflict", "ruling", "tombstone", "archive"),
 )
 
@@ -33,7 +33,7 @@ PARTS = 100_000  # likewise its brackets and commas outside of texts: how many v
 TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text, or what a part begins with
 
 # What a choice of fragments needs to be understood.
-NEEDED = ("owner", "namespace", "predicate", "erasure", "fragment")
+NEEDED = ("owner", "namespace", "user", "predicate", "erasure", "fragment")
 
 # Columns that bundles from before they were made lack, and what these rows mean.
 LATER: dict[str, dict[str, Any]] = {"memories.Erasure": {"namespace_id": None}, "memories.Fragment": {"key": ""}}
@@ -69,6 +69,13 @@ def _row(alias: str, model: str) -> str:
     return f"to_jsonb({alias}) - '{{{','.join(LEFT_OUT[model])}}}'::text[]"
 
 
+# A namespace, or (kind `user`) the scope of one of its users, whose name says where it belongs.
+SPACES = f"""SELECT jsonb_build_object('kind', '{{kind}}', 'row',
+        ({_row("n", "memories.Namespace").replace("{", "{{").replace("}", "}}")})
+            || jsonb_build_object('forked_from', s.name))::text
+    FROM memories_namespace n
+    LEFT JOIN memories_namespace s ON s.project_id = n.project_id AND s.id = n.forked_from_id
+    WHERE n.project_id = %(project)s AND n.id = ANY (%(places)s) AND {{which}} ORDER BY n.created_at, n.id"""
 # Of a choice nothing names another memory, nor who said only such: it would be restored without.
 TOLD = "(%(chosen)s::uuid[] IS NULL OR {0} = ANY (%(chosen)s::uuid[]))"
 ROWS = {
@@ -80,11 +87,8 @@ ROWS = {
             JOIN memories_fragment f ON f.project_id = v.project_id AND f.id = v.fragment_id
             WHERE v.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")})
         ORDER BY o.created_at, o.id""",
-    "namespace": f"""SELECT jsonb_build_object('kind', 'namespace', 'row',
-            ({_row("n", "memories.Namespace")}) || jsonb_build_object('forked_from', s.name))::text
-        FROM memories_namespace n
-        LEFT JOIN memories_namespace s ON s.project_id = n.project_id AND s.id = n.forked_from_id
-        WHERE n.project_id = %(project)s AND n.id = ANY (%(places)s) ORDER BY n.created_at, n.id""",
+    "namespace": SPACES.format(kind="namespace", which="n.parent_id IS NULL"),
+    "user": SPACES.format(kind="user", which="n.parent_id IS NOT NULL"),
     "predicate": f"""SELECT jsonb_build_object('kind', 'predicate', 'namespace', n.name,
             'row', {_row("t", "conflicts.Predicate")})::text
         FROM conflicts_predicate t JOIN memories_namespace n ON n.project_id = t.project_id AND n.id = t.namespace_id

@@ -211,6 +211,7 @@ def shapes() -> dict[str, Shape]:
     return {
         "owner": _shape("memories.Owner", "created_at"),
         "namespace": _shape("memories.Namespace", "created_at", row=Row.of("memories.Namespace", "forked_from")),
+        "user": _shape("memories.Namespace", "created_at", row=Row.of("memories.Namespace", "forked_from")),
         "predicate": _shape("conflicts.Predicate", "created_at", "namespace"),
         "erasure": _shape("memories.Erasure", "erased_at", optional=frozenset({"scope"})),
         "fragment": _shape(

@@ -71,6 +71,7 @@ TABLES = (
     "staged_verdict",
     "staged_digest",
 )
+SPACES = ("namespace", "user")
 
 
 def create() -> None:
@@ -144,7 +145,7 @@ class Stage:
     def take(self, lines: Sequence[Line]) -> None:
         """A batch. Raises BrokenBundle for the first line that can't be stored, and has taken none then."""
         for line in lines:
-            if line.kind == "namespace":
+            if line.kind in SPACES:
                 self._meet(line)
         self._divide(lines)
 
@@ -196,7 +197,7 @@ class Stage:
                 raise BrokenBundle(line.number, "the record of its namespace is missing")
         with connection.cursor() as cursor, cursor.copy("COPY staged_line (ordinal, kind, body) FROM STDIN") as copy:
             for line in lines:
-                if line.kind != "namespace":  # as bytes: a text with one emoji takes four times as much
+                if line.kind not in SPACES:  # as bytes: a text with one emoji takes four times as much
                     copy.write(b"%d\t%s\t%s\n" % (line.number, line.kind.encode(), _escaped(line.raw)))
         kinds = dict.fromkeys(line.kind for line in lines)
         for kind in kinds:
