@@ -82,6 +82,7 @@ def test_a_claim_as_it_is_shown(alice, bob, claim):
     assert shown == {
         "fragment_id": str(row.id),
         "namespace": "acme:main",
+        "user": None,
         "subject": "user",
         "predicate": "lives_in",
         "value": "Austin",
