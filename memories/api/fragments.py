@@ -72,7 +72,7 @@ def stored_each(principal: Principal, each: Sequence[Admission | None]) -> list[
 
 def _as_stored(fragment: Any) -> Fragment:
     """What was stored, when somebody has forgotten it since."""
-    fragment.linked, fragment.replaced, fragment.waiting_for = [], [], []
+    fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], [], []
     stored: Fragment = fragment
     return stored
 

@@ -21,7 +21,7 @@ from conflicts.rekeying import MOST_PAIRS, ClaimsCollide, follow_built_in
 from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.access import NotFound, NotPermitted
-from memories.models import Claim, Namespace
+from memories.models import Claim, Fragment, Namespace
 from memories.models.words import ClaimScope
 
 MAIN, SIDE = "acme:main", "acme:side"
@@ -701,8 +701,9 @@ class TestFollowBuiltIn:
         """A claim as it was named when nobody had registered its predicate."""
 
         def make(predicate, value, **more):
-            fragment = claim(predicate, value, status="superseded", **more)
+            which = claim(predicate, value, status="superseded", **more)
             with access.enter(principal, why="test"):
+                fragment = Fragment.objects.get(id=which)
                 salt = naming(principal.project_id, [fragment.namespace_id])[fragment.namespace_id].salt
                 name = canonical_key(predicate)
                 Claim.objects.filter(fragment=fragment.id).update(
@@ -711,8 +712,8 @@ class TestFollowBuiltIn:
                     value_digest=digest_of(f"text:{value.casefold()}", salt=salt),
                     exclusive=True,
                 )
-                type(fragment).objects.filter(id=fragment.id).update(status="active")
-            return fragment.id
+                Fragment.objects.filter(id=which).update(status="active")
+            return which
 
         return make
 

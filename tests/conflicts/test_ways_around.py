@@ -62,7 +62,7 @@ def test_a_claim_that_agrees_covers_no_text_that_does_not(say, oslo, bob):
 
 
 def test_what_a_weaker_one_forgets_gags_no_stronger_one(say, alice, bob):
-    mine = say("My budget is $750.", by=bob, namespace="acme:bob")
+    mine = say("My budget is $750.", by=bob)
     assert bob.client.delete(f"{FRAGMENTS}/{mine['id']}").status_code == 204
     assert say("my budget  is $750.", source="user_explicit")["status"] == "active"
     again = bob.client.post(FRAGMENTS, {"namespace": "acme:main", "content": "My budget is $750."}, format="json")

@@ -14,6 +14,7 @@ from memories.providers import active_model
 from memories.retrieval import Filters, Question, find, hits, keep_statistics, statistics
 from memories.retrieval.hits import Search, keyword_hits, passing
 from memories.retrieval.questions import Reach
+from memories.retrieval.scopes import scopes_of
 from memories.retrieval.understanding import Cues
 
 PEOPLE = ["caroline", "melanie", "jordan", "priya", "kenji"]
@@ -55,7 +56,7 @@ def ask(principal):
         wanted = Search(query, None, active_model(), Filters(**filters), Reach("", now), Cues(), now, most)
         with access.enter(principal, why="test"):
             rows = Namespace.objects.within(principal.project_id)
-            spaces = list(rows.named([f"{principal.project}:{name}" for name in names or ["main"]]))
+            spaces = scopes_of(rows.named([f"{principal.project}:{name}" for name in names or ["main"]]))
             return keyword_hits(spaces, wanted, among=passing(spaces, wanted))
 
     return found
