@@ -77,6 +77,7 @@ def test_a_chosen_value_is_as_strong_as_its_ruling():
     verdict = book.judge(stance(AUSTIN, authority=5, owner=BOB))
     assert (verdict.status, verdict.superseded) == (Status.QUARANTINED, ())
     assert book.judge(stance(AUSTIN, authority=6, owner=BOB)).status == Status.QUARANTINED
+    assert book.judge(stance(AUSTIN, authority=4, owner=CAROL)).status == Status.QUARANTINED
     assert book.judge(stance(AUSTIN, authority=6, owner=CAROL)).superseded
 
 
