@@ -21,7 +21,7 @@ from conflicts.rekeying import MOST_PAIRS, ClaimsCollide, follow_built_in
 from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.access import NotFound, NotPermitted
-from memories.models import Claim, Namespace
+from memories.models import Claim, Fragment, Namespace
 from memories.models.words import ClaimScope
 
 MAIN, SIDE = "acme:main", "acme:side"
@@ -700,19 +700,20 @@ class TestFollowBuiltIn:
     def former(self, principal, claim):
         """A claim as it was named when nobody had registered its predicate."""
 
-        def make(predicate, value, **more):
-            fragment = claim(predicate, value, status="superseded", **more)
+        def make(predicate, value):
+            fragment_id = claim(predicate, value, status="superseded")
             with access.enter(principal, why="test"):
-                salt = naming(principal.project_id, [fragment.namespace_id])[fragment.namespace_id].salt
+                row = Fragment.objects.get(id=fragment_id)
+                salt = naming(principal.project_id, [row.namespace_id])[row.namespace_id].salt
                 name = canonical_key(predicate)
-                Claim.objects.filter(fragment=fragment.id).update(
+                Claim.objects.filter(fragment=fragment_id).update(
                     predicate_digest=digest_of(name, salt=salt),
                     key_digest=digest_of(canonical_key("Robin"), name, salt=salt),
                     value_digest=digest_of(f"text:{value.casefold()}", salt=salt),
                     exclusive=True,
                 )
-                type(fragment).objects.filter(id=fragment.id).update(status="active")
-            return fragment.id
+                Fragment.objects.filter(id=fragment_id).update(status="active")
+            return fragment_id
 
         return make
 
