@@ -37,7 +37,6 @@ from conflicts.placing import (
 )
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
-from conflicts.predicates import is_built_in as is_registered
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
 from conflicts.registry import change as change_predicate
@@ -139,7 +138,6 @@ __all__ = [
     "independent",
     "index_keywords",
     "is_disputed",
-    "is_registered",
     "latest",
     "lives",
     "lock_keys",

@@ -66,11 +66,6 @@ def canonical_name(predicate: str) -> str:
     return rule_for(predicate=predicate).name
 
 
-def is_built_in(predicate: str) -> bool:
-    """Whether the built-in set has a rule for it."""
-    return canonical_key(predicate) in KNOWN
-
-
 def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyType({})) -> bool:
     """Whether there is a rule for it, registered or built in."""
     spelling = canonical_key(predicate)

@@ -39,17 +39,16 @@ class Shadow:
 def shadows(
     fragments: Sequence[Fragment], namings: Mapping[uuid.UUID, Naming], *, now: datetime.datetime
 ) -> list[Shadow]:
-    """What each text says against claims that are stronger, or as strong and its owner's own.
+    """What each text says against claims that are stronger, or its owner's own and no stronger.
 
     One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
     their word.
     """
     project_id = fragments[0].project_id
-    weakest = min(fragment.authority for fragment in fragments)
-    watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=weakest - 1)
+    watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
     said = [read(f.content) if f.namespace_id in watched else [] for f in fragments]
     keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(said, fragments, strict=True)]
-    found = _standing(project_id, watched, sorted(set().union(*keys)), weakest=weakest, now=now)
+    found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
     return [
         _shadow(fragment, passages, [c for key in mine for c in found.get((fragment.namespace_id, key), ())], namings)
         for fragment, passages, mine in zip(fragments, said, keys, strict=True)
@@ -57,7 +56,7 @@ def shadows(
 
 
 def _standing(
-    project_id: uuid.UUID, places: set[uuid.UUID], keys: Sequence[bytes], *, weakest: int, now: datetime.datetime
+    project_id: uuid.UUID, places: set[uuid.UUID], keys: Sequence[bytes], *, now: datetime.datetime
 ) -> dict[tuple[uuid.UUID, bytes], list[Claim]]:
     """The claims of everybody's sessions that hold now under these keys."""
     found: dict[tuple[uuid.UUID, bytes], list[Claim]] = {}
@@ -67,7 +66,6 @@ def _standing(
         namespace__in=places,
         status__in=STANDING,
         session_id="",
-        authority__gte=weakest,
     )
     for start in range(0, len(keys), AT_ONCE):
         for claim in rows.filter(key_digest__in=keys[start : start + AT_ONCE]).select_related("fragment"):
@@ -86,7 +84,7 @@ def _shadow(
 ) -> Shadow:
     statements, change, plainly = [], None, is_said_plainly(fragment.content)
     for claim in claims:
-        own = claim.fragment.owner_id == fragment.owner_id and claim.authority == fragment.authority and plainly
+        own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
         if claim.fragment_id == fragment.id or not (claim.authority > fragment.authority or own):
             continue
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))

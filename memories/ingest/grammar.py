@@ -83,12 +83,6 @@ FOR = re.compile(
 CONTACT = re.compile(
     r"(?:(?:you can |please )?(?:email|reach|contact|e-mail) me (?:at|on)|call me on|call me at)\s", FLAGS
 )
-MAKE_MY = re.compile(
-    r"(?:(?:please|now|so|then|ok|okay)\s){0,2}(?:make|set|change|update|raise|lower|increase|reduce|cut|put|bump)\s"
-    r"(?:my|our)\s(?P<noun>[a-z][\w-]{0,30}(?:\s[a-z][\w-]{0,30}){0,2}?)\s(?:(?:up|down)\s)?(?:(?:to|at)\s)?"
-    r"(?=[$€£\d]|(?-i:[A-Z]))",
-    FLAGS,
-)
 CALL_ME = re.compile(
     r"(?:(?:you can|please|just)\s){0,2}call\sme\s|(?:everyone|people|(?:my\s)?friends)\scalls?\sme\s", FLAGS
 )

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from conflicts.front import is_registered
 from memories.ingest import grammar, patterns, values
 from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.ingest.values import Span
@@ -106,15 +105,9 @@ def _clause(sentence: Sentence, start: int, last: Found | None) -> Iterator[Foun
 
 
 def _told(text: str, start: int, end: int, me: str | None) -> Iterator[Found]:
-    """Call me Al; email me at al@example.com; make my budget $650."""
+    """Call me Al; email me at al@example.com."""
     if me is None:
         return
-    if match := grammar.MAKE_MY.match(text, start, end):
-        known = patterns.reader(snake(match["noun"]))
-        value = known[1](text, match.end(), end) if known and is_registered(known[0]) else None
-        if known and value:
-            yield Found(start, me, known[0], value, mine=True)
-            return
     if match := grammar.CONTACT.match(text, start, end):
         for predicate in ("email", "phone"):
             if value := patterns.READERS[predicate](text, match.end(), end):

@@ -700,20 +700,20 @@ class TestFollowBuiltIn:
     def former(self, principal, claim):
         """A claim as it was named when nobody had registered its predicate."""
 
-        def make(predicate, value, **more):
-            which = claim(predicate, value, status="superseded", **more)
+        def make(predicate, value):
+            fragment_id = claim(predicate, value, status="superseded")
             with access.enter(principal, why="test"):
-                fragment = Fragment.objects.get(id=which)
-                salt = naming(principal.project_id, [fragment.namespace_id])[fragment.namespace_id].salt
+                row = Fragment.objects.get(id=fragment_id)
+                salt = naming(principal.project_id, [row.namespace_id])[row.namespace_id].salt
                 name = canonical_key(predicate)
-                Claim.objects.filter(fragment=fragment.id).update(
+                Claim.objects.filter(fragment=fragment_id).update(
                     predicate_digest=digest_of(name, salt=salt),
                     key_digest=digest_of(canonical_key("Robin"), name, salt=salt),
                     value_digest=digest_of(f"text:{value.casefold()}", salt=salt),
                     exclusive=True,
                 )
-                Fragment.objects.filter(id=which).update(status="active")
-            return which
+                Fragment.objects.filter(id=fragment_id).update(status="active")
+            return fragment_id
 
         return make
 
