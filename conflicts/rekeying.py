@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Q
 
 from conflicts.gate import Period
-from conflicts.models import PendingConflict
+from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming
 from memories.models import Claim
 from memories.models.words import STANDING
@@ -239,6 +239,23 @@ def write(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
         cursor.execute(CLAIMS, claims)
         for side in ("newcomer", "existing"):
             cursor.execute(CONFLICTS.format(side=side), conflicts)
+    _rekey_rulings(project_id, moves)
+
+
+def _rekey_rulings(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
+    """What was decided of a key goes on being about it, and names its values as the claims do."""
+    keys = {(move.claim.namespace_id, move.before.key): move.after for move in moves}
+    values = {move.before.value.hex(): move.after.value.hex() for move in moves}
+    changed = []
+    for chunk in _chunks(sorted({key for _, key in keys})):
+        for row in Ruling.objects.within(project_id).filter(key_digest__in=chunk).select_for_update():
+            if after := keys.get((row.namespace_id, bytes(row.key_digest))):
+                row.predicate_digest, row.key_digest = after.predicate, after.key
+                row.chosen = [values.get(value, value) for value in row.chosen]
+                row.ruled_out = [values.get(value, value) for value in row.ruled_out]
+                changed.append(row)
+    named = ["predicate_digest", "key_digest", "chosen", "ruled_out"]
+    Ruling.objects.bulk_update(changed, named, batch_size=AT_ONCE)
 
 
 def _rekey_statements(conflicts: Any, new: Naming) -> None:

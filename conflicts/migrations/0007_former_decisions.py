@@ -20,6 +20,6 @@ def rule(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     """Taken back with the table of rulings."""
 
-    dependencies = [("conflicts", "0006_rulings")]
+    dependencies = [("conflicts", "0006_built_in_names")]
 
     operations = [migrations.RunPython(rule, migrations.RunPython.noop)]

@@ -532,3 +532,18 @@ def _rule_on_former(principal) -> int:
     with access.enter(principal, why="test"):
         project = Project.objects.get(id=principal.project_id)
         return rule_on_former_decisions(project.id, bytes(project.salt))
+
+
+class TestRules:
+    """A changed rule of a predicate names rulings anew with the claims that they are about."""
+
+    def test_a_ruling_holds_when_its_predicate_gets_another_name(self, ruled, alice, tell):
+        body = {"namespace": "acme:main", "name": "worth", "aliases": ["contract value"], "normaliser": "money"}
+        made = alice.client.post("/api/v1/predicates", body, format="json")
+        assert made.status_code == 201, made.json()
+        again = tell("84000 USD", claim={"subject": "acme", "predicate": "worth"})
+        assert again["deduplicated"]
+        other = tell("$99,999", claim={"subject": "acme", "predicate": "worth"})
+        assert (other["status"], other["superseded"]) == ("quarantined", [])
+        back = tell("$48,000", claim={"subject": "acme", "predicate": "worth"})
+        assert back["status"] == "archived"

@@ -27,6 +27,9 @@ MEMBERS = """
     FROM memories_fragment f
     WHERE f.project_id = %s AND f.id = ANY (%s) AND f.status = 'active' AND f.compression = 'full'
         AND f.key = ''
+        -- What a person chose stands for itself.
+        AND f.id <> ALL (ARRAY(SELECT unnest(r.chosen_fragments) FROM conflicts_ruling r
+            WHERE r.project_id = %s AND r.replaced_by_id IS NULL))
 """
 
 
@@ -88,7 +91,7 @@ def alike(outlook: Outlook) -> list[Likeness]:
     for start in range(0, len(rows), BATCH):
         wanted = [read.fragment(row) for row in rows[start : start + BATCH]]
         with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
-            cursor.execute(MEMBERS, [outlook.project_id, wanted])
+            cursor.execute(MEMBERS, [outlook.project_id, wanted, outlook.project_id])
             members |= {row[0]: Member(*row) for row in cursor}
     sides = ((read.fragment(a), read.fragment(b), float(c)) for (a, b), c in zip(pairs, cosines, strict=True))
     known = (Likeness(members[a], members[b], c) for a, b, c in sides if a in members and b in members)

@@ -18,6 +18,6 @@ def follow(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     """Back again there is nothing to do: whoever goes back names them by the rules of then when they change."""
 
-    dependencies = [("conflicts", "0003_policies")]
+    dependencies = [("conflicts", "0005_rulings"), ("memories", "0012_history_of_new_columns")]
 
     operations = [migrations.RunPython(follow, migrations.RunPython.noop)]

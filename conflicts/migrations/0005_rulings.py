@@ -114,7 +114,7 @@ class Migration(migrations.Migration):
     """The table, its history, and how decisions from before get rulings."""
 
     dependencies = [
-        ("conflicts", "0005_repetitions"),
+        ("conflicts", "0004_repetitions"),
         ("memories", "0011_external_keys"),
     ]
 

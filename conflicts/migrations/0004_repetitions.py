@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
     """The table, its reference and row-level security."""
 
     dependencies = [
-        ("conflicts", "0004_built_in_names"),
+        ("conflicts", "0003_policies"),
         ("memories", "0011_external_keys"),
     ]
 
