@@ -18,7 +18,7 @@ from tests.conftest import TEST_DATABASE
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("novamem", "memories", "conflicts")
 MODULES = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py")) if "migrations" not in p.parts]
-LONGEST_MODULE, LONGEST_FUNCTION = 300, 50
+LONGEST_MODULE, LONGEST_FUNCTION = 500, 50
 DATA = {"gazetteers.py", "words.py"}  # word lists
 
 
