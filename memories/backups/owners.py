@@ -18,7 +18,7 @@ IN_COPIES = f"""UPDATE staged_archive s SET payload = convert_to(({HELD} || json
             ELSE {HELD} -> 'votes' END))::text, 'UTF8')
     WHERE s.reason <> 'compacted' AND convert_from(s.payload, 'UTF8') ~ %(ids)s"""
 # Every other column that names one.
-COLUMNS = (("fragment", "owner_id"), ("votes", "owner_id"), ("conflict", "resolved_by"))
+COLUMNS = (("fragment", "owner_id"), ("votes", "owner_id"), ("conflict", "resolved_by"), ("ruling", "decided_by"))
 
 
 def meet(project_id: uuid.UUID) -> None:

@@ -287,9 +287,10 @@ class Stage:
                 f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l
                     CROSS JOIN LATERAL jsonb_array_elements({rows}) AS e
                     CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, %s::jsonb || e || jsonb_build_object(
-                        'project_id', %s::text, 'namespace_id', %s::jsonb -> (l.body ->> 'namespace'))) r
+                        'project_id', %s::text, 'namespace_id', %s::jsonb -> (l.body ->> 'namespace'),
+                        'root_id', %s::jsonb -> (l.body ->> 'namespace'))) r
                     WHERE l.kind = 'archive' AND l.body #>> '{{row,reason}}' <> 'compacted'""",
-                [json.dumps(LATER.get(COPIED[name], {})), str(self.principal.project_id), self._places()],
+                [json.dumps(LATER.get(COPIED[name], {})), str(self.principal.project_id), *[self._places()] * 2],
             )
         execute(f"TRUNCATE {', '.join(f'staged_{name}' for name in COPIED)}", [])
 

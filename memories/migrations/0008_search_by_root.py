@@ -22,6 +22,8 @@ MORE = {
     """,
     "memories_keywords": "CREATE INDEX ON memories_keywords USING gin (words);",
 }
+# A vector lies in its row, unless the row would not fit on a page (4000 dimensions and a long name).
+STORED = {"memories_embedding": "ALTER TABLE memories_embedding ALTER COLUMN vector SET STORAGE {};", "memories_keywords": ""}
 
 
 def partitioned_by(column: str, table: str, *, columns: str, more: str, source: str) -> str:
@@ -37,10 +39,11 @@ def partitioned_by(column: str, table: str, *, columns: str, more: str, source: 
         CREATE TABLE {table} (LIKE {table}_former INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED
             INCLUDING STORAGE {more}) PARTITION BY HASH ({column});
         {"ALTER TABLE " + table + " DROP COLUMN root_id;" if not root else ""}
+        {STORED[table].format("MAIN" if root else "PLAIN")}
         DO $$ BEGIN
             FOR n IN 0..{PARTITIONS - 1} LOOP
                 EXECUTE format('CREATE TABLE {table}_%s PARTITION OF {table} FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER %s)'
-                    ' WITH (fillfactor = 85)', lpad(n::text, 2, '0'), n);
+                    ' WITH (fillfactor = 85{", toast_tuple_target = 8160" if STORED[table] else ""})', lpad(n::text, 2, '0'), n);
             END LOOP;
         END $$;
         INSERT INTO {table} ({root}{columns}) SELECT {"nova_root(namespace_id), " if root else ""}{columns} FROM {table}_former;

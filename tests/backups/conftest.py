@@ -168,6 +168,7 @@ def lived(principal, alice, bob, store, old, fill, link, run, job, settings):
     row = store("acme:main", "The heron nests by the mill.", by=bob.principal, extra={"n": 1.25, "b": [None, "é"]})
     gone = store("acme:main", "This is to be forgotten.", by=alice.principal)
     other = store("acme:other", "Otters sleep.", by=bob.principal)
+    store("acme:other", "Mia likes herons.", by=bob.principal.of_user("mia"))
     left = store("acme:main", "The kingfisher dives.", by=bob.principal)  # with its vector
     with access.enter(principal, why="test"):
         cause = {left.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
