@@ -16,6 +16,7 @@ import json
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 from langgraph.store.base import (
@@ -42,11 +43,17 @@ Path = tuple[str, ...]
 
 
 class NovaMemStore(BaseStore):
-    """Items in one namespace of NovaMem. `fields` are the paths whose texts are searched, unless `put` names others."""
+    """Items in one namespace of NovaMem, or of one user in it: those of two users never meet.
 
-    def __init__(self, url: str, key: str, *, namespace: str, fields: Sequence[str] | None = None) -> None:
+    `fields` are the paths whose texts are searched, unless `put` names others.
+    """
+
+    def __init__(
+        self, url: str, key: str, *, namespace: str, user: str | None = None, fields: Sequence[str] | None = None
+    ) -> None:
         self.namespace, self.fields = namespace, fields
         headers = {"Authorization": f"Bearer {key}"}
+        headers |= {} if user is None else {"X-NovaMem-User": quote(user, safe="")}
         self.client = httpx2.Client(base_url=f"{url}/api/v1/", headers=headers, timeout=60)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from conflicts.front import canonical_key
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Moment, Strict, Text, validated, words
+from memories.api.fields import AboutUser, Flag, Moment, Strict, Text, validated, words
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import agent_form, namespace_form
 from memories.api.searching import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
@@ -88,7 +88,7 @@ class RetrospectiveInput(EventInput):
     insights = serializers.ListField(child=Text(max_length=CONTENT_LIMIT), min_length=1, max_length=100)
 
 
-class EnrichInput(Strict):
+class EnrichInput(AboutUser):
     """A question of ATLAS."""
 
     namespace = Text(validators=[namespace_form])

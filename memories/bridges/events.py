@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from conflicts.front import BlockedByErasure
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text
+from memories.api.fields import AboutUser, Text
 from memories.api.fragments import stored_each
 from memories.api.inputs import Provenance, namespace_form
 from memories.api.once import Answer, answer_once
@@ -19,7 +19,7 @@ from memories.ingest import Draft, keep_event, prepare
 ID_LIMIT = 255
 
 
-class EventInput(Strict):
+class EventInput(AboutUser):
     """Where an event goes, and who vouches for it; without `provenance` it is an inference."""
 
     namespace = Text(validators=[namespace_form])

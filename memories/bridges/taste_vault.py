@@ -13,7 +13,7 @@ from memories import access
 from memories.access import NotFound
 from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Number, Strict, Text, Whole, validated, words
+from memories.api.fields import AboutUser, Flag, Number, Strict, Text, Whole, validated, words
 from memories.api.fragments import IDEMPOTENCY, answer_of
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
@@ -39,7 +39,7 @@ class PatternInput(EventInput):
     node = NodeInput()
 
 
-class ReinforcementInput(Strict):
+class ReinforcementInput(AboutUser):
     """A pattern that proved itself."""
 
     namespace = Text(validators=[namespace_form])
@@ -61,7 +61,7 @@ class ResolutionInput(EventInput):
     resolution = ResolutionBody()
 
 
-class SupplementInput(Strict):
+class SupplementInput(AboutUser):
     """What the vault is working on."""
 
     namespace = Text(validators=[namespace_form])

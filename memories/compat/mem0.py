@@ -1,7 +1,7 @@
 """/compat/mem0/: mem0's REST shapes, for its MemoryClient(host=…).
 
-A user is a tag, a run a conversation, an app a workflow; an agent is the fragment's agent. Everything lies in one
-namespace: the header's, the key's only one, or `mem0` of the project.
+A user is the request's (SPEC §18.1), a run a conversation, an app a workflow; an agent is the fragment's agent.
+Everything lies in one namespace and its users' scopes: the header's, the key's only one, or `mem0` of the project.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -20,22 +20,24 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.front import Admission
-from memories import access, forgetting, ingest
+from memories import access, forgetting, ingest, users
 from memories.access import Principal
-from memories.api.authentication import KeyAuthentication, bearer_of, principal_of
-from memories.api.fields import Flag, Number, Strict, Text, Whole, validated
+from memories.api.authentication import USER as USER_HEADER
+from memories.api.authentication import KeyAuthentication, bearer_of, key_of, principal_of
+from memories.api.fields import Flag, Number, Strict, Text, UserField, Whole, validated
 from memories.api.fragments import readable_fragment
 from memories.api.inputs import Extra, agent_form
 from memories.api.searching import QUERY_LIMIT
 from memories.ingest import Draft, Message, drafts_of
-from memories.models import CONTENT_LIMIT, Fragment, Revision
+from memories.models import CONTENT_LIMIT, Fragment, Namespace, Revision
 from memories.models.words import Status
 from memories.retrieval import Filters, Question, search
 
-USER = "user:"
+USER = "user:"  # the tag of a user from before users had scopes
+ANY = "*"
 DEFAULT = "mem0"
 ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
-MOST_DELETED = 1000
+MOST_DELETED = MOST_USERS = 1000
 
 
 class TokenAuthentication(KeyAuthentication):
@@ -52,7 +54,7 @@ class TokenAuthentication(KeyAuthentication):
 class Whose(Strict):
     """The entities that a memory belongs to."""
 
-    user_id = Text(max_length=90, required=False, allow_null=True)
+    user_id = UserField(allow_null=True)
     agent_id = Text(max_length=63, required=False, allow_null=True, validators=[agent_form])
     app_id = Text(max_length=255, required=False, allow_null=True)
     run_id = Text(max_length=255, required=False, allow_null=True)
@@ -62,7 +64,7 @@ class Conditions(serializers.JSONField):
     """`{"user_id": …}` or `{"AND": [{…}, …]}`; other operators are refused."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """The entities that a memory has to belong to; `*` stands for any."""
+        """The entities that a memory has to belong to; `*` stands for any, and is told of the user alone."""
         parts = data.get("AND", [data]) if isinstance(data, dict) else None
         if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
             raise serializers.ValidationError("Give an object of entities, or AND with a list of them.")
@@ -70,7 +72,7 @@ class Conditions(serializers.JSONField):
         for part in parts:
             if any(whole.setdefault(name, value) != value for name, value in part.items()):
                 raise serializers.ValidationError("Two values of one entity fit no memory.")
-        values = validated(Whose, {name: value for name, value in whole.items() if value != "*"})
+        values = validated(Whose, {name: value for name, value in whole.items() if value != ANY or name == "user_id"})
         return {name: value for name, value in values.items() if value}
 
 
@@ -135,10 +137,29 @@ class ChangeInput(Strict):
 
 def place_of(request: Request) -> str:
     """The namespace in which memories lie."""
-    principal = principal_of(request)
+    principal = key_of(request)
     only = principal.namespaces[0] if len(principal.namespaces) == 1 else "*"
     named = request.headers.get("X-NovaMem-Namespace", "")
     return named or (only if "*" not in only else f"{principal.project}:{DEFAULT}")
+
+
+def about(request: Request, mine: dict[str, str]) -> Principal:
+    """Return who asks, about the user named: one, `*` for all, else the header's. Raise as `principal_of`."""
+    if (named := mine.get("user_id")) is None:
+        return principal_of(request)
+    return key_of(request).of_user(None, all_users=True) if named == ANY else key_of(request).of_user(named)
+
+
+def about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
+    """Return who asks, about the user whose memory it is: mem0's client names none beside an id. Raise NotFound.
+
+    Without a header this takes a key that speaks for all users; for another the memories of users are unknown.
+    """
+    key = key_of(request)
+    if USER_HEADER in request.headers:
+        return principal_of(request)
+    with access.enter(key.of_everybody(), why="look"):
+        return key.of_user(readable_fragment(key.of_everybody(), memory_id).namespace.user)
 
 
 def whose(values: dict[str, Any]) -> dict[str, str]:
@@ -150,11 +171,11 @@ def whose(values: dict[str, Any]) -> dict[str, str]:
 
 def shown(row: Fragment) -> dict[str, Any]:
     """A memory as mem0 shows it."""
-    users = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
+    tagged = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
     return {
         "id": row.id,
         "memory": row.content,
-        "user_id": users[0] if users else None,
+        "user_id": row.namespace.user or next(iter(tagged), None),
         "agent_id": row.agent_id if row.agent_id != row.namespace.agent else None,
         "app_id": row.workflow_id or None,
         "run_id": row.conversation_id or None,
@@ -173,7 +194,6 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
         for turn in values["messages"]
     ]
     belonging: dict[str, Any] = {"extra": values.get("metadata") or {}, "workflow_id": mine.get("app_id", "")}
-    belonging |= {"tags": [USER + mine["user_id"]]} if "user_id" in mine else {}
     belonging |= {"agent_id": mine["agent_id"]} if "agent_id" in mine else {}
     found, _ = drafts_of(turns, namespace=namespace)
     return [replace(draft, **belonging) for _, draft in found]
@@ -186,7 +206,8 @@ def named(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> li
     """
     keys = [_key(mine, draft.content) for draft in wanted]
     with access.enter(principal, why="add"):
-        rows = Fragment.objects.within(principal.project_id).filter(namespace__name__in={d.namespace for d in wanted})
+        places = access.readable(principal, sorted({draft.namespace for draft in wanted}))
+        rows = Fragment.objects.within(principal.project_id).in_namespaces(places)
         stands = dict(rows.filter(key__in=keys).values_list("key", "content"))
     return [
         replace(draft, key=key if stands.get(key, draft.content) == draft.content else f"mem0:{uuid.uuid4().hex}")
@@ -211,11 +232,17 @@ def added(draft: Draft, admission: Admission | None) -> dict[str, Any]:
 def matching(
     principal: Principal, namespace: str, mine: dict[str, str], *, statuses: Sequence[str] = (Status.ACTIVE,)
 ) -> QuerySet[Any]:
-    """The memories that stand there and belong to the entities, newest first; to be read inside `access.enter`."""
+    """The memories that stand there and belong to the entities, newest first; to be read inside `access.enter`.
+
+    Those of a user are in the user's scope, or, from before there were scopes, in the namespace with a tag.
+    """
     columns = {"agent_id": "agent_id", "app_id": "workflow_id", "run_id": "conversation_id"}
     asked: dict[str, Any] = {column: mine[name] for name, column in columns.items() if name in mine}
-    asked |= {"tags__contains": [USER + mine["user_id"]]} if "user_id" in mine else {}
-    rows = Fragment.objects.within(principal.project_id).in_namespaces(access.readable(principal, [namespace]))
+    there = Q(namespace__in=access.readable_scopes(principal, [namespace]))
+    if principal.user is not None:
+        root = Namespace.objects.within(principal.project_id).named([namespace])
+        there |= Q(namespace__in=root, tags__contains=[USER + principal.user])
+    rows = Fragment.objects.within(principal.project_id).filter(there)
     return rows.filter(status__in=statuses, **asked).select_related("namespace").newest_first()
 
 
@@ -241,9 +268,12 @@ class AddView(MemZeroView):
 
     def post(self, request: Request) -> Response:
         """Keeps what is worth it of the turns; `event` is NONE for what stood already or waits for a person."""
-        principal = principal_of(request)
         values = validated(AddInput, request.data)
-        wanted = named(principal, drafts(values, namespace=place_of(request)), whose(values))
+        mine = whose(values)
+        if mine.get("user_id") == ANY:
+            raise serializers.ValidationError({"user_id": ["A memory belongs to one user."]})
+        principal = about(request, mine)
+        wanted = named(principal, drafts(values, namespace=place_of(request)), mine)
         kept = ingest.keep_each(principal, ingest.prepare(wanted), now=timezone.now())
         return Response({"results": [added(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
 
@@ -259,21 +289,24 @@ class SearchView(MemZeroView):
         values = validated(SearchBody, request.data)
         mine = whose(values)
         filters = Filters(
-            tags=[USER + mine["user_id"]] if "user_id" in mine else [],
             agent=[mine["agent_id"]] if "agent_id" in mine else [],
             workflow_id=mine.get("app_id", ""),
             conversation_id=mine.get("run_id", ""),
         )
+        principal = about(request, mine)
         question = Question(
             query=values["query"],
             namespaces=[place_of(request)],
             project_wide=False,
+            all_users=principal.all_users,
             filters=filters,
             top_k=values["top_k"],
             min_similarity=values["threshold"],
         )
-        found = search(principal_of(request), question, now=timezone.now())
-        return Response({"results": [{**shown(hit.fragment), "score": hit.score} for hit in found.hits]})
+        found = search(principal, question, now=timezone.now())
+        hits = [{**shown(hit.fragment), "score": hit.score} for hit in found.hits]
+        others = principal.user is not None  # the namespace may hold tagged memories of other users
+        return Response({"results": [hit for hit in hits if not others or hit["user_id"] in (None, principal.user)]})
 
 
 @extend_schema(exclude=True)
@@ -284,11 +317,13 @@ class ListView(MemZeroView):
 
     def post(self, request: Request) -> Response:
         """A page of memories, newest first."""
-        principal, values = principal_of(request), validated(ListBody, request.data)
+        values = validated(ListBody, request.data)
+        mine = whose(values)
+        principal = about(request, mine)
         page = validated(PageQuery, request.query_params.dict())
         start = (page["page"] - 1) * page["page_size"]
         with access.enter(principal, why="list"):
-            rows = matching(principal, place_of(request), whose(values))
+            rows = matching(principal, place_of(request), mine)
             count = rows.count()
             results = [shown(row) for row in rows[start : start + page["page_size"]]]
         url = request.build_absolute_uri(request.path)
@@ -304,12 +339,13 @@ class MemoryView(MemZeroView):
 
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """The memory."""
-        with access.enter(principal_of(request), why="read"):
-            return Response(shown(readable_fragment(principal_of(request), memory_id)))
+        principal = about_memory(request, memory_id)
+        with access.enter(principal, why="read"):
+            return Response(shown(readable_fragment(principal, memory_id)))
 
     def put(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Changes text or metadata; the former text is kept in the history."""
-        principal, values = principal_of(request), validated(ChangeInput, request.data)
+        principal, values = about_memory(request, memory_id), validated(ChangeInput, request.data)
         named = {"text": "content", "metadata": "extra"}
         if not values:
             raise serializers.ValidationError("Give text or metadata.")
@@ -320,7 +356,7 @@ class MemoryView(MemZeroView):
 
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Forgets the memory for good."""
-        forgetting.forget(principal_of(request), memory_id, now=timezone.now())
+        forgetting.forget(about_memory(request, memory_id), memory_id, now=timezone.now())
         return Response({"message": "Memory deleted successfully!"})
 
 
@@ -330,18 +366,43 @@ class MemoriesView(MemZeroView):
 
     def delete(self, request: Request) -> Response:
         """Forgets them for good, all or none."""
-        principal = principal_of(request)
         mine = whose(validated(Whose, request.query_params.dict()))
         if not mine:
             raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
+        principal = about(request, mine)
         with access.enter(principal, why="forget"):
             rows = matching(principal, place_of(request), mine, statuses=Status.values)
-            ids = sorted(rows.values_list("id", flat=True)[: MOST_DELETED + 1])
+            ids = dict(rows.values_list("id", "namespace__user")[: MOST_DELETED + 1])
             if len(ids) > MOST_DELETED:
                 raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
-            for memory_id in ids:
-                forgetting.forget(principal, memory_id, now=timezone.now())
+            for memory_id in sorted(ids):
+                forgetting.forget(key_of(request).of_user(ids[memory_id]), memory_id, now=timezone.now())
         return Response({"message": "Memories deleted successfully!"})
+
+
+@extend_schema(exclude=True)
+class EntitiesView(MemZeroView):
+    """Users."""
+
+    def get(self, request: Request) -> Response:
+        """The users whom the key reaches, by name, the first thousand."""
+        found = users.known_users(key_of(request), place_of(request), limit=MOST_USERS)
+        told = [
+            {"type": "user", "name": row.user, "total_memories": row.memories, "created_at": row.since} for row in found
+        ]
+        return Response({"count": len(told), "results": told})
+
+
+@extend_schema(exclude=True)
+class EntityView(MemZeroView):
+    """A user."""
+
+    verbs = {"DELETE": "admin"}
+
+    def delete(self, request: Request, user: str) -> Response:
+        """Erases all that is kept of the user there, for good."""
+        users.erase_user(key_of(request), user, place_of(request), expected=None, now=timezone.now())
+        return Response({"message": "Entity deleted successfully!"})
 
 
 @extend_schema(exclude=True)
@@ -350,7 +411,7 @@ class HistoryView(MemZeroView):
 
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Its texts, oldest first."""
-        principal = principal_of(request)
+        principal = about_memory(request, memory_id)
         with access.enter(principal, why="history"):
             row = readable_fragment(principal, memory_id)
             former = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")

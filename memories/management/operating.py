@@ -3,16 +3,32 @@
 import io
 import json
 import uuid
-from typing import Any
+from typing import Annotated, Any
 
 from django.core.management import CommandError
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from typer import Option
 
 from memories import access, jobs, upkeep
 from memories.access import Principal
 from memories.models import Namespace, Operation, Project
+from memories.models.namespace import BadUser, parts_of, scope_name, user_of
+
+# What each command takes that is about one namespace.
+OfUser = Annotated[str, Option("--user", help="Of this user of the namespace: the person behind the agent.")]
+
+
+def scope_named(name: str, user: str = "") -> str:
+    """Return a namespace, or with a user that user's scope in it, as it is written. Raise CommandError."""
+    try:
+        root, named = parts_of(name)
+        if user and named is not None:
+            raise BadUser("it names a user already")
+        return scope_name(root, user_of(user) if user else named)
+    except BadUser as error:
+        raise CommandError(f"{name!r} is no namespace: {error}") from error
 
 
 def owner_of(operation_id: str) -> Principal:
@@ -29,13 +45,14 @@ def owner_of(operation_id: str) -> Principal:
     raise CommandError(f"There is no operation {operation_id}.")
 
 
-def namespace_named(name: str) -> tuple[Principal, Namespace]:
-    """A namespace, with the operator in its project. Raises CommandError when there is none of that name."""
+def namespace_named(name: str, user: str = "") -> tuple[Principal, Namespace]:
+    """A namespace or a user's scope, with the operator in its project. Raises CommandError when there is none."""
+    name = scope_named(name, user)
     project = Project.objects.filter(name=name.partition(":")[0]).first()
     if project is not None:
         principal = access.system_principal(project)
         with access.enter(principal, why="look"):
-            place = Namespace.objects.within(project.id).filter(name=name).first()
+            place = Namespace.objects.within(project.id).named([name]).first()
         if place is not None:
             return principal, place
     raise CommandError(f"There is no namespace {name!r}.")

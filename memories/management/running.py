@@ -11,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from memories import access, jobs, operations
+from memories.management.operating import scope_named
 from memories.models import Namespace, Project
 from memories.models.words import OperationState
 from memories.operations import BadOptions
@@ -42,7 +43,7 @@ def run_here(
 def _one(project: Project, kind: str, options: dict[str, Any], namespace: str, dry_run: bool) -> dict[str, Any]:
     principal = access.system_principal(project)
     with access.enter(principal, why=kind):
-        place = Namespace.objects.within(project.id).filter(name=namespace).first() if namespace else None
+        place = Namespace.objects.within(project.id).named([scope_named(namespace)]).first() if namespace else None
         if namespace and place is None:
             raise CommandError(f"There is no namespace {namespace!r}.")
     operation = operations.start(

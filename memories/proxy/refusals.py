@@ -5,7 +5,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 
-from memories.access import NotFound, NotPermitted
+from memories.access import NotFound, NotPermitted, UserRequired
 
 
 class Refused(Exception):
@@ -28,7 +28,7 @@ def refusal(refused: Refused) -> HttpResponse:
     return JsonResponse({"error": error}, status=refused.status, headers=headers)
 
 
-KNOWN = (Refused, NotFound, NotPermitted, RequestDataTooBig, OperationalError, InterfaceError)
+KNOWN = (Refused, NotFound, NotPermitted, UserRequired, RequestDataTooBig, OperationalError, InterfaceError)
 
 
 def refused_for(error: Exception) -> Refused:
@@ -40,6 +40,8 @@ def refused_for(error: Exception) -> Refused:
             return Refused(404, "namespace_not_found", "There is no such namespace for this key.")
         case NotPermitted():
             return Refused(403, "not_permitted", str(error))
+        case UserRequired():
+            return Refused(400, "user_required", f"{error}.".capitalize(), param="user")
         case RequestDataTooBig():
             return Refused(413, "too_large", f"The request is over {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     return Refused(503, "database_unavailable", "The memory's database is away.", retry_after=5)

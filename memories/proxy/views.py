@@ -20,7 +20,7 @@ from memories.proxy.prompts import Prompt, prompt_of
 from memories.proxy.recalling import Recalled, patience, recall
 from memories.proxy.refusals import KNOWN, Refused, refusal, refused_for
 from memories.proxy.relaying import Listener, Relay
-from memories.proxy.wishes import Wish, wish_of
+from memories.proxy.wishes import Wish, speaker_of, wish_of
 
 CHAT = "chat/completions"
 # Conversations that pass without memory, and shall say so.
@@ -81,8 +81,9 @@ def _admitted(principal: Principal, request: HttpRequest) -> Chat:
     upstream.require_upstream()
     if request.method != "POST":
         raise Refused(405, "method_not_allowed", "Use POST.")
-    wish = wish_of(principal, request.headers)
-    return Chat(principal, wish, prompt_of(request.body))
+    prompt = prompt_of(request.body)
+    speaker = speaker_of(principal, request.headers, prompt.body)
+    return Chat(speaker, wish_of(speaker, request.headers), prompt)
 
 
 @refusing

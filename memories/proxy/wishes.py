@@ -1,17 +1,20 @@
-"""What a caller wants of the memory, by headers."""
+"""What a caller wants of the memory, and about whom: by headers, the user also by the body."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+from urllib.parse import unquote
 
 from memories.access import NotFound, Principal
-from memories.models.namespace import FORM
-from memories.models.words import Verb
+from memories.models.namespace import FORM, BadUser
+from memories.models.words import Users, Verb
 from memories.proxy.refusals import Refused
 from memories.retrieval import reads_wide
 
 NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
-TOP_K, WIDE = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide"
+TOP_K, WIDE, USER = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide", "X-NovaMem-User"
+IN_BODY = ("user", "safety_identifier")  # what OpenAI's clients say of whose chat it is
 MOST = 200
 SESSION_LIMIT = 255
 
@@ -41,12 +44,31 @@ class Wish:
     why_not: str = ""
 
 
+def speaker_of(principal: Principal, headers: Mapping[str, str], body: Mapping[str, Any]) -> Principal:
+    """Return who asks, about the user whom the header or else the body names. Raise Refused, NotPermitted,
+    UserRequired: a chat without memory (mode off) alone needs no user."""
+    if _mode(headers) == Mode.OFF:
+        return principal
+    place, named = next(((name, body[name]) for name in IN_BODY if body.get(name) is not None), (USER, None))
+    if principal.users == Users.NONE:
+        place, named = USER, None  # clients say it for reasons of their own; a header is meant for us
+    try:
+        if (header := headers.get(USER)) is not None:
+            place, named = USER, unquote(header, errors="strict")
+        if not isinstance(named, str | None):
+            raise BadUser("A user is a string.")
+        return principal.of_user(named)
+    except (BadUser, UnicodeDecodeError) as error:
+        words = str(error) if isinstance(error, BadUser) else f"{USER} is percent-encoded UTF-8."
+        raise Refused(400, "invalid_user", words, param=place) from error
+    except NotFound as error:
+        raise Refused(404, "user_not_found", "There is no such user for this key.", param=place) from error
+
+
 def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
     """The wish of a request. What was not asked for happens as far as the grant reaches; what was asked for and is not
     granted is refused. Raises Refused, NotFound, NotPermitted."""
-    asked = headers.get(MODE, "").strip().lower()
-    if asked not in ("", *Mode):
-        raise Refused(400, "invalid_mode", f"{MODE} is one of {', '.join(Mode)}.", param=MODE)
+    asked = _mode(headers)
     session = headers.get(SESSION, "").strip()
     if len(session) > SESSION_LIMIT:
         raise Refused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
@@ -62,9 +84,16 @@ def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
     recall, capture = mode in (Mode.FULL, Mode.RECALL), mode in (Mode.FULL, Mode.CAPTURE)
     if asked:
         _require(principal, namespace, recall=recall, capture=capture)
-    may_capture = principal.covers(namespace) and Verb.WRITE in principal.verbs
+    may_capture = principal.covers(principal.scope(namespace)) and Verb.WRITE in principal.verbs
     why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
     return Wish(namespace, session, not why_not, capture and may_capture, top_k, wide, why_not)
+
+
+def _mode(headers: Mapping[str, str]) -> str:
+    asked = headers.get(MODE, "").strip().lower()
+    if asked not in ("", *Mode):
+        raise Refused(400, "invalid_mode", f"{MODE} is one of {', '.join(Mode)}.", param=MODE)
+    return asked
 
 
 def _top_k(headers: Mapping[str, str]) -> int | None:
@@ -88,7 +117,7 @@ def _require(principal: Principal, namespace: str, *, recall: bool, capture: boo
         principal.require(Verb.READ)
     if capture:
         principal.require(Verb.WRITE)
-        if not principal.covers(namespace):
+        if not principal.covers(principal.scope(namespace)):
             raise NotFound(f"namespace {namespace}")
 
 

@@ -201,3 +201,19 @@ def test_a_key_of_any_length_is_one_item(ours):
     for n, key in enumerate(("k" * 2000, "k" * 2001, " k ", "k")):
         ours.put(ADA, key, {"n": n})
     assert [ours.get(ADA, key).value["n"] for key in ("k" * 2000, "k" * 2001, " k ", "k")] == [0, 1, 2, 3]
+
+
+def test_stores_of_two_users_never_meet(web, committed, agent_of):
+    key = agent_of(committed, owner="graph", requests_per_minute=0).key
+    place = f"{committed.name}:graph"
+    with (
+        closing(NovaMemStore(web, key, namespace=place, user="zoë/1:*")) as zoe,
+        closing(NovaMemStore(web, key, namespace=place, user="ben")) as ben,
+    ):
+        zoe.put(ADA, "tea", TEA)
+        assert (ben.get(ADA, "tea"), ben.search(ADA), ben.list_namespaces()) == (None, [], [])
+        ben.put(ADA, "tea", {"text": "Ben drinks coffee."})
+        assert ben.search(ADA, query="who drinks what?")[0].value == {"text": "Ben drinks coffee."}
+        ben.delete(ADA, "tea")
+        assert zoe.get(ADA, "tea").value == TEA
+        assert [item.key for item in zoe.search(ADA, query="who drinks what?")] == ["tea"]

@@ -85,3 +85,41 @@ def test_all_of_a_user_go_for_good_with_what_they_said_before(client):
         client.add(f"I live in {city}.", user_id="eve")
     client.delete_all(user_id="eve")
     assert client.get_all(filters={"user_id": "eve"})["results"] == []
+
+
+def test_what_one_user_says_takes_nothing_from_another(client):
+    client.add("I live in Lisbon.", user_id="zoë/1:*")
+    client.add("I live in Oslo.", user_id="bob")
+    for user, text in (("zoë/1:*", "I live in Lisbon."), ("bob", "I live in Oslo.")):
+        rows = client.get_all(filters={"user_id": user})["results"]
+        assert [(row["memory"], row["user_id"]) for row in rows] == [(text, user)]
+        hits = client.search("where do I live?", filters={"user_id": user})["results"]
+        assert [hit["memory"] for hit in hits] == [text]
+    assert client.get_all(filters={"agent_id": "anyone"})["results"] == []
+
+
+def test_by_id_each_memory_is_its_users(client):
+    (mine,), (theirs,) = (client.add(HERON, user_id=who)["results"] for who in ("carl", "dina"))
+    client.update(theirs["id"], text="My heron has left.")
+    assert client.get(mine["id"])["memory"] == HERON
+    client.delete(theirs["id"])
+    assert client.get(mine["id"])["user_id"] == "carl"
+    (again,) = client.add("My heron has left.", user_id="carl")["results"]
+    assert again["event"] == "ADD"
+
+
+def test_users_are_listed_and_erased(client, web, committed, agent_of):
+    for who in ("carl", "dina/2"):
+        client.add(HERON, user_id=who)
+    rows = client.users()["results"]
+    assert [(row["type"], row["name"], row["total_memories"]) for row in rows] == [
+        ("user", "carl", 1),
+        ("user", "dina/2", 1),
+    ]
+    with pytest.raises(Exception, match="not_permitted|verb"):
+        client.delete_users(user_id="dina/2")
+    admin = agent_of(committed, verbs=["read", "write", "admin"], ceiling="user_explicit", requests_per_minute=0).key
+    client.client.headers["Authorization"] = f"Token {admin}"
+    client.client.headers["X-NovaMem-Namespace"] = f"{committed.name}:mem0"
+    client.delete_users(user_id="dina/2")
+    assert [row["name"] for row in client.users()["results"]] == ["carl"]

@@ -88,7 +88,7 @@ def test_an_update_keeps_the_former_text(mem0, heron):
 def test_deleting_forgets(mem0, heron, count):
     mem0("delete", f"v1/memories/{heron}/")
     mem0("get", f"v1/memories/{heron}/", status=404)
-    (told,) = mem0("post", "v3/memories/add/", said(HERON))["results"]
+    (told,) = mem0("post", "v3/memories/add/", said(HERON, **ALICE, agent_id="MARS"))["results"]
     assert told == {"id": None, "memory": HERON, "event": "NONE", "status": "blocked_by_erasure"}
     assert count(Fragment) == 0
 
@@ -97,7 +97,7 @@ def test_deleting_all_concerns_only_those_named(mem0, heron, count):
     mem0("post", "v3/memories/add/", said("Bob likes the otter.", user_id="bob"))
     assert mem0("delete", "v1/memories/", status=400)["errors"][0]["field"] == "user_id"
     mem0("delete", "v1/memories/", user_id="alice")
-    left = mem0("post", "v3/memories/", {"filters": {}})["results"]
+    left = mem0("post", "v3/memories/", {"filters": {"user_id": "*"}})["results"]
     assert [row["user_id"] for row in left] == ["bob"]
 
 
@@ -152,3 +152,44 @@ def test_each_call_needs_its_verb(agent_of, project, heron, count, method, path,
     answer = getattr(other.client, method)(f"/compat/mem0/{path.format(id=heron)}")
     assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
     assert count(Fragment) == 1
+
+
+def test_a_user_of_before_keeps_their_tagged_memories(mem0, store, count):
+    """Users were tags before they had scopes."""
+    store("acme:mem0", HERON, tags=["user:alice"])
+    store("acme:mem0", "The otter swims in the mill pond.", tags=["user:bob"])
+    for user, text in (("alice", HERON), ("bob", "The otter swims in the mill pond.")):
+        mine = {"filters": {"user_id": user}}
+        assert [row["memory"] for row in mem0("post", "v3/memories/", mine)["results"]] == [text]
+        hits = mem0("post", "v3/memories/search/", {"query": "where at the mill is it?", **mine})["results"]
+        assert [(row["memory"], row["user_id"]) for row in hits] == [(text, user)]
+    mem0("delete", "v1/memories/", user_id="alice")
+    assert count(Fragment) == 1
+
+
+def test_all_users_are_for_keys_that_reach_them(agent_of, project, heron):
+    some = agent_of(project, user_patterns=["team-*"])
+    url = "/compat/mem0/v3/memories/"
+    answer = some.client.post(url, {"filters": {"user_id": "*"}}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert some.client.post(url, {"filters": ALICE}, format="json").status_code == 404
+    assert some.client.get(f"/compat/mem0/v1/memories/{heron}/").status_code == 404
+    assert some.client.post(f"{url}add/", said(HERON, user_id="*"), format="json").status_code == 400
+
+
+def test_by_id_the_header_names_the_user_for_a_key_that_reaches_some(agent_of, project):
+    some = agent_of(project, user_patterns=["team-*"])
+    body = said(HERON, user_id="team-7")
+    (added,) = some.client.post("/compat/mem0/v3/memories/add/", body, format="json").json()["results"]
+    url = f"/compat/mem0/v1/memories/{added['id']}/"
+    assert some.client.get(url).status_code == 404
+    assert some.client.get(url, headers={"X-NovaMem-User": "team-8"}).status_code == 404
+    assert some.client.get(url, headers={"X-NovaMem-User": "team-7"}).json()["memory"] == HERON
+
+
+def test_a_key_that_requires_users_is_refused_without_one(agent_of, project, count):
+    required = agent_of(project, users="required")
+    for path, body in (("add/", said(HERON)), ("search/", {"query": "heron?"}), ("", {"filters": {"agent_id": "a"}})):
+        answer = required.client.post(f"/compat/mem0/v3/memories/{path}", body, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (400, "user_required")
+    assert count(Fragment) == 0

@@ -12,7 +12,7 @@ from typer import Option
 
 from memories import access, jobs, upkeep
 from memories.access import NotFound, Principal
-from memories.management.operating import described, owner_of, printed, told, watched
+from memories.management.operating import OfUser, described, owner_of, printed, scope_named, told, watched
 from memories.models import Namespace, Operation, Project
 from memories.models.words import OperationState
 from memories.operations import BadOptions
@@ -26,6 +26,7 @@ class Command(TyperCommand):
     def handle(
         self,
         namespace: Annotated[str, Option(help="Only this namespace (project:agent).")] = "",
+        user: OfUser = "",
         project: Annotated[str, Option(help="Only this project.")] = "",
         dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
         plan: Annotated[str, Option(help="Apply this plan (an operation's id).")] = "",
@@ -40,7 +41,9 @@ class Command(TyperCommand):
         else:
             options = {"plan_id": plan or None, "confirm": confirm or None}
             given = {name: value for name, value in options.items() if value is not None}
-            ended = [self._run(principal, place, given, dry_run) for principal, place in places(namespace, project)]
+            ended = [
+                self._run(principal, place, given, dry_run) for principal, place in places(namespace, project, user)
+            ]
         if as_json:
             self.stdout.write(json.dumps([told(operation) for operation in ended]))
         else:
@@ -65,8 +68,11 @@ class Command(TyperCommand):
         return watched(principal, operation, "undo")
 
 
-def places(namespace: str, project: str) -> list[tuple[Principal, Namespace]]:
+def places(namespace: str, project: str, user: str = "") -> list[tuple[Principal, Namespace]]:
     """The namespaces meant, each with who works on it. Raises CommandError when there is none of that name."""
+    if user and not namespace:
+        raise CommandError("A user is one of a namespace: give --namespace too.")
+    namespace = scope_named(namespace, user) if namespace else ""
     name = namespace.partition(":")[0] or project
     projects = Project.objects.filter(name=name) if name else Project.objects.order_by("name")
     found = []
@@ -74,7 +80,7 @@ def places(namespace: str, project: str) -> list[tuple[Principal, Namespace]]:
         principal = access.system_principal(row)
         with access.enter(principal, why="consolidate"):
             rows = Namespace.objects.within(row.id).order_by("name")
-            found += [(principal, place) for place in (rows.filter(name=namespace) if namespace else rows)]
+            found += [(principal, place) for place in (rows.named([namespace]) if namespace else rows)]
     if (namespace or project) and not found:
         raise CommandError(f"There is no {'namespace' if namespace else 'project'} {namespace or project!r}.")
     return found

@@ -16,7 +16,7 @@ from typer import Option
 from conflicts.front import SOURCE_RANK
 from memories import forgetting, jobs
 from memories.forgetting import Wish
-from memories.management.operating import namespace_named, watched
+from memories.management.operating import OfUser, namespace_named, watched
 from memories.models.words import FragmentType, OperationState, SourceClass, Status
 from memories.retrieval import Filters
 
@@ -31,6 +31,7 @@ class Command(TyperCommand):
     def handle(
         self,
         namespace: Annotated[str, Option(help="Of this namespace (project:agent).")],
+        user: OfUser = "",
         memory_id: Annotated[list[uuid.UUID] | None, Option("--id", help="This memory; several times.")] = None,
         tag: Annotated[list[str] | None, Option(help="With one of these tags; several times.")] = None,
         kind: Annotated[str, Option("--type", help=f"One of: {', '.join(FragmentType.values)}.")] = "",
@@ -46,7 +47,7 @@ class Command(TyperCommand):
         """Here and now, as an operation that others can watch; exit code 1 when nothing was forgotten."""
         _one_of(kind, FragmentType.values)
         _one_of(status, [*Status.values, "all"])
-        principal, place = namespace_named(namespace)
+        principal, place = namespace_named(namespace, user)
         filters = Filters(
             type=[kind] if kind else [],
             tags=tag or [],

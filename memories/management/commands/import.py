@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from memories import access, ingest, keys
 from memories.compat import exports
-from memories.models.namespace import FORM
+from memories.management.operating import OfUser, scope_named
 from memories.models.words import Status
 
 BATCH = 64
@@ -30,6 +30,7 @@ class Command(TyperCommand):
         layout: Annotated[str, Argument(help=f"bundle, or one of: {', '.join(exports.READERS)}.")],
         file: Annotated[Path, Argument(help="The file.")],
         namespace: Annotated[str, Option(help="Where to store: project:agent; a bundle knows it.")] = "",
+        user: OfUser = "",
         as_json: Annotated[bool, Option("--json", "-j", help="Print JSON.")] = False,
     ) -> None:
         """Stores each memory of the file; the same file twice adds nothing."""
@@ -38,11 +39,10 @@ class Command(TyperCommand):
             return
         if layout not in exports.READERS:
             raise CommandError(f"Unknown layout {layout!r}; use one of {', '.join(exports.READERS)}.")
-        if not FORM.fullmatch(namespace):
-            raise CommandError(f"{namespace!r} is no namespace: use project:agent.")
+        place = scope_named(namespace, user)
         try:
-            drafts = exports.read(layout, file, namespace=namespace)
-            principal = access.system_principal(keys.ensure_project(namespace.partition(":")[0]))
+            drafts = exports.read(layout, file, namespace=place)
+            principal = access.system_principal(keys.ensure_project(place.partition(":")[0]))
         except (exports.UnreadableExport, keys.BadGrant) as error:
             raise CommandError(str(error)) from error
         counts = self._store(principal, drafts, file.name)

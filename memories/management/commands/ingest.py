@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from typer import Argument, Option
 
 from memories import access, ingest, keys
-from memories.models.namespace import FORM
+from memories.management.operating import OfUser, scope_named
 
 BATCH = 64
 
@@ -27,18 +27,18 @@ class Command(TyperCommand):
         self,
         files: Annotated[list[Path], Argument(help="Files to read.")],
         namespace: Annotated[str, Option(help="Where to store: project:agent.")],
+        user: OfUser = "",
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Stores what is worth keeping; the same file twice adds nothing."""
-        if not FORM.fullmatch(namespace):
-            raise CommandError(f"{namespace!r} is no namespace: use project:agent.")
+        place = scope_named(namespace, user)
         try:
             messages = {path: list(ingest.read(path)) for path in files}
-            project = keys.ensure_project(namespace.partition(":")[0])
+            project = keys.ensure_project(place.partition(":")[0])
         except (ingest.UnreadableFile, keys.BadGrant) as error:
             raise CommandError(str(error)) from error
         principal = access.system_principal(project)
-        reports = [self._one(principal, path, messages[path], namespace) for path in files]
+        reports = [self._one(principal, path, messages[path], place) for path in files]
         if as_json:
             self.stdout.write(json.dumps(reports))
             return

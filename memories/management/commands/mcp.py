@@ -21,9 +21,12 @@ class Command(TyperCommand):
         namespace: Annotated[
             str, Option(envvar="NOVAMEM_NAMESPACE", help="What is meant by calls that name none: project:agent.")
         ] = "",
+        user: Annotated[
+            str, Option(envvar="NOVAMEM_USER", help="Whose memory is meant by calls that name no user.")
+        ] = "",
     ) -> None:
         """Serves until the input ends."""
         try:
-            serve(key=key, namespace=namespace)
+            serve(key=key, namespace=namespace, user=user or None)
         except APIException as error:
             raise CommandError(str(error.detail)) from error

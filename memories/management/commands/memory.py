@@ -21,8 +21,8 @@ from memories import access, forgetting, ingest, keys
 from memories.access import Principal
 from memories.api.answers import answers
 from memories.api.fragments import answer_of, stored_answer
-from memories.models import CONTENT_LIMIT, Fragment, Project
-from memories.models.namespace import FORM
+from memories.management.operating import OfUser, scope_named
+from memories.models import CONTENT_LIMIT, Fragment, Namespace, Project
 from memories.models.words import FragmentType, SourceClass, Status
 from memories.retrieval import Question, search
 
@@ -50,6 +50,7 @@ class Command(TyperCommand):
     def list(
         self,
         namespace: Place = "",
+        user: OfUser = "",
         limit: Limit = 20,
         kind: Kind = "",
         status: Annotated[str, Option(help=f"One of: all, {', '.join(Status.values)}.")] = "active",
@@ -58,20 +59,24 @@ class Command(TyperCommand):
         """The newest memories, of all projects or of one namespace."""
         _one_of(kind, FragmentType.values)
         _one_of(status, [*Status.values, "all"])
-        asked = {"namespace__name": namespace, "type": kind, "status": status if status != "all" else ""}
+        asked = {"type": kind, "status": status if status != "all" else ""}
+        place = scope_named(namespace, user) if namespace else ""
+        asked |= {} if namespace else {"namespace__user": user}
         found = []
         for project in _projects(namespace):
             with access.enter(access.system_principal(project), why="list"):
                 rows = Fragment.objects.within(project.id).for_answers()
                 rows = rows.filter(**{name: value for name, value in asked.items() if value})
+                if place:
+                    rows = rows.filter(namespace__in=Namespace.objects.within(project.id).named([place]))
                 found += answers([*rows.newest_first()[:limit]], now=timezone.now())
         found.sort(key=lambda row: row["created_at"], reverse=True)
         self._tell(found[:limit], as_json)
 
     @command()
-    def show(self, memory_id: Id, as_json: AsJson = False) -> None:
+    def show(self, memory_id: Id, user: OfUser = "", as_json: AsJson = False) -> None:
         """One memory with everything that is known of it; exit code 1 when there is none."""
-        principal, row = _find(memory_id)
+        principal, row = _find(memory_id, user)
         with access.enter(principal, why="read"):
             told = answer_of(principal, row.id)
         if as_json or self.as_json:
@@ -89,6 +94,7 @@ class Command(TyperCommand):
         self,
         text: Annotated[str, Argument(help=f"What to remember, at most {CONTENT_LIMIT} characters.")],
         namespace: Annotated[str, Option(help="Where to store: project:agent.")],
+        user: OfUser = "",
         kind: Kind = "",
         source: Annotated[str, Option(help=f"Who said it. One of: {', '.join(SourceClass.values)}.")] = "",
         as_json: AsJson = False,
@@ -98,8 +104,9 @@ class Command(TyperCommand):
         _one_of(source, SourceClass.values)
         if not 0 < len(text.strip()) <= CONTENT_LIMIT:
             raise CommandError(f"Give a text of 1 to {CONTENT_LIMIT} characters.")
-        draft = ingest.Draft(namespace=namespace, content=text.strip(), type=kind or None, source=source or None)
-        principal = access.system_principal(_project(namespace))
+        place = scope_named(namespace, user)
+        draft = ingest.Draft(namespace=place, content=text.strip(), type=kind or None, source=source or None)
+        principal = access.system_principal(keys.ensure_project(place.partition(":")[0]))
         try:
             admissions = ingest.keep(principal, ingest.prepare([draft]), now=timezone.now())
         except (BlockedByErasure, CeilingExceeded) as error:
@@ -116,11 +123,12 @@ class Command(TyperCommand):
     def delete(
         self,
         memory_id: Id,
+        user: OfUser = "",
         yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
         as_json: AsJson = False,
     ) -> None:
         """Erases a memory for good, without a tombstone; asks at a terminal. Exit code 1 when there is none."""
-        principal, row = _find(memory_id)
+        principal, row = _find(memory_id, user)
         if not yes and sys.stdin.isatty():
             typer.confirm(f"Forget {row} for good?", abort=True)
         forgetting.forget(principal, row.id, now=timezone.now())
@@ -134,6 +142,7 @@ class Command(TyperCommand):
         self,
         query: Annotated[str, Argument(help="A question, in plain words.")],
         namespace: Annotated[str, Option(help="Where to look: project:agent.")],
+        user: OfUser = "",
         limit: Limit = 10,
         project_wide: Annotated[
             bool, Option("--project-wide", help="Other agents' fresh memories answer too.")
@@ -145,7 +154,7 @@ class Command(TyperCommand):
             raise CommandError("Ask something.")
         (project,) = _projects(namespace)
         now = timezone.now()
-        question = Question(query, [namespace], project_wide=project_wide or None, top_k=limit)
+        question = Question(query, [scope_named(namespace, user)], project_wide=project_wide or None, top_k=limit)
         found = search(access.system_principal(project), question, now=now)
         shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
         rows = [{**row, "score": hit.score} for row, hit in zip(shown, found.hits, strict=True)]
@@ -182,31 +191,23 @@ def _one_of(value: str, words: "list[str]") -> None:
         raise CommandError(f"Unknown {value!r}; use one of {', '.join(words)}.")
 
 
-def _project(namespace: str) -> Project:
-    """The namespace's project, made when it is missing."""
-    if not FORM.fullmatch(namespace):
-        raise CommandError(f"{namespace!r} is no namespace: use project:agent.")
-    return keys.ensure_project(namespace.partition(":")[0])
-
-
 def _projects(namespace: str) -> "list[Project]":
     """The project of a namespace, or without one all of them."""
     if not namespace:
         return [*Project.objects.order_by("name")]
-    if not FORM.fullmatch(namespace):
-        raise CommandError(f"{namespace!r} is no namespace: use project:agent.")
-    found = [*Project.objects.filter(name=namespace.partition(":")[0])]
+    found = [*Project.objects.filter(name=scope_named(namespace).partition(":")[0])]
     if not found:
         raise CommandError(f"There is no namespace {namespace!r}.")
     return found
 
 
-def _find(memory_id: uuid.UUID) -> tuple[Principal, Fragment]:
-    """A memory, and the operator in its project."""
+def _find(memory_id: uuid.UUID, user: str) -> tuple[Principal, Fragment]:
+    """A memory, of that user if one is named, and the operator in its project."""
+    whose = {"namespace__user": user} if user else {}
     for project in Project.objects.order_by("name"):
         principal = access.system_principal(project)
         with access.enter(principal, why="read"):
-            row = Fragment.objects.within(project.id).select_related("project").filter(id=memory_id).first()
+            row = Fragment.objects.within(project.id).select_related("project").filter(id=memory_id, **whose).first()
         if row is not None:
             return principal, row
     raise CommandError(f"There is no memory {memory_id}.")

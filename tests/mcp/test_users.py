@@ -1,0 +1,118 @@
+"""Users behind one connection: no tool shows or changes what is another's (SPEC §18.1)."""
+
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from memories import access
+from memories.models import Fragment
+from tests.mcp.conftest import Refused, Session, over_http
+
+ALLERGY = "I am severely allergic to peanuts."
+HOME = {"subject": "user", "predicate": "lives_in"}
+ZOE = "zoë/1:*"
+
+
+@pytest.fixture
+def scopes(service):
+    """What the project holds: {(user, content): status}."""
+
+    def read():
+        with access.enter(service, why="test"):
+            rows = Fragment.objects.within(service.project_id)
+            return {
+                (user, text): status for user, text, status in rows.values_list("namespace__user", "content", "status")
+            }
+
+    return read
+
+
+def test_each_tool_takes_a_user(session):
+    assert all("user" in tool.input_schema["properties"] for tool in session.tools().values())
+
+
+def test_memories_of_two_users_are_apart_in_every_tool(session, scopes):
+    kept = session.call("retain", content="I live in Lisbon.", claim={**HOME, "value": "Lisbon"}, user=ZOE)
+    other = session.call("retain", content="I live in Oslo.", claim={**HOME, "value": "Oslo"}, user="ben")
+    assert other["superseded"] == other["pending_conflicts"] == []
+    for user, mine, theirs in ((ZOE, "Lisbon", "Oslo"), ("ben", "Oslo", "Lisbon")):
+        found = session.call("recall", query="where do I live?", user=user)["results"]
+        assert [hit["content"] for hit in found] == [f"I live in {mine}."]
+        block = session.call("context", query="where do I live?", user=user)["prompt_prefix"]
+        assert mine in block
+        assert theirs not in block
+        assert [claim["value"] for claim in session.call("list_claims", subject="user", user=user)["claims"]] == [mine]
+    assert session.call("recall", query="where do I live?")["results"] == []
+    for tool in ("read_memory", "forget", "archive", "reinforce"):
+        for user in ({"user": "ben"}, {}):
+            with pytest.raises(Refused, match="not_found"):
+                session.call(tool, id=kept["id"], **user)
+    assert session.call("read_memory", id=kept["id"], user=ZOE)["content"] == "I live in Lisbon."
+    session.call("forget", id=kept["id"], user=ZOE)
+    assert scopes() == {("ben", "I live in Oslo."): "active"}
+
+
+def test_graphs_of_two_users_are_apart(session):
+    ada = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+    session.call("create_entities", entities=[ada], user=ZOE)
+    assert session.call("read_graph", user=ZOE)["entities"] == [ada]
+    for user in ({"user": "ben"}, {}):
+        assert session.call("read_graph", **user)["entities"] == []
+        assert session.call("search_nodes", query="Ada", **user)["entities"] == []
+        session.call("delete_entities", entityNames=["Ada"], **user)
+    assert session.call("open_nodes", names=["Ada"], user=ZOE)["entities"] == [ada]
+
+
+def test_a_connection_names_the_user_of_calls_that_name_none(web, alice, place, session, scopes):
+    mine = over_http(web, alice.key, **{"X-NovaMem-Namespace": place, "X-NovaMem-User": "zo%C3%AB%2F1%3A%2A"})
+    mine.call("retain", content=ALLERGY)
+    mine.call("retain", content="I keep two geese.", user="ben")
+    assert set(scopes()) == {(ZOE, ALLERGY), ("ben", "I keep two geese.")}
+    assert session.call("recall", query="allergic to what?", user=ZOE)["results"][0]["content"] == ALLERGY
+
+
+def test_a_process_is_told_the_user_by_its_environment(web_environment, alice, place, scopes):
+    @asynccontextmanager
+    async def connect():
+        more = {"NOVAMEM_KEY": alice.key, "NOVAMEM_NAMESPACE": place, "NOVAMEM_USER": ZOE}
+        environment = {**web_environment, **more}
+        server = StdioServerParameters(command=sys.executable, args=["manage.py", "mcp"], env=environment, cwd=".")
+        async with Client(server) as client:
+            yield client
+
+    Session(connect).call("retain", content=ALLERGY)
+    assert set(scopes()) == {(ZOE, ALLERGY)}
+
+
+def test_a_key_that_requires_users_is_refused_without_one(web, committed, agent_of, place, scopes):
+    key = agent_of(committed, users="required", requests_per_minute=0).key
+    strict = over_http(web, key, **{"X-NovaMem-Namespace": place})
+    for tool, given in {
+        "retain": {"content": ALLERGY},
+        "recall": {"query": "allergic?"},
+        "context": {"query": "allergic?"},
+        "read_graph": {},
+        "list_namespaces": {},
+    }.items():
+        with pytest.raises(Refused, match="user_required"):
+            strict.call(tool, **given)
+    assert scopes() == {}
+    assert strict.call("retain", content=ALLERGY, user="ben")["status"] == "active"
+
+
+@pytest.mark.parametrize(
+    ("wish", "user", "code"),
+    [
+        ({}, "", "validation"),
+        ({}, "a\nb", "validation"),
+        ({"users": "none"}, "ben", "not_permitted"),
+        ({"user_patterns": ["team-*"]}, "ben", "not_found"),
+    ],
+)
+def test_a_user_that_is_none_or_not_the_keys_is_refused(web, committed, agent_of, place, scopes, wish, user, code):
+    key = agent_of(committed, requests_per_minute=0, **wish).key
+    with pytest.raises(Refused, match=f"^{code}"):
+        over_http(web, key, **{"X-NovaMem-Namespace": place}).call("retain", content=ALLERGY, user=user)
+    assert scopes() == {}
