@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -12,12 +13,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import access, users
-from memories.access import NotFound
+from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import key_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.lifecycle import TombstoneAnswer, tombstones_of
+from memories.models.namespace import user_of
 
 
 class UsersQuery(Strict):
@@ -96,8 +98,8 @@ def address_of(user: str) -> str:
 def user_at(address: str) -> str:
     """Return the user of an address. Raise NotFound for what is none."""
     try:
-        return base64.b64decode(address.encode() + b"=" * (-len(address) % 4), b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as error:
+        return user_of(base64.b64decode(address.encode() + b"=" * (-len(address) % 4), b"-_", validate=True).decode())
+    except (binascii.Error, ValueError) as error:  # BadUser is one
         raise NotFound("user") from error
 
 
@@ -118,28 +120,31 @@ class UsersView(APIView):
         return Response({**page, "results": UserAnswer(found[:limit], many=True).data})
 
 
+def export_of(principal: Principal, user: str, namespace: str | None, *, now: datetime.datetime) -> dict[str, Any]:
+    """Return all that is kept of a user, as it is handed out. Raise NotFound."""
+    with access.enter(principal.of_everybody(), why="export user"):
+        kept = users.kept_of(principal, user, namespace)
+        stones = tombstones_of([row.namespace for row in kept.tombstones]).filter(
+            id__in=[row.id for row in kept.tombstones]
+        )
+        return {
+            "user": kept.user,
+            "namespaces": kept.namespaces,
+            "exported_at": now,
+            "memories": answers(kept.memories, now=now),
+            "tombstones": TombstoneAnswer(stones, many=True).data,
+        }
+
+
 class UserExportView(APIView):
     """All of one user."""
 
     @extend_schema(operation_id="users_export", parameters=[UserQuery], responses={200: UserExport})
     def get(self, request: Request, address: str) -> Response:
         """All that is kept of a user, in every status, the oldest first; `address` is the user in base64url."""
-        query, now = validated(UserQuery, request.query_params.dict()), timezone.now()
-        principal = key_of(request)
-        with access.enter(principal.of_everybody(), why="export user"):
-            kept = users.kept_of(principal, user_at(address), query.get("namespace"))
-            stones = tombstones_of([row.namespace for row in kept.tombstones]).filter(
-                id__in=[row.id for row in kept.tombstones]
-            )
-            return Response(
-                {
-                    "user": kept.user,
-                    "namespaces": kept.namespaces,
-                    "exported_at": now,
-                    "memories": answers(kept.memories, now=now),
-                    "tombstones": TombstoneAnswer(stones, many=True).data,
-                }
-            )
+        query = validated(UserQuery, request.query_params.dict())
+        named = query.get("namespace")
+        return Response(export_of(key_of(request), user_at(address), named, now=timezone.now()))
 
 
 class UserView(APIView):
