@@ -83,9 +83,9 @@ def unforked(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def forked(principal: Principal) -> dict[str, int]:
-    """How many folds wait in branches as copies, by the branch's name. Inside `access.enter`."""
+    """How many folds wait in branches as copies, by the branch's name, with all its users. Inside `access.enter`."""
     groups = _groups(waiting(principal).filter(_copied()).order_by())
-    found: Counter[str] = Counter(groups.values_list("namespace__name", flat=True))
+    found = Counter(name.partition("/")[0] for name in groups.values_list("namespace__name", flat=True))
     return dict(sorted(found.items()))
 
 

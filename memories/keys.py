@@ -1,6 +1,7 @@
 """Issuing, rotating and revoking API keys, and making the projects and owners they belong to."""
 
 import datetime
+import unicodedata
 from dataclasses import dataclass, field
 
 from django.core.exceptions import ValidationError
@@ -111,6 +112,8 @@ def _check(project: Project, wish: Wish) -> None:
         raise BadGrant(f"unknown {wish.users!r} for users; use {', '.join(Users.values)}")
     if not wish.user_patterns or not all(1 <= len(pattern) <= PATTERN_LIMIT for pattern in wish.user_patterns):
         raise BadGrant("give at least one pattern of users, such as '*' or 'team-*'")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in "".join(wish.user_patterns)):
+        raise BadGrant("a pattern of users has no control characters")
     if not 0 <= wish.requests_per_minute <= 1_000_000:
         raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
 

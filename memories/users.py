@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Max, Q
 
 from conflicts.front import lock_namespace
 from memories import access, forgetting, ingest
@@ -17,17 +17,36 @@ from memories.models.namespace import user_of
 from memories.models.raw import fetch
 from memories.models.words import Verb
 
-# Only what the grant reaches, in the order of names as bytes, which no language changes.
+# Only what the grant reaches, in the order of names as bytes, which no language changes; of a page alone is counted.
 KNOWN = """
     SELECT s."user", array_agg(r.name ORDER BY r.name), sum(held.memories)::int, min(s.created_at)
-    FROM memories_namespace s
+    FROM (
+        SELECT DISTINCT k."user" COLLATE "C" AS "user" FROM memories_namespace k
+        WHERE k.project_id = %(project)s AND k.parent_id = ANY (%(roots)s) AND k."user" COLLATE "C" > %(after)s
+        ORDER BY 1 LIMIT %(limit)s
+    ) AS page
+    JOIN memories_namespace s ON s.project_id = %(project)s AND s."user" = page."user"
     JOIN memories_namespace r ON r.project_id = s.project_id AND r.id = s.parent_id
     CROSS JOIN LATERAL (
         SELECT count(*) AS memories FROM memories_fragment f
         WHERE f.project_id = s.project_id AND f.namespace_id = s.id
     ) AS held
-    WHERE s.project_id = %(project)s AND s.parent_id = ANY (%(roots)s) AND s."user" COLLATE "C" > %(after)s
-    GROUP BY s."user" ORDER BY s."user" COLLATE "C" LIMIT %(limit)s"""
+    WHERE s.parent_id = ANY (%(roots)s)
+    GROUP BY s."user" ORDER BY s."user" COLLATE "C" """
+
+# Below each namespace the first of its users.
+FIRST = """
+    SELECT r.id, s."user", held.memories
+    FROM unnest(%(roots)s::uuid[]) AS r (id)
+    CROSS JOIN LATERAL (
+        SELECT k.id, k."user" FROM memories_namespace k WHERE k.project_id = %(project)s AND k.parent_id = r.id
+        ORDER BY k."user" COLLATE "C" LIMIT %(each)s
+    ) AS s
+    CROSS JOIN LATERAL (
+        SELECT count(*)::int AS memories FROM memories_fragment f
+        WHERE f.project_id = %(project)s AND f.namespace_id = s.id
+    ) AS held
+    ORDER BY r.id, s."user" COLLATE "C" """
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +57,25 @@ class User:
     namespaces: list[str]
     memories: int
     since: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The users of a namespace: how many there are, how many memories they have, and the first with their numbers."""
+
+    users: int
+    memories: int
+    first: list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How many memories of a user a namespace holds, by status, and how many tombstones."""
+
+    namespace: str
+    memories: dict[str, int]
+    tombstones: int
+    newest: datetime.datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +112,42 @@ def known_users(principal: Principal, namespace: str | None, *, after: str = "",
                 break
             after = rows[-1].user
         return found[:limit]
+
+
+def below(principal: Principal, *, each: int) -> dict[uuid.UUID, Below]:
+    """Return by namespace the users there, for a principal who speaks for all of them; those without any are absent."""
+    principal.require(Verb.READ)
+    with access.enter(principal.of_user(None, all_users=True), why="users"):
+        roots = [row.id for row in _roots(principal, None)]
+        scopes = Namespace.objects.within(principal.project_id).filter(parent__in=roots).order_by()
+        users = dict(scopes.values_list("parent").annotate(n=Count("id")))
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__parent__in=list(users)).order_by()
+        memories = dict(rows.values_list("namespace__parent").annotate(n=Count("id"))) if users else {}
+        asked = {"project": principal.project_id, "roots": list(users), "each": each}
+        first: dict[uuid.UUID, list[tuple[str, int]]] = {root: [] for root in users}
+        for root, user, number in fetch(FIRST, asked) if users else ():
+            first[root].append((user, number))
+        return {root: Below(users[root], memories.get(root, 0), first[root]) for root in users}
+
+
+def held_of(principal: Principal, user: str, namespace: str | None = None) -> list[Held]:
+    """Return how much is kept of a user, by namespace. Raise NotFound."""
+    principal.require(Verb.READ)
+    with access.enter(principal.of_everybody(), why="users"):
+        scopes = _scopes(principal, user, namespace)
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
+        found = list(rows.values_list("namespace", "status").annotate(n=Count("id"), at=Max("created_at")))
+        stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
+        gone = dict(stones.values_list("namespace").annotate(n=Count("id")))
+    return [
+        Held(
+            scope.root_name,
+            {status: n for where, status, n, _ in found if where == scope.id},
+            gone.get(scope.id, 0),
+            max((at for where, _, _, at in found if where == scope.id), default=None),
+        )
+        for scope in scopes
+    ]
 
 
 def kept_of(principal: Principal, user: str, namespace: str | None) -> Kept:

@@ -19,6 +19,7 @@ from memories.api.authentication import key_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.lifecycle import TombstoneAnswer, tombstones_of
+from memories.models.namespace import user_of
 
 
 class UsersQuery(Strict):
@@ -97,8 +98,8 @@ def address_of(user: str) -> str:
 def user_at(address: str) -> str:
     """Return the user of an address. Raise NotFound for what is none."""
     try:
-        return base64.b64decode(address.encode() + b"=" * (-len(address) % 4), b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as error:
+        return user_of(base64.b64decode(address.encode() + b"=" * (-len(address) % 4), b"-_", validate=True).decode())
+    except (binascii.Error, ValueError) as error:  # BadUser is one
         raise NotFound("user") from error
 
 

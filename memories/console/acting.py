@@ -17,8 +17,8 @@ from memories.console.edits import Edit, edit_of, former_of
 from memories.console.explorer import explorer_page
 from memories.console.people import member
 from memories.console.refusals import Refusal, attempted
-from memories.console.undoing import offer, tell, withdraw
-from memories.forgetting import Forgotten, forget
+from memories.console.undoing import held_in, offer, tell, withdraw
+from memories.forgetting import forget
 from memories.models import Fragment
 from memories.models.words import Verb
 
@@ -55,7 +55,7 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     if refused:
         return explorer_page(request, fragment_id, refusal=refused)
     if action == "forget":
-        tell(request, "Forgotten", there=reverse("console:backups"), more=_held_in(made))
+        tell(request, "Forgotten", there=reverse("console:backups"), more=held_in(made.backups if made else []))
         return HttpResponseRedirect(_asked(request).url(), status=303)
     there = _asked(request).url(fragment_id)
     if action == "edit" and edit.alters_kind:
@@ -110,14 +110,6 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, A
         seen = _number(form.get("revision", ""))
         return lambda: ingest.revise(principal, fragment_id, changes=wish, revision=seen, now=now)
     raise Http404
-
-
-def _held_in(forgotten: Forgotten | None) -> str:
-    """Which backups were made while the memory was there."""
-    if not forgotten or not forgotten.backups:
-        return "No backup holds it."
-    days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in forgotten.backups))
-    return f"Backups made before still hold it ({days}); a restore leaves it out, and they can be deleted."
 
 
 def _number(text: str) -> int:

@@ -15,14 +15,21 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memories import access, keys, members
 from memories.console import once
+from memories.console.asking import typed
 from memories.console.paging import page_of
 from memories.console.people import member
 from memories.console.refusals import Refusal, attempted
 from memories.console.undoing import offer
 from memories.models import ApiKey, Fragment, Membership, Project
-from memories.models.words import Role, SourceClass, Status, Verb
+from memories.models.key import every_user
+from memories.models.words import Role, SourceClass, Status, Users, Verb
 
 ENDS = ("rotate", "revoke")
+USERS = {
+    Users.OPTIONAL.value: "may name a user",
+    Users.REQUIRED.value: "has to name a user",
+    Users.NONE.value: "may name none",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "verbs": Verb.values,
         "ceilings": SourceClass.values,
         "all_namespaces": f"{principal.project}:*",
+        "users": [(word, word == request.POST.get("users", Users.OPTIONAL), said) for word, said in USERS.items()],
         "kept": request.POST,
         "ticked": request.POST.getlist("verbs") if "ceiling" in request.POST else [Verb.READ, Verb.WRITE],
         "ceiling": request.POST.get("ceiling", SourceClass.TOOL_OUTPUT),
@@ -93,6 +101,8 @@ def issue(request: Any) -> HttpResponse:
         ceiling=form.get("ceiling", ""),
         may_attest_user=form.get("attest") == "yes",
         may_read_wide=form.get("read_wide") == "yes",
+        users=form.get("users", Users.OPTIONAL),
+        user_patterns=[line for line in typed(form.get("user_patterns", "")).split("\n") if line] or every_user(),
     )
     project = Project.objects.get(id=request.principal.project_id)
     owner = form.get("owner", "").strip()[:100] or None

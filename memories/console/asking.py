@@ -14,13 +14,14 @@ from django.urls import reverse
 from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance, in_tenth_of_trust
 from memories.console.paging import Cursor
 from memories.models import ApiKey
+from memories.models.namespace import BadUser, parts_of, user_of
 from memories.models.words import FragmentType, SourceClass, Status, Tier
 from memories.retrieval import BALANCED, Filters
 
 ALL = "all"
 ON = ".."  # behind a day: that day and all after it
 QUERY_LIMIT = 1000
-FILTERS = ("namespace", "type", "status", "tier", "tag", "source", "key", "day", "trust", "relevance")
+FILTERS = ("namespace", "user", "type", "status", "tier", "tag", "source", "key", "day", "trust", "relevance")
 NAMES = ("q", *FILTERS, "why", "weights", "tab")
 # What is shown of an opened memory; the first needs no word.
 TABS = ("", "trust", "links", "retrievals", "history")
@@ -44,6 +45,18 @@ def typed(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
+def place_asked(params: QueryDict) -> tuple[str, str]:
+    """The namespace and the user that an address names, also as one: `project:agent/user`. Raises Http404."""
+    namespace, user = params.get("namespace", "").strip(), params.get("user", "")
+    try:
+        if "/" in namespace and not user:
+            namespace, found = parts_of(namespace)
+            user = found or ""
+        return namespace, user_of(user) if user else ""
+    except BadUser as error:
+        raise Http404 from error
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The state of the explorer; `project` is named only where a person has several."""
@@ -51,6 +64,8 @@ class Asked:
     project: str = ""
     q: str = ""
     namespace: str = ""
+    # Whose memories; words search as this user is answered.
+    user: str = ""
     type: str = ""
     status: str = Status.ACTIVE.value
     tier: str = ""
@@ -75,6 +90,7 @@ class Asked:
     def of(cls, params: QueryDict, *, project: str) -> Self:
         """The state that a query string asks for. Raises Http404 for one that can't be."""
         texts = {name: params.get(name, "").strip() for name in NAMES}
+        texts["namespace"], texts["user"] = place_asked(params)
         if sliders := [params.get(f"w_{name}", "") for name in BALANCED if f"w_{name}" in params]:
             texts["weights"] = ",".join(sliders)
         if texts["weights"] == NOTHING:  # nobody weighs by nothing
@@ -195,9 +211,10 @@ class Asked:
 
     def conditions(self) -> Q:
         """What the facets' choices demand of a fragment."""
-        asked: dict[str, Any] = {"namespace__name": self.namespace, "type": self.type, "tier": self.tier}
+        asked: dict[str, Any] = {"namespace__user": self.user, "type": self.type, "tier": self.tier}
         asked |= {"status": self.status if self.status != ALL else ""}
-        return Q(**{column: value for column, value in asked.items() if value})
+        here = Q(namespace__name=self.namespace) | Q(namespace__parent__name=self.namespace) if self.namespace else Q()
+        return here & Q(**{column: value for column, value in asked.items() if value})
 
     def narrow(self, rows: QuerySet[Any], *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
         """The rows that pass every other filter."""

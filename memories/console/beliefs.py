@@ -9,12 +9,13 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from memories.console.asking import place_asked
 from memories.console.believing import RECORD, VALID, drawn, keys, places
 from memories.console.checklist import LOOKED_BACK
 from memories.console.people import member
 from memories.console.snippets import get_curl
 
-LONGEST, LONGEST_PLACE = 100, 127
+LONGEST = 100
 
 
 @require_safe
@@ -24,20 +25,22 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
     """The keys, and the timeline of one."""
     subject = (subject or request.GET.get("subject", "")).strip()[:LONGEST]
     predicate = (predicate or request.GET.get("predicate", "")).strip()[:LONGEST]
-    namespace = request.GET.get("namespace", "").strip()[:LONGEST_PLACE]
+    namespace, user = place_asked(request.GET)
+    principal = request.principal.of_user(user or None)
     axis, now = request.GET.get("axis", VALID), timezone.now()
     if axis not in (VALID, RECORD) or "\0" in subject + predicate + namespace:
         raise Http404
     day, shown = _day(request.GET.get("day", "")), None
     if subject and predicate:
         wish = {"subject": subject, "predicate": predicate, "axis": axis, "day": day, "namespace": namespace}
-        shown = drawn(request.principal, **wish, now=now)
+        shown = drawn(principal, **wish, now=now)
         if shown and day and day < now.date():
             request.session[LOOKED_BACK] = True
     context = {"subject": subject, "predicate": predicate, "axis": axis, "shown": shown, "now": now}
-    context["namespace"] = namespace
+    context |= {"namespace": namespace, "whose": user}
     if shown:
         key = {"subject": subject, "predicate": predicate} | ({"namespace": namespace} if namespace else {})
+        key |= {"user": user} if user else {}
         base = request.build_absolute_uri("/").rstrip("/")
         at = {"as_of": shown.at.isoformat()} | ({"known_at": shown.at.isoformat()} if axis == RECORD else {})
         context["curls"] = [
@@ -46,7 +49,7 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
         ]
     part = "#timeline" if request.htmx and not request.htmx.history_restore_request else ""
     if not part:
-        context["keys"], context["all_keys"] = keys(request.principal, namespace=namespace)
+        context["keys"], context["all_keys"] = keys(principal, namespace=namespace)
         context["places"] = places(request.principal)
     return render(request, f"console/beliefs.html{part}", context)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 
 from conflicts.front import trust_of
 from memories import access
@@ -17,7 +17,7 @@ from memories.console.paging import Cursor
 from memories.console.reasons import Missed, Reason, reasons_of
 from memories.console.showing import Bar, score_bar
 from memories.models import Fragment, Namespace
-from memories.models.namespace import SHARED
+from memories.models.namespace import SHARED, NamespaceQuerySet
 from memories.models.words import Status
 from memories.retrieval import Question, find
 
@@ -51,6 +51,11 @@ class Listing:
     degraded: bool = False
     missed: list[Missed] = field(default_factory=list)
 
+    @property
+    def has_users(self) -> bool:
+        """Whether anything is kept of a user."""
+        return any(facet.name == "user" for facet in self.facets)
+
 
 def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Listing:
     """The list that was asked for. Raises NotFound for a namespace that is not the person's."""
@@ -58,10 +63,11 @@ def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Lis
         namespaces = access.all_readable(principal)
         if asked.namespace and asked.namespace not in {namespace.name for namespace in namespaces}:
             raise NotFound(f"namespace {asked.namespace}")
-        readable = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
+        scopes = access.readable_scopes(principal)
+        readable = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes)
         rows = asked.narrow(readable, project_id=principal.project_id, now=now)
         facets = facets_of(rows, asked, namespaces)
-        page = [] if asked.q else _page(rows, asked, namespaces)
+        page = [] if asked.q else _page(rows, asked, scopes)
     names = [namespace.name for namespace in namespaces]
     found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
     shown = [Row(row, trust_of(row, now=now), asked.url(row.id)) for row in page[:PAGE]]
@@ -70,12 +76,16 @@ def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Lis
     return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
 
 
-def _page(rows: QuerySet[Any], asked: Asked, namespaces: list[Namespace]) -> list[Fragment]:
+def _page(rows: QuerySet[Any], asked: Asked, scopes: NamespaceQuerySet) -> list[Fragment]:
     """A page and one row more, which tells whether there are older ones."""
     if asked.cursor:
         rows = rows.filter(asked.cursor.older())
     statuses = Status.values if asked.status == ALL else [asked.status]
-    places = [place for place in namespaces if asked.namespace in ("", place.name)]
+    if asked.namespace:
+        scopes = scopes.filter(Q(name=asked.namespace) | Q(parent__name=asked.namespace))
+    if asked.user:
+        scopes = scopes.filter(user=asked.user)
+    places = list(scopes.order_by()[: LISTS + 1])
     found = rows.filter(asked.conditions())
     if len(places) * len(statuses) <= LISTS:
         found = found.filter(id__in=_newest(found, places, statuses))
@@ -102,6 +112,7 @@ def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
         query=asked.q,
         namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
         project_wide=False,
+        all_users=not asked.user,
         filters=asked.search_filters(),
         top_k=DEEP if asked.is_beyond_search else HITS,
         weights=asked.weighing if asked.weights else None,
@@ -112,8 +123,13 @@ def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
 def _search(
     principal: Principal, asked: Asked, namespaces: list[Namespace], now: datetime.datetime
 ) -> tuple[list[Row], list[Missed], bool]:
-    """The best hits and the near misses. A person's look is no use by an agent, and keeps nothing from fading."""
+    """The best hits and the near misses; about a user what that user would be answered, the shared too.
+
+    A person's look is no use by an agent, and keeps nothing from fading.
+    """
     names = [namespace.name for namespace in namespaces]
+    if asked.user:
+        principal = principal.of_user(asked.user)
     results = find(principal, question_of(asked, project=principal.project, names=names), now=now)
     reasons, missed = reasons_of(principal, results.explanation)
     weights = asked.weighing
@@ -131,6 +147,6 @@ def _search(
             reasons.get(hit.fragment.id),
         )
         for hit in results.hits
-        if hit.fragment.id in passing and asked.namespace in ("", hit.fragment.namespace.name)
+        if hit.fragment.id in passing and (asked.user or asked.namespace in ("", hit.fragment.namespace.root_name))
     ]
     return rows[:HITS], missed, bool(results.degraded)

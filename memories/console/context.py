@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from memories import access
 from memories.access import Principal
+from memories.console.asking import place_asked
 from memories.console.people import member
 from memories.console.refusals import Refusal
 from memories.console.snippets import context_curl
@@ -53,18 +54,19 @@ def preview(request: Any) -> HttpResponse:
         budget, refusal = BUDGET, Refusal("Nothing was asked", f"A budget has {LEAST} to {MOST:,} tokens.")
     with access.enter(principal, why="console"):
         names = [row.name for row in access.all_readable(principal)]
-    chosen = request.GET.get("namespace", "")
+    chosen, user = place_asked(request.GET)
     if chosen and chosen not in names:
         raise Http404
     told: dict[str, Any] = {"query": query, "budget": budget, "names": names, "chosen": chosen, "now": now}
-    told["typed"] = typed
+    told |= {"typed": typed, "whose": user}
     told["refusal"] = refusal
     if query and not refusal:
         places = [chosen] if chosen else names or [f"{principal.project}:{SHARED}"]
         asked = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
-        told |= _shown(principal, context(principal, asked, now=now))
+        asking = principal.of_user(user or None)
+        told |= _shown(asking, context(asking, asked, now=now))
         base = request.build_absolute_uri("/").rstrip("/")
-        command = context_curl(base, query, project=principal.project, names=places, budget=budget)
+        command = context_curl(base, query, project=principal.project, names=places, budget=budget, user=user)
         told["curls"] = [("This block", command)]
     return render(request, "console/context.html", told, status=400 if refusal else 200)
 

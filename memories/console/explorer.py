@@ -77,5 +77,5 @@ def _list_context(request: Any, asked: Asked, now: Any) -> dict[str, Any]:
     base = request.build_absolute_uri("/").rstrip("/")
     project = request.principal.project
     listing = browse(request.principal, asked, now=now)
-    curl = list_curl(base, asked, project=project, names=listing.names)
+    curl = list_curl(base, asked, project=project, names=listing.names, has_users=listing.has_users)
     return {"listing": listing, "curl": curl, "views": views_of(request.principal, asked)}

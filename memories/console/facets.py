@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, QuerySet
+from django.db.models.functions import Coalesce
 
 from memories.console.asking import ALL, Asked
 from memories.models import Namespace
 from memories.models.words import FragmentType, Status, Tier
 
 COLUMNS = ("status", "type", "tier", "namespace")
-MOST = 20  # namespaces shown; the fullest ones
+MOST = 20  # namespaces, and users, shown; the fullest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Facet:
     options: list[Option]
     # Values that are not shown: those that hold the least.
     hidden: int = 0
+    # Whether there are such as nobody counted.
+    has_more: bool = False
 
     @property
     def total(self) -> int:
@@ -42,16 +45,19 @@ class Facet:
 
 def facets_of(rows: QuerySet[Any], asked: Asked, namespaces: Sequence[Namespace]) -> list[Facet]:
     """The facets of `rows` (not yet filtered by any), counted in one query: each leaves its own choice out."""
-    found = list(rows.order_by().values(*COLUMNS).annotate(n=Count("*")))
+    roots = rows.filter(namespace__user=asked.user) if asked.user else rows
+    roots = roots.order_by().annotate(root=Coalesce("namespace__parent_id", "namespace_id"))
+    found = list(roots.values("status", "type", "tier", "root").annotate(n=Count("*")))
     names = {row.id: row.name for row in namespaces}
     for group in found:
-        group["namespace"] = names.get(group["namespace"], "")
+        group["namespace"] = names.get(group.pop("root"), "")
     status = _counts(found, asked, "status", Status.values)
     return [
         _facet(asked, "status", status | {ALL: sum(status.values())}),
         _facet(asked, "type", _counts(found, asked, "type", FragmentType.values)),
         _facet(asked, "tier", _counts(found, asked, "tier", Tier.values)),
         _namespaces(found, asked, namespaces),
+        *_users(rows, asked),
     ]
 
 
@@ -82,3 +88,16 @@ def _namespaces(found: list[dict[str, Any]], asked: Asked, namespaces: Sequence[
     fullest = sorted(counts, key=lambda name: (name != asked.namespace, -counts[name], name))[:MOST]
     shown = _facet(asked, "namespace", {name: counts[name] for name in sorted(fullest)})
     return replace(shown, hidden=len(counts) - len(fullest))
+
+
+def _users(rows: QuerySet[Any], asked: Asked) -> list[Facet]:
+    """The users of whom the most is kept; no facet where nobody has one."""
+    passing = rows.filter(replace(asked, user="").conditions(), namespace__user__isnull=False).order_by()
+    counted = passing.values_list("namespace__user").annotate(n=Count("*")).order_by("-n", "namespace__user")
+    counts = dict(counted[: MOST + 1])
+    if asked.user and asked.user not in counts:
+        counts = {asked.user: passing.filter(namespace__user=asked.user).count()} | counts
+    if not counts:
+        return []
+    shown = sorted(counts, key=lambda user: user != asked.user)[:MOST]
+    return [replace(_facet(asked, "user", {user: counts[user] for user in shown}), has_more=len(counts) > MOST)]

@@ -16,7 +16,8 @@ from memories.console.asking import ALL, ON, Asked
 from memories.console.charts import Chart, bars, stacks
 from memories.console.figures import WEEK, Figures, figures_of
 from memories.console.searches import Searches, searches_of
-from memories.models import Fragment, Namespace, Operation, Proposal
+from memories.models import Fragment, Operation, Proposal
+from memories.models.namespace import NamespaceQuerySet
 from memories.models.words import OperationState, SourceClass, Status, Verb
 
 DAYS = 30
@@ -54,8 +55,8 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
     """All of it, in a fixed number of queries."""
     proofs = backups.proofs(principal, now=now)
     with access.enter(principal, why="console"):
-        namespaces = access.all_readable(principal)
-        rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
+        namespaces = access.readable_scopes(principal)
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__in=namespaces)
         days = _days(now)
         since = datetime.datetime.combine(days[0], datetime.time(), datetime.UTC)
         found = figures_of(rows, since=since, now=now)
@@ -130,7 +131,7 @@ def _needs(principal: Principal, held: int, now: datetime.datetime) -> list[Need
     ]
 
 
-def _proposed(principal: Principal, namespaces: Sequence[Namespace], now: datetime.datetime) -> list[Need]:
+def _proposed(principal: Principal, namespaces: NamespaceQuerySet, now: datetime.datetime) -> list[Need]:
     """What a language model proposed and a person decides; nothing without a model, unless something waits."""
     rows = Proposal.objects.within(principal.project_id).filter(namespace__in=namespaces, waiting=True)
     left = rows.aggregate(n=Count("id"), oldest=Min("created_at"))

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from memories import access, jobs, operations
+from memories import access, jobs, operations, users
 from memories.access import NotFound, Principal
 from memories.console.operations import id_of, place_of, rows_of
 from memories.console.people import member
@@ -25,13 +25,17 @@ from memories.models.namespace import FORM
 from memories.models.words import OperationState, Verb
 
 
+FIRST = 5  # users of a namespace in the tree
+
+
 @dataclass(slots=True)
 class Branch:
-    """A namespace with its forks."""
+    """A namespace with its users and its forks."""
 
     row: Namespace
     fragments: int
     newest: Any
+    users: users.Below | None = None
     forks: list["Branch"] = field(default_factory=list)
 
 
@@ -41,7 +45,8 @@ def tree(principal: Principal) -> list[Branch]:
         rows = access.all_readable(principal)
         counted = Fragment.objects.within(principal.project_id).in_namespaces(rows).order_by().values("namespace")
         counts = {c["namespace"]: c for c in counted.annotate(n=Count("id"), newest=Max("created_at"))}
-    branches = {row.id: Branch(row, *_numbers(counts.get(row.id))) for row in rows}
+        people = users.below(principal, each=FIRST)
+    branches = {row.id: Branch(row, *_numbers(counts.get(row.id)), people.get(row.id)) for row in rows}
     roots: list[Branch] = []
     for row in rows:
         above = branches.get(row.forked_from_id) if row.forked_from_id else None
@@ -72,6 +77,12 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "now": timezone.now(),
     }
     return render(request, "console/namespaces.html", context, status=409 if refusal else 200)
+
+
+def names(principal: Principal) -> list[str]:
+    """The namespaces by name, without the scopes of users."""
+    with access.enter(principal, why="console"):
+        return [row.name for row in access.all_readable(principal)]
 
 
 def _names(branches: list[Branch]) -> list[str]:

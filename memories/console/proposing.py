@@ -83,7 +83,7 @@ def shown(principal: Principal, filters: Filters, *, now: datetime.datetime) -> 
     """The oldest that wait and the newest that do not, in a fixed number of queries. Raises NotFound."""
     with access.enter(principal, why="console"):
         places = access.all_readable(principal)
-        within = access.readable(principal, [filters.namespace]) if filters.namespace else places
+        within = access.readable_scopes(principal, [filters.namespace] if filters.namespace else None)
         rows = Proposal.objects.within(principal.project_id).filter(namespace__in=within).select_related("namespace")
         if filters.kind:
             rows = rows.filter(kind=filters.kind)

@@ -149,7 +149,7 @@ def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
     """The newest of the last answers, as far as their receipts are kept, and how many there are."""
     receipts = Receipt.objects.within(principal.project_id)
     last = receipts.order_by("-created_at").values("id")[:LAST]
-    places = access.all_readable(principal)
+    places = access.readable_scopes(principal)
     held = receipts.filter(id__in=Subquery(last), fragment_ids__contains=[row.id], namespace__in=places)
     found = list(held.select_related("namespace").order_by("-created_at", "-id")[:SHOWN])
     keys = ApiKey.objects.within(principal.project_id).in_bulk({one.key_id for one in found if one.key_id})

@@ -8,6 +8,7 @@ import structlog
 
 from conflicts.front import AlreadyResolved, BlockedByErasure, CannotUndo, NotApplicable
 from memories import backups, branches, jobs, keys, members, operations, schedules, upkeep
+from memories.forgetting import CountDiffers
 from memories.ingest import History, StaleRevision
 from memories.operations import BadOptions, NotOpen
 
@@ -37,6 +38,7 @@ TITLES: dict[type[Exception], str] = {
     members.BadRole: "The role was not changed",
     members.BadMember: "Nobody was added",
     History: "This memory is history",
+    CountDiffers: "Nothing was erased",
     StaleRevision: "It changed while you looked",
 }
 

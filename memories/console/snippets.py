@@ -15,7 +15,7 @@ JSON = '-H "Content-Type: application/json"'
 NAMESPACES_LIMIT = 50  # of one search request
 
 
-def list_curl(base: str, asked: Asked, *, project: str, names: list[str]) -> str:
+def list_curl(base: str, asked: Asked, *, project: str, names: list[str], has_users: bool = False) -> str:
     """The API call that answers what the list shows; empty where the API has no such filter."""
     if asked.is_beyond_search:
         return ""
@@ -24,8 +24,11 @@ def list_curl(base: str, asked: Asked, *, project: str, names: list[str]) -> str
     if not asked.q:
         state = {**asked.params, **told, "status": asked.status, "limit": PAGE}
         asked_of = {name: value for name, value in state.items() if name not in ("project", "q", "cursor", "day")}
+        asked_of |= {"all_users": "true"} if has_users and not asked.user else {}
         return get_curl(base, "/api/v1/fragments", **asked_of)
-    return _post(f"{base}/api/v1/search", _search_body(asked, told, project=project, names=names))
+    body = _search_body(asked, told, project=project, names=names)
+    whose: dict[str, Any] = {"user": asked.user} if asked.user else {"all_users": True} if has_users else {}
+    return _post(f"{base}/api/v1/search", body | whose)
 
 
 def _search_body(asked: Asked, times: dict[str, str], *, project: str, names: list[str]) -> dict[str, Any]:
@@ -46,23 +49,26 @@ def _where(namespaces: list[str], *, project: str) -> dict[str, Any]:
     return {"namespaces": namespaces, "project_wide": False}
 
 
-def context_curl(base: str, query: str, *, project: str, names: list[str], budget: int) -> str:
+def context_curl(base: str, query: str, *, project: str, names: list[str], budget: int, user: str = "") -> str:
     """The API call that answers the block for a question."""
-    return _post(f"{base}/api/v1/context", {"query": query, **_where(names, project=project), "max_tokens": budget})
+    whose = {"user": user} if user else {}
+    body = {"query": query, **_where(names, project=project), "max_tokens": budget, **whose}
+    return _post(f"{base}/api/v1/context", body)
 
 
 def fragment_curls(base: str, row: Fragment) -> list[tuple[str, str]]:
     """What the buttons below an opened memory do, each as an API call."""
-    there = f"{base}/api/v1/fragments/{row.id}"
+    there, user = f"{base}/api/v1/fragments/{row.id}", row.namespace.user
+    whose = f"?{urlencode({'user': user})}" if user else ""
     put_away = "unarchive" if row.status == Status.ARCHIVED else "archive"
     return [
-        ("Unpin" if row.is_pinned else "Pin", _send("PATCH", there, {"is_pinned": not row.is_pinned})),
-        ("No anchor" if row.is_anchor else "Anchor", _send("PATCH", there, {"is_anchor": not row.is_anchor})),
-        ("Corroborate", _post(f"{there}/corroborate", {})),
-        (put_away.capitalize(), _post(f"{there}/{put_away}", {})),
-        ("Dispute", _post(f"{there}/dispute", {"reason": "…"})),
-        ("Edit", _send("PATCH", there, {"content": "…", "revision": row.revision})),
-        ("Forget", f"curl -X DELETE {shlex.quote(there)} {KEY}"),
+        ("Unpin" if row.is_pinned else "Pin", _send("PATCH", there + whose, {"is_pinned": not row.is_pinned})),
+        ("No anchor" if row.is_anchor else "Anchor", _send("PATCH", there + whose, {"is_anchor": not row.is_anchor})),
+        ("Corroborate", _post(f"{there}/corroborate{whose}", {})),
+        (put_away.capitalize(), _post(f"{there}/{put_away}{whose}", {})),
+        ("Dispute", _post(f"{there}/dispute{whose}", {"reason": "…"})),
+        ("Edit", _send("PATCH", there + whose, {"content": "…", "revision": row.revision})),
+        ("Forget", f"curl -X DELETE {shlex.quote(there + whose)} {KEY}"),
     ]
 
 

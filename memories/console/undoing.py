@@ -1,5 +1,6 @@
 """The strip: what was done last, and the form that takes it back, if that can be. It stays until it is hidden."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseRedirect
@@ -26,6 +27,14 @@ def tell(request: Any, said: str, *, there: str, more: str = "") -> None:
     """Says what was done and can't be taken back; `more` is another sentence, without a memory's text."""
     told = {"said": said, "more": more, "url": "", "there": there}
     request.session[STRIP] = told | {"project": request.principal.project}
+
+
+def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
+    """Which backups were made while what is erased was there."""
+    if not backups:
+        return "No backup holds it."
+    days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in backups))
+    return f"Backups made before still hold it ({days}); a restore leaves it out, and they can be deleted."
 
 
 def withdraw(request: Any) -> None:

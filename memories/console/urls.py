@@ -19,6 +19,7 @@ from memories.console import (
     timetable,
     tombstones,
     undoing,
+    users,
     views,
 )
 from memories.console.connect import connect
@@ -64,6 +65,10 @@ urlpatterns = [
     path("namespaces/", places.namespaces, name="namespaces"),
     path("namespaces/fork/", places.fork, name="fork"),
     path("namespaces/delete/", places.delete, name="delete-namespace"),
+    path("namespaces/users/", users.everybody, name="users"),
+    path("namespaces/users/<str:address>/", users.one, name="user"),
+    path("namespaces/users/<str:address>/export/", users.export, name="export-user"),
+    path("namespaces/users/<str:address>/erase/", users.erase, name="erase-user"),
     path("namespaces/<str:name>/merge/", places.merge, name="merge"),
     path("agents/", agents.everything, name="agents"),
     path("agents/members/", agents.add_member, name="add-member"),

@@ -11,10 +11,12 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from memories.api.users import address_of
 from memories.console.asking import ALL, Asked
 from memories.console.people import FORM
 from memories.console.refusals import request_id
 from memories.console.snippets import get_curl
+from memories.models.namespace import BadUser, parts_of
 
 register = template.Library()
 register.simple_tag(request_id)
@@ -101,6 +103,33 @@ def visible_plain(text: Any) -> str:
     plain = f" {text} "
     triples = zip(plain, plain[1:], plain[2:], strict=False)
     return "".join(f"⟨U+{ord(c):04X}⟩" if _is_hidden(c, b, a) else c for b, c, a in triples)
+
+
+@register.filter
+def place(where: Any) -> SafeString:
+    """A namespace, as it is written or as a row, and beside it the user whose scope it is."""
+    root, user = _parts(where)
+    return visible(root) if user is None else format_html("{} {}", visible(root), person(user))
+
+
+@register.filter
+def place_plain(where: Any) -> str:
+    """As `place`, for where no element fits; escaped by the template."""
+    root, user = _parts(where)
+    return visible_plain(root) if user is None else f"{visible_plain(root)}, user {visible_plain(user)}"
+
+
+@register.filter
+def person(user: str) -> SafeString:
+    """A user's name: a stranger's text, set apart from ours."""
+    return format_html('<span class="user"><span>user</span> <bdi>{}</bdi></span>', visible(user))
+
+
+def _parts(where: Any) -> tuple[str, str | None]:
+    try:
+        return parts_of(str(where))
+    except BadUser:  # such as "whole project"
+        return str(where), None
 
 
 def _is_hidden(char: str, before: str, after: str) -> bool:
@@ -222,6 +251,12 @@ def minus(number: int, rows: Any) -> int:
 def list_url(asked: Asked, **filters: Any) -> str:
     """The list of the memories of every status that pass these filters alone."""
     return replace(Asked(project=asked.project, status=ALL), **filters).url()
+
+
+@register.simple_tag
+def user_url(user: str) -> str:
+    """The page of a user."""
+    return reverse("console:user", args=[address_of(user)])
 
 
 @register.simple_tag

@@ -1,0 +1,176 @@
+"""/namespaces/users/: the people behind agents; what is kept of each, handed out and erased."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from memories import users
+from memories.access import NotFound
+from memories.api.users import address_of, exported, user_at
+from memories.console.asking import ALL, Asked, place_asked
+from memories.console.paging import PAGE
+from memories.console.people import member
+from memories.console.places import names
+from memories.console.refusals import Refusal, attempted
+from memories.console.snippets import KEY, get_curl
+from memories.console.undoing import held_in, tell
+from memories.models.words import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a namespace holds of the user; the numbers lead to the memories."""
+
+    namespace: str
+    memories: int
+    url: str
+    by_status: list[tuple[str, int, str]]
+    tombstones: int
+    newest: Any
+
+
+@require_safe
+@never_cache
+@member
+def everybody(request: Any) -> HttpResponse:
+    """The users by name, page by page; a name that is typed in leads to its page."""
+    principal = request.principal
+    namespace, wanted = place_asked(request.GET)
+    refusal = None
+    if wanted:
+        try:
+            users.held_of(principal, wanted, namespace or None)
+            return HttpResponseRedirect(_its_own(request, address_of(wanted)))
+        except NotFound:
+            refusal = Refusal("No such user", "Names are compared exactly, capitals and spaces too.")
+    after = user_at(request.GET["cursor"]) if request.GET.get("cursor") else ""
+    found = users.known_users(principal, namespace or None, after=after, limit=PAGE + 1)
+    older = ""
+    if len(found) > PAGE:
+        there = request.GET.copy()
+        there.pop("user", None)
+        there["cursor"] = address_of(found[PAGE - 1].user)
+        older = f"{reverse('console:users')}?{there.urlencode()}"
+    base = request.build_absolute_uri("/").rstrip("/")
+    context = {
+        "rows": found[:PAGE],
+        "older": older,
+        "continued": bool(after),
+        "namespace": namespace,
+        "names": names(principal),
+        "typed": wanted,
+        "refusal": refusal,
+        "now": timezone.now(),
+        "curls": [("This list", get_curl(base, "/api/v1/users", namespace=namespace))],
+    }
+    return render(request, "console/users.html", context, status=404 if refusal else 200)
+
+
+def _its_own(request: Any, address: str) -> str:
+    """The page of a user, with what the address says of project and namespace."""
+    kept = {name: request.GET[name] for name in ("project", "namespace") if request.GET.get(name)}
+    there = reverse("console:user", args=[address])
+    return f"{there}?{urlencode(kept)}" if kept else there
+
+
+@require_safe
+@never_cache
+@member
+def one(request: Any, address: str) -> HttpResponse:
+    """What is kept of a user."""
+    return _page(request, address)
+
+
+def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpResponse:
+    principal, user, namespace = request.principal, user_at(address), _namespace(request)
+    if address != address_of(user):
+        raise Http404  # one address for each
+    held = users.held_of(principal, user, namespace)
+    several = len(request.projects) > 1
+    asked = Asked(project=principal.project if several else "", user=user, status=ALL)
+    rows = [
+        Row(
+            one.namespace,
+            sum(one.memories.values()),
+            asked.url(namespace=one.namespace),
+            [(word, n, asked.url(namespace=one.namespace, status=word)) for word, n in sorted(one.memories.items())],
+            one.tombstones,
+            one.newest,
+        )
+        for one in held
+    ]
+    may_act = Verb.ADMIN in principal.verbs
+    base, path = request.build_absolute_uri("/").rstrip("/"), f"/api/v1/users/{address}"
+    said = {"namespace": namespace or ""}
+    count = _count(request, user, namespace) if may_act else 0
+    curls = [("All of this user", get_curl(base, f"{path}/export", **said))]
+    if may_act:
+        query = urlencode({name: value for name, value in {**said, "expected_count": count}.items() if value != ""})
+        curls.append(("Erase", f"curl -X DELETE '{base}{path}?{query}' {KEY}"))
+    context = {
+        "whose": user,
+        "address": address,
+        "namespace": namespace,
+        "rows": rows,
+        "memories": sum(row.memories for row in rows),
+        "everything": asked.url(namespace=namespace or ""),
+        "may_act": may_act,
+        "count": count,
+        "refusal": refusal,
+        "now": timezone.now(),
+        "curls": curls,
+    }
+    return render(request, "console/user.html", context, status=409 if refusal else 200)
+
+
+def _namespace(request: Any) -> str | None:
+    """The namespace that the page is about; all of the project when none is named. Raises Http404."""
+    namespace, user = place_asked(request.GET)
+    if user:
+        raise Http404
+    return namespace or None
+
+
+def _count(request: Any, user: str, namespace: str | None) -> int:
+    """How many memories an erasure takes: those that stand, and what is left of those that are gone."""
+    now = timezone.now()
+    return users.erase_user(request.principal, user, namespace, expected=None, dry_run=True, now=now).count
+
+
+@require_safe
+@never_cache
+@member
+def export(request: Any, address: str) -> HttpResponse:
+    """All that is kept of a user, as a file."""
+    told = exported(request.principal, user_at(address), _namespace(request), now=timezone.now())
+    response = JsonResponse(told, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    # The user's name is a stranger's text: no part of it goes into a file's name.
+    response["Content-Disposition"] = f'attachment; filename="user-{told["exported_at"]:%Y%m%dT%H%M%S}.json"'
+    return response
+
+
+@require_POST
+@member
+def erase(request: Any, address: str) -> HttpResponse:
+    """Erases all that is kept of a user, once the number of it was typed."""
+    principal = request.principal
+    principal.require(Verb.ADMIN)
+    user, namespace = user_at(address), _namespace(request)
+    text = request.POST.get("confirm", "").strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return _page(request, address, Refusal("Nothing was erased", "Type how many memories are erased."))
+    wish = {"expected": int(text), "now": timezone.now()}
+    done, refusal = attempted(lambda: users.erase_user(principal, user, namespace, **wish))
+    if done is None:
+        return _page(request, address, refusal)
+    said = f"A user is erased: {done.count} {'memory' if done.count == 1 else 'memories'}, every copy"
+    there = reverse("console:users")
+    tell(request, said, there=there, more=held_in(done.backups))
+    return HttpResponseRedirect(there, status=303)
