@@ -57,7 +57,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
         return Response(_data(principal, answer), status=answer.status)
     if not 0 < len(key) <= LONGEST or not key.isprintable():
         raise ValidationError({"Idempotency-Key": [f"Use 1 to {LONGEST} printable characters."]})
-    digest = _digest(request)
+    digest = _digest(request, principal)
     with access.enter(principal, why="replay"):
         kept = _kept(principal, key, digest)
     if kept is None:
@@ -75,8 +75,10 @@ def _data(principal: Principal, answer: Answer) -> Any:
         return answer.data()
 
 
-def _digest(request: Request) -> bytes:
-    body = json.dumps([request.method, request.path, request.data], sort_keys=True)
+def _digest(request: Request, principal: Principal) -> bytes:
+    # The user may stand in a header or the address: an answer about one person is no answer about another.
+    about = [] if principal.seen_users == "{}" else [principal.seen_users]
+    body = json.dumps([request.method, request.path, request.data, *about], sort_keys=True)
     return hashlib.sha256(body.encode()).digest()
 
 

@@ -76,9 +76,9 @@ def rows_of(principal: Principal) -> Any:
 
 
 def visible_to(principal: Principal, rows: Any) -> Any:
-    """Those of covered namespaces; those of the whole project for who covers it."""
+    """Those of covered namespaces; those of the whole project for who covers it, unless they ask for one user."""
     covered = rows.filter(namespace__in=access.readable_scopes(principal))
-    return covered | rows.filter(namespace=None) if principal.covers_all else covered
+    return covered | rows.filter(namespace=None) if principal.covers_all and principal.user is None else covered
 
 
 def told_to(principal: Principal, row: Operation) -> dict[str, Any]:
@@ -102,8 +102,8 @@ def place_of(principal: Principal, name: str | None) -> Namespace | None:
 
 def require_all(principal: Principal) -> None:
     """Whoever touches the whole project has to cover it."""
-    if not principal.covers_all:
-        raise NotPermitted("this key covers only a part of the project: name a namespace")
+    if not principal.covers_all or principal.user is not None:
+        raise NotPermitted("this request covers only a part of the project: name a namespace")
 
 
 class OperationsView(APIView):

@@ -35,7 +35,9 @@ def test_row_level_security_is_on_and_forced(model, db):
         "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = %s::regclass", model._meta.db_table
     )
     assert row == (True, True)
-    ((using,),) = ask("SELECT qual FROM pg_policies WHERE tablename = %s", model._meta.db_table)
+    ((using,),) = ask(
+        "SELECT qual FROM pg_policies WHERE tablename = %s AND permissive = 'PERMISSIVE'", model._meta.db_table
+    )
     assert "NULLIF(current_setting('nova.project'::text, true), ''::text)" in using
 
 
