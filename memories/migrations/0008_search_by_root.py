@@ -23,7 +23,10 @@ MORE = {
     "memories_keywords": "CREATE INDEX ON memories_keywords USING gin (words);",
 }
 # A vector lies in its row, unless the row would not fit on a page (4000 dimensions and a long name).
-STORED = {"memories_embedding": "ALTER TABLE memories_embedding ALTER COLUMN vector SET STORAGE {};", "memories_keywords": ""}
+STORED = {
+    "memories_embedding": "ALTER TABLE memories_embedding ALTER COLUMN vector SET STORAGE {};",
+    "memories_keywords": "",
+}
 
 
 def partitioned_by(column: str, table: str, *, columns: str, more: str, source: str) -> str:
