@@ -1,7 +1,7 @@
 """What the dashboard shows: what needs a person first, then how the memory grows, is trusted and fades."""
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 

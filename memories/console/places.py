@@ -24,7 +24,6 @@ from memories.models import Fragment, Namespace, Operation
 from memories.models.namespace import FORM
 from memories.models.words import OperationState, Verb
 
-
 FIRST = 5  # users of a namespace in the tree
 
 
