@@ -34,7 +34,7 @@ class Branch:
     row: Namespace
     fragments: int
     newest: Any
-    users: users.Below | None = None
+    people: users.Below | None = None
     forks: list["Branch"] = field(default_factory=list)
 
 

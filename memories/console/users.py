@@ -166,8 +166,8 @@ def erase(request: Any, address: str) -> HttpResponse:
     text = request.POST.get("confirm", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return _page(request, address, Refusal("Nothing was erased", "Type how many memories are erased."))
-    wish = {"expected": int(text), "now": timezone.now()}
-    done, refusal = attempted(lambda: users.erase_user(principal, user, namespace, **wish))
+    now = timezone.now()
+    done, refusal = attempted(lambda: users.erase_user(principal, user, namespace, expected=int(text), now=now))
     if done is None:
         return _page(request, address, refusal)
     said = f"A user is erased: {done.count} {'memory' if done.count == 1 else 'memories'}, every copy"
