@@ -114,22 +114,12 @@ def _check(project: Project, wish: Wish) -> None:
 
 
 def _check_users(wish: Wish) -> None:
-    _check_users(wish)
-    if not 0 <= wish.requests_per_minute <= 1_000_000:
-        raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
-
-
-def _check_users(wish: Wish) -> None:
-    _check_users(wish)
+    if wish.users not in Users.values:
+        raise BadGrant(f"unknown {wish.users!r} for users; use {', '.join(Users.values)}")
     if not wish.user_patterns or not all(1 <= len(pattern) <= PATTERN_LIMIT for pattern in wish.user_patterns):
         raise BadGrant("give at least one pattern of users, such as '*' or 'team-*'")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in "".join(wish.user_patterns)):
         raise BadGrant("a pattern of users has no control characters")
-
-
-def _check_users(wish: Wish) -> None:
-    if wish.users not in Users.values:
-        raise BadGrant(f"unknown {wish.users!r} for users; use {', '.join(Users.values)}")
 
 
 def find(project: Project, key_id: str) -> ApiKey:
