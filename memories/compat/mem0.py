@@ -156,7 +156,7 @@ def about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
     Without a header this takes a key that speaks for all users; for another the memories of users are unknown.
     """
     key = key_of(request)
-    if USER_HEADER in request.headers:
+    if USER_HEADER in request.headers or not key.speaks_for_all:
         return principal_of(request)
     with access.enter(key.of_everybody(), why="look"):
         return key.of_user(readable_fragment(key.of_everybody(), memory_id).namespace.user)
