@@ -85,7 +85,9 @@ def _store(texts: Texts, principal: Principal, spaces: Sequence[Namespace]) -> N
     model, now = active_model(), timezone.now()
     contents, vectors = texts.batch(EACH * len(spaces))
     places = itertools.chain.from_iterable([space] * EACH for space in spaces)
-    rows = [fragment(principal, place, text, n, now) for n, (place, text) in enumerate(zip(places, contents, strict=True))]
+    rows = [
+        fragment(principal, place, text, n, now) for n, (place, text) in enumerate(zip(places, contents, strict=True))
+    ]
     insert(rows)
     index_keywords([row.id for row in rows])
     insert(embeddings([(row, vector, None) for row, vector in zip(rows, vectors, strict=True)], model=model))

@@ -55,12 +55,16 @@ class Way:
 
 
 def compare(
-    client: httpx2.Client, path: str, make: Callable[[random.Random], dict[str, Any]], ways: tuple[Way, Way], rounds: int
+    client: httpx2.Client,
+    path: str,
+    make: Callable[[random.Random], dict[str, Any]],
+    ways: tuple[Way, Way],
+    rounds: int,
 ) -> tuple[float, float]:
     """Return the medians of two ways, asked in turns with the same questions, after a tenth to warm up."""
     dice = random.Random(11)
     took: tuple[list[float], list[float]] = ([], [])
-    for n in range(rounds + rounds // 10):
+    for _ in range(rounds + rounds // 10):
         body = make(dice)
         for times, way in zip(took, ways, strict=True):
             times.append(way.ask(client, dice, path, body))
@@ -108,7 +112,9 @@ def asks(client: httpx2.Client, tenants: dict[str, Tenant], users: int, rounds: 
 def sizes(tenants: dict[str, Tenant], users: int) -> None:
     """Print what the database took for each user."""
     mine, one = (tenants[kind].octets / users / 1024 for kind in ("users", "one"))
-    print(f"  database for each user: {mine:.1f} kB; {EACH} memories in one namespace: {one:.1f} kB  × {mine / one:.2f}")
+    print(
+        f"  database for each user: {mine:.1f} kB; {EACH} memories in one namespace: {one:.1f} kB  × {mine / one:.2f}"
+    )
 
 
 def upkeep_round(principal: Principal) -> dict[str, float]:
@@ -179,6 +185,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=USERS, help="how many, with five memories each (100,000)")
     parser.add_argument("--rounds", type=int, default=100, help="requests of each kind (100)")
     options = parser.parse_args()
+    access.connect()  # patiently
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
