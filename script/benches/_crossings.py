@@ -82,6 +82,12 @@ class Crossing:
             self.found.append(f"error: {line}")
         return text
 
+    def require_open(self, method: str, path: str, body: Any, **headers: str) -> None:
+        """Raise RuntimeError unless ann finds her own word through this door: a shut one proves nothing."""
+        status, text = self.request("service", method, path, body, headers)
+        if status != 200 or SECRET not in text:
+            raise RuntimeError(f"ann finds nothing at {method} {path} {body}: {status} {text[:500]}")
+
     def judge(self) -> list[str]:
         """What of ann's was read, named or changed."""
         after = self._state()
@@ -117,6 +123,9 @@ def _reads(crossing: Crossing, key: str) -> None:
 
 
 def _questions(crossing: Crossing, key: str) -> None:
+    hers = {"namespace": crossing.namespace, "query": "safe word", "user": "ann"}
+    crossing.require_open("POST", "/api/v1/search", hers)
+    crossing.require_open("POST", "/api/v1/context", hers)
     for who in whose(key):
         for query in ("under the stairs", "safe word", "holidays", "where does the user live?"):
             body = {"namespace": crossing.namespace, "query": query, **who}
@@ -234,6 +243,9 @@ def _mcp(crossing: Crossing, key: str) -> None:
     for each in crossing.ids[:2]:
         calls += [(tool, {"id": each}) for tool in ("read_memory", "forget", "archive", "reinforce")]
     headers = {"Accept": "application/json, text/event-stream", "X-NovaMem-Namespace": crossing.namespace}
+    question = {"name": "recall", "arguments": {"query": "safe word"}}
+    hers = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": question}
+    crossing.require_open("POST", "/mcp", hers, **{**headers, "X-NovaMem-User": "ann"})
     for who in whose(key):
         named = {**headers, **({"X-NovaMem-User": who["user"]} if who else {})}
         for tool, arguments in calls:
@@ -244,6 +256,11 @@ def _mcp(crossing: Crossing, key: str) -> None:
 def _compat(crossing: Crossing, key: str) -> None:
     place = {"X-NovaMem-Namespace": crossing.namespace}
     base = "/compat/mem0"
+    turns = [{"role": "user", "content": TEXTS[1]}]
+    crossing.request("service", "POST", f"{base}/v3/memories/add/", {
+        "messages": turns, "user_id": "ann", "infer": False}, place)  # fmt: skip
+    asked = {"query": "safe word", "filters": {"user_id": "ann"}}
+    crossing.require_open("POST", f"{base}/v3/memories/search/", asked, **place)
     for query in ("safe word", "stairs"):
         crossing.attempt(
             key, "POST", f"{base}/v3/memories/search/", {"query": query, "filters": {"user_id": "ben"}}, **place
@@ -262,6 +279,8 @@ def _compat(crossing: Crossing, key: str) -> None:
 
 def _bridges(crossing: Crossing, key: str) -> None:
     space, base = crossing.namespace, "/api/v1/bridges"
+    asked = {"namespace": space, "query": "safe word"}
+    crossing.require_open("POST", f"{base}/atlas/enrich", asked, **{"X-NovaMem-User": "ann"})
     for who in ({"X-NovaMem-User": "ben"}, {}) if key != "bound" else ({"X-NovaMem-User": "ben"},):
         crossing.attempt(key, "POST", f"{base}/atlas/enrich", {"namespace": space, "query": "safe word"}, **who)
         crossing.attempt(
