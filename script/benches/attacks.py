@@ -92,7 +92,9 @@ class Stage:
         }
         connections.close_all()
 
-        def send(who: str, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> tuple[int, str]:
+        def send(
+            who: str, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+        ) -> tuple[int, str]:
             asked = {"Authorization": f"Bearer {texts[who]}", **(headers or {})}
             answer = self.client.request(method, path, json=body, headers=asked)
             return answer.status_code, answer.text
