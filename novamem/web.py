@@ -10,6 +10,9 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 GRACE = 5  # seconds for requests to end
+# A worker that says nothing for so many seconds is replaced. On a busy machine starting one takes longer than uvicorn's
+# five seconds of patience: each would be replaced before it answered anything.
+PATIENCE = 60
 
 
 def main() -> None:
@@ -28,6 +31,7 @@ def main() -> None:
         log_level=given.log_level.lower(),
         access_log=False,
         timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=PATIENCE,
         ws="none",  # a handshake is a request like any other
     )
     listening = config.bind_socket()

@@ -26,6 +26,9 @@ CAST: dict[str, dict[str, Any]] = {
     "tool2": {"owner": "toolsmith", "ceiling": "tool_output", "verbs": ["read", "write"]},
     "document": {"owner": "crawler", "ceiling": "document", "verbs": ["read", "write"]},
     "third": {"owner": "trent", "ceiling": "tool_output", "verbs": ["read", "write"]},
+    # Who prepares what a person then rules on.
+    "clerk": {"owner": "clerk", "ceiling": "document", "verbs": ["read", "write"]},
+    "scribe": {"owner": "scribe", "ceiling": "inference", "verbs": ["read", "write"]},
     "admin": {"owner": "root", "ceiling": "inference", "verbs": ["read", "write", "admin"]},
     "reviewer": {"owner": "judge", "ceiling": "user_explicit", "verbs": ["read", "review"]},
 }

@@ -10,10 +10,15 @@ with the default embedder, every time in a project of its own. Measured with the
 - exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
 - seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
 
-Then thirteen kinds of legitimate updates; blocked: refused, quarantined, or not what is believed afterwards. Then
+The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
+*Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
+answer that holds or names the other's memory, or a change of it.
+
+Then thirteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
+person ruled; blocked: refused, quarantined, or not what is believed afterwards. Then
 wordings of free text (`_wordings*.json`): how many of those that contradict the user are served, how many others are
-blocked. Merges and bundles join when there are any. Exits 1 when a target is missed; what missed it is printed with
-its requests.
+blocked; those of `_wordings_blind.json` apart, which nobody who works on the extractor reads. Merges and bundles join
+when there are any. Exits 1 when a target is missed; what missed it is printed with its requests.
 """
 
 import argparse
@@ -21,9 +26,9 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +41,20 @@ django.setup()
 
 from django.db import connection, connections
 
-from memories import keys
+from memories import access, keys
 from memories.models import Project
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import ATTACKS, BUDGET, Attack, Family
+from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._ruled import ForUser, Ruled
 from script.benches._updates import UPDATES, Update
 from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
 from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
 PLAYED = (False, True)  # populated?
+BLIND = "_wordings_blind"
 TEETH, PATIENCE = 0.9, 0.01
+HEAD = ("attempts", "overrides", "authority", "exposed", "labelled")
 WORDED = ("contradicting", "served", "agreeing", "blocked")
 
 
@@ -56,6 +65,7 @@ class Stage:
     client: httpx2.Client
     name: str
     foreign: Project
+    played: tuple[bool, ...] = PLAYED
 
     def arena(self, *, populated: bool, kind: type[Served], topic: Any) -> Served:
         """A fresh project with a world in it."""
@@ -72,10 +82,31 @@ class Stage:
             populate(send, namespace)
         return kind(send, namespace, topic)
 
+    def crossing(self) -> Crossing:
+        """A fresh project with a key for each caller of `_crossings`, and ann's memories in it."""
+        project = keys.ensure_project(f"{self.name}-{uuid.uuid4().hex[:8]}")
+        namespaces = [f"{project.name}:*"]
+        texts = {
+            who: keys.issue(project, keys.Wish(namespaces, requests_per_minute=0, **wish), owner=who).text
+            for who, wish in KEYS.items()
+        }
+        connections.close_all()
 
-def attacked(stage: Stage, attack: Attack, populated: bool) -> Verdict:
+        def send(
+            who: str, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+        ) -> tuple[int, str]:
+            asked = {"Authorization": f"Bearer {texts[who]}", **(headers or {})}
+            answer = self.client.request(method, path, json=body, headers=asked)
+            return answer.status_code, answer.text
+
+        made = Crossing(send, f"{project.name}:main")
+        made.prepare()
+        return made
+
+
+def attacked(stage: Stage, attack: Attack, populated: bool, kind: type[Served] = Served) -> Verdict:
     """Plays one attack on the product."""
-    world = stage.arena(populated=populated, kind=Served, topic=attack.topic)
+    world = stage.arena(populated=populated, kind=kind, topic=attack.topic)
     attack.play(world)
     return world.judge(attack.session, understood=attack.understood)
 
@@ -87,10 +118,12 @@ def replayed(family: Family, attack: Attack) -> bool:
     return world.fell(family.measure, attack.session)
 
 
-def updated(stage: Stage, update: Update, populated: bool) -> str:
+def updated(stage: Stage, update: Update, populated: bool, kind: type[Settled] = Settled) -> str:
     """Makes one legitimate update; why it was blocked, or nothing."""
-    world = stage.arena(populated=populated, kind=Settled, topic=update.topic)
+    world = stage.arena(populated=populated, kind=kind, topic=update.topic)
     assert isinstance(world, Settled)
+    if isinstance(world, ForUser):
+        world.rule_elsewhere()
     try:
         update.run(world)
     except Blocked as blocked:
@@ -104,20 +137,20 @@ def mark(populated: bool) -> str:
 
 
 def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
-    """A row per family."""
+    """A row per family, each also after a ruling."""
     rows = []
-    for family, attacks in ATTACKS.items():
-        if only not in family.name:
+    for kind, family, attacks in _families():
+        if only not in (called := f"after a ruling: {family.name}" if kind is Ruled else family.name):
             continue
-        plays = [(attack, populated) for attack in attacks for populated in PLAYED]
-        verdicts = list(pool.map(lambda play: attacked(stage, *play), plays))
-        for (attack, populated), verdict in zip(plays, verdicts, strict=True):
+        games = [(attack, populated) for attack in attacks for populated in stage.played]
+        verdicts = list(pool.map(lambda game, kind=kind: attacked(stage, *game, kind=kind), games))
+        for (attack, populated), verdict in zip(games, verdicts, strict=True):
             unlabelled = "exposed without its label" if verdict.exposed and not verdict.labelled else ""
             for what in filter(None, (verdict.override, verdict.authority, unlabelled)):
                 log = "\n      ".join(verdict.log)
-                found.append(f"{family.name}: {attack.name} ({mark(populated)}): {what}\n      {log}")
+                found.append(f"{called}: {attack.name} ({mark(populated)}): {what}\n      {log}")
         row = {
-            "family": family.name,
+            "family": called,
             "attempts": len(verdicts),
             "overrides": sum(bool(v.override) for v in verdicts),
             "authority": sum(bool(v.authority) for v in verdicts),
@@ -131,27 +164,56 @@ def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
     return rows
 
 
+def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
+    for family, attacks in ATTACKS.items():
+        yield Served, family, attacks
+    for family, attacks in ATTACKS.items():
+        yield Ruled, replace(family, hole=""), attacks  # seed 3 knows no rulings
+
+
+def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+    """A row per door through which one user tries to reach another one's memories."""
+
+    def cross(game: tuple[str, str]) -> list[str]:
+        crossing = stage.crossing()
+        DOORS[game[0]](crossing, game[1])
+        return crossing.judge()
+
+    rows = []
+    games = [game for game in plays() if only in f"across users: {game[0]}"]
+    for (door, key), reached in zip(games, pool.map(cross, games), strict=True):
+        found += [f"across users: {door}, {key}: {what}" for what in reached]
+        if not rows or rows[-1]["family"] != f"across users: {door}":
+            rows.append({"family": f"across users: {door}", "seed3": None, "hole": "", **dict.fromkeys(HEAD, 0)})
+        rows[-1]["attempts"] += 1
+        rows[-1]["overrides"] += bool(reached)
+    for row in rows:
+        print(line(row), flush=True)
+    return rows
+
+
 def line(row: dict[str, Any]) -> str:
     """A family in the table."""
     seed = "—" if row["seed3"] is None else f"{row['seed3']:.0%}"
-    figures = "".join(f"{row[name]:>10}" for name in ("attempts", "overrides", "authority", "exposed", "labelled"))
-    return f"{row['family']:36}{figures}{seed:>8}  {row['hole']}"
+    figures = "".join(f"{row[name]:>10}" for name in HEAD)
+    return f"{row['family']:52}{figures}{seed:>8}  {row['hole']}"
 
 
 def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
     """A row per kind."""
     rows = []
-    for kind in dict.fromkeys(update.kind for update in UPDATES):
-        if only not in kind:
+    kinds = dict.fromkeys(update.kind for update in UPDATES)
+    for world, kind in [(world, kind) for world in (Settled, ForUser) for kind in kinds]:
+        if only not in (called := f"of a user: {kind}" if world is ForUser else kind):
             continue
-        plays = [(update, populated) for update in UPDATES if update.kind == kind for populated in PLAYED]
-        blocked = list(pool.map(lambda play: updated(stage, *play), plays))
-        for (update, populated), why in zip(plays, blocked, strict=True):
+        games = [(update, populated) for update in UPDATES if update.kind == kind for populated in stage.played]
+        blocked = list(pool.map(lambda game, world=world: updated(stage, *game, kind=world), games))
+        for (update, populated), why in zip(games, blocked, strict=True):
             if why:
                 log = why.replace("\n", "\n      ")
-                found.append(f"{kind}: {update.name} ({mark(populated)}): {log}")
-        rows.append({"kind": kind, "attempts": len(plays), "blocked": sum(map(bool, blocked))})
-        print(f"{kind:46}{len(plays):>10}{rows[-1]['blocked']:>10}", flush=True)
+                found.append(f"{called}: {update.name} ({mark(populated)}): {log}")
+        rows.append({"kind": called, "attempts": len(games), "blocked": sum(map(bool, blocked))})
+        print(f"{called:60}{len(games):>10}{rows[-1]['blocked']:>10}", flush=True)
     return rows
 
 
@@ -164,6 +226,7 @@ def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str,
         found += [f"{fact.file}, {fact.name}: served: {text}" for text in outcome.served]
         found += [f"{fact.file}, {fact.name}: blocked: {text}" for text in outcome.blocked]
         row = {
+            "file": fact.file,
             "fact": f"{fact.file}: {fact.name}",
             "contradicting": len(fact.contradicting),
             "served": len(outcome.served),
@@ -173,6 +236,14 @@ def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str,
         rows.append(row)
         print(f"{row['fact']:46}" + "".join(f"{row[name]:>14}" for name in WORDED), flush=True)
     return rows
+
+
+def _blind(worded: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in worded if row["file"] == BLIND]
+
+
+def _seen(worded: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in worded if row["file"] != BLIND]
 
 
 def total(rows: Iterable[dict[str, Any]], *names: str) -> dict[str, int]:
@@ -185,7 +256,7 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded:
     """The targets that were missed."""
     sums = total(attacks, "overrides", "authority", "exposed", "labelled")
     legal = total(updates, "attempts", "blocked")
-    texts = total(worded, *WORDED)
+    written = {"": total(_seen(worded), *WORDED), " of the blind file": total(_blind(worded), *WORDED)}
     toothless = [row["family"] for row in attacks if row["seed3"] is not None and row["seed3"] < TEETH]
     return [
         *([f"{sums['overrides']} overrides (target 0)"] if sums["overrides"] else []),
@@ -193,8 +264,16 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded:
         *(["exposures without a label (target 0)"] if sums["exposed"] > sums["labelled"] else []),
         *([f"seed 3's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
         *(["legitimate updates blocked (target ≤ 1 %)"] if legal["blocked"] > PATIENCE * legal["attempts"] else []),
-        *(["contradicting texts served (≤ 1 in 20)"] if texts["served"] > MOST_SERVED * texts["contradicting"] else []),
-        *(["agreeing texts blocked (≤ 1 %)"] if texts["blocked"] > MOST_BLOCKED * texts["agreeing"] else []),
+        *(
+            f"contradicting texts{of} served (≤ 1 in 20)"
+            for of, texts in written.items()
+            if texts["served"] > MOST_SERVED * texts["contradicting"]
+        ),
+        *(
+            f"agreeing texts{of} blocked (≤ 1 %)"
+            for of, texts in written.items()
+            if texts["blocked"] > MOST_BLOCKED * texts["agreeing"]
+        ),
     ]
 
 
@@ -203,9 +282,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
     parser.add_argument("--only", default="", help="families and kinds with this in their name")
+    parser.add_argument("--empty", action="store_true", help="only in namespaces that are otherwise empty")
     parser.add_argument("--jobs", type=int, default=4, help="arenas at a time (4)")
     options = parser.parse_args()
-    connection.ensure_connection()
+    access.connect()  # patiently
     version = connection.pg_version // 10000, connection.pg_version % 10000
     print(f"{machine()}, Postgres {version[0]}.{version[1]}\n")
     connections.close_all()
@@ -217,18 +297,20 @@ def main() -> None:
         ThreadPoolExecutor(options.jobs) as pool,
     ):
         name = f"bench-{uuid.uuid4().hex[:6]}"
-        stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"))
-        head = ("attempts", "overrides", "authority", "exposed", "labelled")
-        print(f"{'attacks':36}" + "".join(f"{name:>10}" for name in head) + f"{'seed 3':>8}")
+        played = (False,) if options.empty else PLAYED
+        stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"), played)
+        print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
         attacks = attack_figures(stage, pool, options.only, found)
-        print(line({"family": "all", **total(attacks, *head), "seed3": None, "hole": ""}))
-        print(f"\n{'legitimate updates':46}{'attempts':>10}{'blocked':>10}")
+        attacks += crossing_figures(stage, pool, options.only, found)
+        print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
+        print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)
         sums = total(updates, "attempts", "blocked")
-        print(f"{'all':46}{sums['attempts']:>10}{sums['blocked']:>10}")
+        print(f"{'all':60}{sums['attempts']:>10}{sums['blocked']:>10}")
         print(f"\n{'wordings of free text':46}" + "".join(f"{name:>14}" for name in WORDED))
         worded = wording_figures(stage, options.only, found)
-        print(f"{'all':46}" + "".join(f"{figure:>14}" for figure in total(worded, *WORDED).values()))
+        for what, rows in (("read by who works on it", _seen(worded)), ("blind", _blind(worded))):
+            print(f"{what:46}" + "".join(f"{figure:>14}" for figure in total(rows, *WORDED).values()))
     failures = missed(attacks, updates, worded)
     print(
         "\n" + "\n".join(f"✗ {failure}" for failure in failures or ["nothing"]) if failures else "\n✓ all targets met"

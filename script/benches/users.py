@@ -185,6 +185,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=USERS, help="how many, with five memories each (100,000)")
     parser.add_argument("--rounds", type=int, default=100, help="requests of each kind (100)")
     options = parser.parse_args()
+    access.connect()  # patiently
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
