@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.api.users import address_of
 from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, SavedView, Tombstone
 from memories.models.words import CopyReason, EvictionReason
@@ -30,8 +31,8 @@ each_value = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 ASKED = {
     "dashboard": "",
     "login": "next",
-    "memories": "q namespace type status tier tag source key day trust relevance why weights w_relevance tab cursor",
-    "memory": "q namespace tab cursor",
+    "memories": "q namespace user type status tier tag source key day trust relevance why weights w_relevance tab cursor",
+    "memory": "q namespace user tab cursor",
     "review": "settled cursor",
     "conflict": "settled",
     "proposals": "namespace kind",
@@ -39,10 +40,13 @@ ASKED = {
     "backup": "",
     "restore-backup": "plan",
     "download": "",
-    "beliefs": "subject predicate axis day",
+    "beliefs": "subject predicate axis day user",
     "belief": "axis day",
-    "context": "q budget namespace",
+    "context": "q budget namespace user",
     "namespaces": "",
+    "users": "namespace user cursor",
+    "user": "namespace",
+    "export-user": "namespace",
     "merge": "target preview",
     "agents": "cursor",
     "audit": "kind before why about restores",
@@ -64,6 +68,7 @@ def world(adam, challenge, contradict, principal, store):
     row = store("acme:main", "An otter was seen.", conversation_id="talk", sequence=1)
     conflict = challenge()
     gone = store("acme:main", "The heron nests behind the mill.", topics=["heron"])
+    store("acme:main", "Mia likes herons.", by=principal.of_user("mia"))
     with access.enter(principal, why="test"):
         cause = {gone.id: Cause(EvictionReason.LOW_WEIGHT, {})}
         leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
@@ -128,6 +133,7 @@ def _forms(conflict, proposal, revisions):
         "prove": [{}],
         "fork": [{"source": "acme:main", "target": "twig"}],
         "delete-namespace": [{"name": "acme:main", "confirm": "no"}],
+        "erase-user": [{"confirm": "no", "namespace": "acme:main"}],
         "merge": [{"step": "look", "target": "acme:other"}, {"step": "merge", "preview": str(uuid.uuid4())}],
         "add-member": [{"username": "zoe", "role": "viewer"}],
         "role": [{"role": "viewer"}],
@@ -156,7 +162,7 @@ def _forms(conflict, proposal, revisions):
 
 # What stands in addresses beside the ids.
 WORDS = {"kind": "verify", "subject": "lisbon", "predicate": "budget", "name": "acme:main", "how": "rotate"}
-WORDS |= {"page": "backups", "user_id": 1}
+WORDS |= {"page": "backups", "user_id": 1, "address": address_of("mia")}
 
 
 def address(name, which):
