@@ -144,6 +144,8 @@ def _forms(conflict, proposal, revisions):
                 "ceiling": "document",
                 "attest": "no",
                 "read_wide": "no",
+                "users": "no",
+                "user_patterns": "team-*",
                 "owner": "zoe",
             }
         ],
