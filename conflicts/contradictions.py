@@ -29,12 +29,14 @@ LINKS = listed("""
     there amount total come mean meant get got become became remain remains go s user customer client their they my
     your our for under named called call number and or so new capped cap limit via through address city town main one
     today again merely simply use located locate place back from adjusted slashed trimmed fixed like found
+    overwritten overwrite answer fall which wait usd eur gbp dollar euro
 """)
 BLOCKED = {
     "budget": r"spent|costs?|costing|paid|priced?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
     r"|rent|salary|hotels?|flights?|tickets?|tax|tips?|discount|invoice|bill|out of|(?:over|under|up|down|cut"
     r"|reduced|raised"
-    r"|increased|lowered) by|per|each|dinner|lunch|refund|owes?|includ\w*|covers?|exceed\w*",
+    r"|increased|lowered) by|per|each|dinner|lunch|refund|owes?|includ\w*|covers?|exceed\w*|fits?|fitting|version"
+    r"|model|option",
     "lives_in": r"works?|working|visit\w*|travel\w*|trip|flew|fly\w*|flight|born|grew|office|conference|meeting|holiday"
     r"|vacation|wants?|dreams?|hopes?|plans?|studi\w+|employ\w*|sister|brother|parents|loves?|near|miles|north|south"
     r"|friends?|company|with|prices?|market|return\w*|from (?!.*\bto\b)",
@@ -50,6 +52,10 @@ DENIES = (
     r"not|never|no longer|instead of|rather than|formerly|previously|outdated|wrong|forget|ignore|scrap|disregard"
     r"|discard|drop|replac\w+|supersed\w+|stopped|quit|overrid\w+|invalid\w*|stale|mistaken\w*|incorrect\w*|neither|nor"
     r"|nowhere near|nothing like|far from|anything but|contrary to|isn|doesn"
+)
+# An order about a value that stands is no denial of it: "don't expose 5432".
+ORDERED = re.compile(
+    r"\b(?:do not|don't|never) (?:expose|share|publish|leak|post|reveal|open|block|close)\b", re.IGNORECASE
 )
 ONCE = r"from|was|were|over|than|of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
 DENIED_BEFORE = re.compile(
@@ -67,7 +73,9 @@ DENIED_AFTER = re.compile(
 )
 UNCERTAIN = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|would|could be|might|what if|hypothetical\w*|imagine|pretend|example"
-    r"|for instance|e\.g|asked|asks|ask|wonder\w*|considering|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
+    r"|for instance|e\.g"
+    r"|(?<!when )asked(?!.{0,120}\b(?:answered|replied|said))"
+    r"|asks|ask|wonder\w*|considering|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
     r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
     r"|suggest\w+)\b",
     re.IGNORECASE,
@@ -130,6 +138,10 @@ OTHER = re.compile(
 )
 
 
+# What is only cheap when it is called budget.
+CHEAP = frozenset(
+    {"airline", "hotel", "flight", "travel", "brand", "phone", "laptop", "friendly", "model", "carrier", "airfare"}
+)
 # Behind "favourite", so that it is not said of a film or a flower.
 ALONE: tuple[list[str], ...] = ([], ["is"], ["one"], ["among"], ["of"], ["would"], ["has"], ["will"])
 
@@ -194,7 +206,7 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary
         return _freed(passage, claim)
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
-    attached = [s for s in others if any(_is_attached(passage, span, s, claim.predicate) for span in spans)]
+    attached = [s for s in others if any(_is_attached(passage, span, s, claim) for span in spans)]
     if any(not _denied(passage, one, strict=not attached) for one in own):
         return None
     if attached:
@@ -214,9 +226,9 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
         for at in range(len(stems) - len(cue.stems) + 1):
             if tuple(stems[at : at + len(cue.stems)]) != cue.stems:
                 continue
+            if _is_of_what_follows(cue, stems[at + 1 : at + 2]):
+                continue
             if cue.weak:
-                if cue.stems == ("favorite",) and stems[at + 1 : at + 2] not in ALONE:
-                    continue
                 if company is None:
                     company = _in_company(low, predicate)
                 if not company:
@@ -225,6 +237,13 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
     if predicate == "deadline":
         found += [match.span() for match in OBLIGED.finditer(passage.text)]
     return found
+
+
+def _is_of_what_follows(cue: Cue, following: list[str]) -> bool:
+    """Whether the cue only describes the next word: a budget airline, a favourite film."""
+    if cue.stems == ("budget",):
+        return bool(CHEAP.intersection(following))
+    return cue.weak and cue.stems == ("favorite",) and following not in ALONE
 
 
 def _in_company(low: str, predicate: str) -> bool:
@@ -294,24 +313,27 @@ def _denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
     """Whether the claim's own value is said not to be so (any more); `strict` where no other stands in its place."""
     before, after = passage.text[max(0, own.start - 60) : own.start], passage.text[own.end : own.end + 60]
     pattern = STRICT_BEFORE if strict else DENIED_BEFORE
+    before = ORDERED.sub("", before)
     return bool(pattern.search(before) or DENIED_AFTER.match(after))
 
 
-def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, predicate: str) -> bool:
+def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim: Standing) -> bool:
     if value.start < span[1] and span[0] < value.end:
         return False
     first, second = sorted([span, (value.start, value.end)])
     gap = passage.text[first[1] : second[0]]
     before = passage.text[max(0, first[0] - BEFORE) : first[0]]
-    blocks = BLOCKS.get(predicate)
-    if len(gap) > FAR or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.:;!?]", before)[-1]))):
+    blocks = BLOCKS.get(claim.predicate)
+    if len(gap) > FAR or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.,:;!?]", before)[-1]))):
         return False
-    if predicate == "port" and re.match(r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]):
+    if claim.predicate == "port" and re.match(
+        r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]
+    ):
         return False
     if blocks and blocks.match(passage.text[value.end : value.end + 12].lstrip()):
         return False
     words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
-    return value.sure or words <= LINKS
+    return value.sure or words <= LINKS | {stem(word) for word in re.findall(r"\w+", claim.subject)}
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:

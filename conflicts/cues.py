@@ -31,13 +31,13 @@ NEUTRAL = listed("""
     raised increased so said aforementioned very all time now also just approximate of for to is as regard concern
     about on in and update note fact info key detail profile preference setting correction memo reminder fyi verified
     effective upper spending financial money cash home place default fixed firm internal self longer one once thing
-    word matter subject when it come what which
+    word matter subject when it come what which amount sum figure field column entry attribute property fav
 """)
 RELATIVES = listed("""
     sister brother mother father mom mum dad parent wife husband spouse partner girlfriend boyfriend friend son
     daughter child kid uncle aunt cousin nephew niece grandmother grandfather grandma grandpa boss manager colleague
     coworker neighbour neighbor roommate flatmate landlord team company employer office supplier vendor competitor
-    agency school club bank doctor dentist lawyer assistant warehouse headquarters branch twin ex family relative
+    agency school club bank doctor dentist lawyer assistant warehouse headquarter hq branch twin ex family relative
 """)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conflicts.contradictions import Standing
 
 NOBODYS = listed("""
-    today what that it here there let yesterday tomorrow year month week this
+    today what when where who how that it here there let yesterday tomorrow year month week this
 """)
 # What a thing is for without being another thing.
 WHOLES = listed("""
@@ -117,6 +117,8 @@ def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) ->
     if head in known | WHOLES | NEUTRAL | STOPWORDS or head in {"zero", "only", "just", "thirteen"}:
         return stem(match[3]) in RELATIVES - known
     follows = passage.text[span[1] + match.end() :]
+    if match[2].endswith("ing") and {stem(word) for word in re.findall(r"\w+", f"{match[3]} {follows}")[:3]} & known:
+        return False
     return match[0].startswith(" for") or head in RELATIVES or is_given_name(match[2]) or " is " in follows
 
 

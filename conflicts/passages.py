@@ -5,10 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conflicts.spelling import visible
+from conflicts.structures import sentences as said_by_structures
 
 LONGEST = 20_000  # characters that are read; longer texts are split before they come here
 MARKUP = re.compile(r"[*`\"“”«»|]+|(?<!\w)[_~#>]+|[_~]+(?!\w)|\b_\b|</?[a-zA-Z][^<>]{0,80}>")
 QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "–": "-", "—": "-", "−": "-", "➔": "→", "⇒": "→", "➜": "→"})
+ARROW = re.compile(r"[-=]+>")
+# Whom the assistant that reads it works for.
+ASSISTED = re.compile(
+    r"\bthe (?:person|human|one|customer|client) (?:that |who |whom )?you(?:'re| are|'ve been| have been)? "
+    r"(?:work|serv|assist|help|support|shop|act|talk|speak|chat)(?:e|s|p)?(?:ing)?(?: for| with| to| on behalf of)?\b",
+    re.IGNORECASE,
+)
 ENDS = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No)\.)\s+|\n+")
 WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)?")
 # A sentence that goes on about the one before it, or answers it.
@@ -41,7 +49,8 @@ class Passage:
 
 def passages(text: str) -> Iterator[Passage]:
     """The sentences of a text, and each one together with the next that goes on about it."""
-    sentences = [s for s in map(str.strip, ENDS.split(plain(text))) if s]
+    lines = "\n".join([text, *said_by_structures(text[:LONGEST])])
+    sentences = [s for s in map(str.strip, ENDS.split(plain(lines))) if s]
     for number, sentence in enumerate(sentences):
         if number and _goes_on(sentences[number - 1], sentence):
             yield _passage(f"{sentences[number - 1].rstrip('.!?')} : {sentence}")
@@ -49,8 +58,9 @@ def passages(text: str) -> Iterator[Passage]:
 
 
 def plain(text: str) -> str:
-    """A text without markup and disguise, with single spaces."""
-    shown = MARKUP.sub(" ", visible(text[:LONGEST]).translate(QUOTES))
+    """A text without markup and disguise, with single spaces; the user by that name."""
+    shown = MARKUP.sub(" ", ARROW.sub("→", visible(text[:LONGEST]).translate(QUOTES)))
+    shown = ASSISTED.sub("the user", shown)
     return re.sub(r"[ \t\r\f\v]+", " ", shown.replace("_", " "))
 
 
@@ -82,6 +92,7 @@ IRREGULAR = {
     "dwells": "dwell", "dwelling": "dwell", "inhabits": "inhabit", "houses": "house", "chosen": "choose",
     "tolerates": "tolerate", "completed": "complete", "shipped": "ship", "shipping": "ship", "earmarked": "earmark",
     "adores": "adore", "adored": "adore", "picked": "pick", "ranked": "rank", "ranks": "rank", "staying": "stay",
+    "fav": "favorite",
 }  # fmt: skip
 
 

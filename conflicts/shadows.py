@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from conflicts.claims import ClaimDraft, Statement
+from conflicts.claims import USER, ClaimDraft, Statement
 from conflicts.contradictions import Contrary, Standing, agrees, contrary, is_said_plainly, read
 from conflicts.mentions import keys_of
+from conflicts.models import Ruling
 from conflicts.naming import Naming
 from conflicts.passages import Passage
 from memories.models import Claim, Fragment
-from memories.models.words import STANDING
+from memories.models.words import STANDING, SourceClass
 
 AT_ONCE = 20_000  # keys asked for in one statement
 LONGEST_VALUE = 1000
@@ -39,7 +40,7 @@ class Shadow:
 def shadows(
     fragments: Sequence[Fragment], namings: Mapping[uuid.UUID, Naming], *, now: datetime.datetime
 ) -> list[Shadow]:
-    """What each text says against claims that are stronger, or its owner's own and no stronger.
+    """What each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
 
     One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
     their word.
@@ -49,8 +50,15 @@ def shadows(
     said = [read(f.content) if f.namespace_id in watched else [] for f in fragments]
     keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(said, fragments, strict=True)]
     found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
+    ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     return [
-        _shadow(fragment, passages, [c for key in mine for c in found.get((fragment.namespace_id, key), ())], namings)
+        _shadow(
+            fragment,
+            passages,
+            [c for key in mine for c in found.get((fragment.namespace_id, key), ())],
+            namings,
+            ruled=ruled,
+        )
         for fragment, passages, mine in zip(fragments, said, keys, strict=True)
     ]
 
@@ -73,6 +81,22 @@ def _standing(
     return found
 
 
+def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, int]:
+    """The authority of the rulings that chose what these claims say, by fragment."""
+    if not claims:
+        return {}
+    rulings = Ruling.objects.within(project_id).in_force()
+    chosen: dict[tuple[uuid.UUID, bytes, str], int] = {}
+    keys = {bytes(claim.key_digest) for claim in claims}
+    places = {claim.namespace_id for claim in claims}
+    for row in rulings.filter(namespace__in=places, key_digest__in=keys, session_id=""):
+        for value in row.chosen:
+            there = (row.namespace_id, bytes(row.key_digest), value)
+            chosen[there] = max(row.authority, chosen.get(there, 0))
+    told = {c.fragment_id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
+    return {fragment: chosen[said] for fragment, said in told.items() if said in chosen}
+
+
 def standing_of(claim: Claim, names: Naming) -> Standing:
     """A claim with what its predicate's rule says."""
     rule = names.rule(claim.predicate)
@@ -80,12 +104,20 @@ def standing_of(claim: Claim, names: Naming) -> Standing:
 
 
 def _shadow(
-    fragment: Fragment, said: Sequence[Passage], claims: Sequence[Claim], namings: Mapping[uuid.UUID, Naming]
+    fragment: Fragment,
+    said: Sequence[Passage],
+    claims: Sequence[Claim],
+    namings: Mapping[uuid.UUID, Naming],
+    *,
+    ruled: Mapping[uuid.UUID, int],
 ) -> Shadow:
     statements, change, plainly = [], None, is_said_plainly(fragment.content)
+    # Against the user's own words a ruling holds nobody back: both are served.
+    is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
         own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
-        if claim.fragment_id == fragment.id or not (claim.authority > fragment.authority or own):
+        rank = claim.authority if is_heard else max(claim.authority, ruled.get(claim.fragment_id, 0))
+        if claim.fragment_id == fragment.id or not (rank > fragment.authority or own):
             continue
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
         if against is None or not (claim.exclusive or against.negated):

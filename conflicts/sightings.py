@@ -106,6 +106,7 @@ NO_PLACE = CALENDAR | listed(
 )
 CAPITALS = re.compile(r"\b[A-ZÀ-Þ][\w'&.-]*[\w](?: (?:(?:de|da|do|del|la|of|the|von|am) )?[A-ZÀ-Þ][\w'&-]*[\w])*")
 PLACE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})\b", re.IGNORECASE)
+FRUIT = listed("oranges plums peaches limes olives corals")
 INDEFINITE = listed("us reading nice mobile split")
 
 
@@ -185,7 +186,7 @@ def names(passage: Passage) -> Iterator[Sighting]:
 def listed_words(passage: Passage, known: frozenset[str]) -> Iterator[Sighting]:
     """The words of a closed list."""
     for word in passage.words:
-        if word.stem in known or word.text.lower() in known:
+        if (word.stem in known or word.text.lower() in known) and word.text.lower() not in FRUIT:
             yield Sighting("gray" if word.stem == "grey" else word.stem, word.start, word.end)
 
 

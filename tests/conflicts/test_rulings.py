@@ -126,6 +126,16 @@ class TestBinding:
         assert [one["value"] for one in told["ruled_out"]] == ["$48,000"]
         assert told["at"] == get(carol, f"conflicts/{ruled['conflict']}")["resolved_at"]
 
+    def test_free_texts_of_another_value_wait_too(self, ruled, carol, bob):
+        body = {
+            "namespace": "acme:main",
+            "content": "Acme's contract value is $13.",
+            "provenance": {"source": "tool_output"},
+        }
+        late = bob.client.post("/api/v1/fragments", body, format="json").json()
+        assert late["status"] == "quarantined", late
+        assert only(pending(carol))["kind"] == "text"
+
     def test_fragments_keep_their_own_authority(self, ruled, carol):
         row = get(carol, f"fragments/{ruled['paper']['id']}")
         assert (row["provenance"]["source"], row["claim"]["authority"]) == ("document", 2)
