@@ -30,9 +30,10 @@ LINKS = listed("""
     your our for under named called call number and or so new capped cap limit via through address city town main one
     today again merely simply use located locate place back from adjusted slashed trimmed fixed like found
     overwritten overwrite answer fall which wait usd eur gbp dollar euro
+    switched switch
 """)
 BLOCKED = {
-    "budget": r"spent|costs?|costing|paid|priced?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
+    "budget": r"spent|costs?|costing|paid|price[ds]?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
     r"|rent|salary|hotels?|flights?|tickets?|tax|tips?|discount|invoice|bill|out of|(?:over|under|up|down|cut"
     r"|reduced|raised"
     r"|increased|lowered) by|per|each|dinner|lunch|refund|owes?|includ\w*|covers?|exceed\w*|fits?|fitting|version"
@@ -43,7 +44,7 @@ BLOCKED = {
     "deadline": r"start\w*|kick\w*|began|begin\w*|sent|received|created|updated|meeting|review|draft|remind\w*|born"
     r"|after|since|signed|written|mentioned|discussed|asked|holiday|vacation",
     "port": r"version|timeout|seconds|retries|size|took|memory|replicas|not",
-    "favorite_color": r"car|shirts?|dress|jacket|bought|paint\w*|wears?|wore|walls?|shoes|bike|hat|eyes|sofa"
+    "favorite_color": r"car|shirts?|dress|jacket|least|bought|paint\w*|wears?|wore|walls?|shoes|bike|hat|eyes|sofa"
     r"|team|sister|friends?|hair",
 }
 BLOCKS = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in BLOCKED.items()}
@@ -57,7 +58,7 @@ DENIES = (
 ORDERED = re.compile(
     r"\b(?:do not|don't|never) (?:expose|share|publish|leak|post|reveal|open|block|close)\b", re.IGNORECASE
 )
-ONCE = r"from|was|were|over|than|of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
+ONCE = r"from|was|were|over|than|out of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
 DENIED_BEFORE = re.compile(
     rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE}) (?:the |a |an |in )?\W?)$", re.IGNORECASE
 )
@@ -75,7 +76,8 @@ UNCERTAIN = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|would|could be|might|what if|hypothetical\w*|imagine|pretend|example"
     r"|for instance|e\.g"
     r"|(?<!when )asked(?!.{0,120}\b(?:answered|replied|said))"
-    r"|asks|ask|wonder\w*|considering|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
+    r"|asks|ask|wonder\w*|considering|considered|decided against|turned down"
+    r"|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
     r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
     r"|suggest\w+)\b",
     re.IGNORECASE,
@@ -138,12 +140,39 @@ OTHER = re.compile(
 )
 
 
+# Who may not go beyond a value confirms it: "can't go over $600".
+AT_MOST = re.compile(
+    r"(?:\b(?:not|never|cannot)|n't) (?:\w+ ){0,3}?(?:over|above|more than|exceed|beyond|past|later than|after|miss)\b",
+    re.IGNORECASE,
+)
+# By these a port is named without the word: database:5433, -p 5433.
+BEFORE_PORT = re.compile(r":(?=\d{3,5}\b(?![-:]|\.\d))|(?<!\S)-p(?= ?\d)")
+WORDLESS = {"port": BEFORE_PORT, "deadline": OBLIGED}
+# That there is none: "has no budget limit at all".
+HAS_NONE = re.compile(
+    r"\b(?:has|have|got|is|there's|with|are) (?:now |currently |absolutely )?no (?:longer (?:an? )?)?$", re.IGNORECASE
+)
+NONE_LEFT = re.compile(
+    r"(?: (?:limit|cap|at all|whatsoever|any ?more|now|of any kind))*\s*(?:[.;,!)]|$)", re.IGNORECASE
+)
 # What is only cheap when it is called budget.
 CHEAP = frozenset(
     {"airline", "hotel", "flight", "travel", "brand", "phone", "laptop", "friendly", "model", "carrier", "airfare"}
 )
 # Behind "favourite", so that it is not said of a film or a flower.
-ALONE: tuple[list[str], ...] = ([], ["is"], ["one"], ["among"], ["of"], ["would"], ["has"], ["will"])
+ALONE: tuple[list[str], ...] = (
+    [],
+    ["is"],
+    ["one"],
+    ["among"],
+    ["of"],
+    ["would"],
+    ["has"],
+    ["will"],
+    ["these"],
+    ["now"],
+    ["today"],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +233,8 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary
         return None
     if claim.predicate in ("allergic_to", "intolerant_to"):
         return _freed(passage, claim)
+    if claim.predicate in ("budget", "deadline") and any(_is_denied_to_be(passage, span) for span in spans):
+        return Contrary(claim.value, negated=True)
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
     attached = [s for s in others if any(_is_attached(passage, span, s, claim) for span in spans)]
@@ -221,26 +252,30 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
     company: bool | None = None
     found = []
     for cue in cues:
-        if cue.stems[0] not in stems:
-            continue
-        for at in range(len(stems) - len(cue.stems) + 1):
-            if tuple(stems[at : at + len(cue.stems)]) != cue.stems:
-                continue
-            if _is_of_what_follows(cue, stems[at + 1 : at + 2]):
-                continue
-            if cue.weak:
-                if company is None:
-                    company = _in_company(low, predicate)
-                if not company:
-                    continue
-            found.append((passage.words[at].start, passage.words[at + len(cue.stems) - 1].end))
-    if predicate == "deadline":
-        found += [match.span() for match in OBLIGED.finditer(passage.text)]
+        for start, end in _places_of(cue, stems):
+            if cue.weak and company is None:
+                company = _in_company(low, predicate)
+            if company or not cue.weak:
+                found.append((passage.words[start].start, passage.words[end - 1].end))
+    if predicate in WORDLESS:
+        found += [match.span() for match in WORDLESS[predicate].finditer(passage.text)]
     return found
+
+
+def _places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
+    """Where the words of a cue stand, and speak of more than of the next word."""
+    if cue.stems[0] not in stems:
+        return
+    for start in range(len(stems) - len(cue.stems) + 1):
+        end = start + len(cue.stems)
+        if tuple(stems[start:end]) == cue.stems and not _is_of_what_follows(cue, stems[end : end + 1]):
+            yield start, end
 
 
 def _is_of_what_follows(cue: Cue, following: list[str]) -> bool:
     """Whether the cue only describes the next word: a budget airline, a favourite film."""
+    if cue.stems == ("price", "range"):
+        return following == ["from"]
     if cue.stems == ("budget",):
         return bool(CHEAP.intersection(following))
     return cue.weak and cue.stems == ("favorite",) and following not in ALONE
@@ -313,8 +348,13 @@ def _denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
     """Whether the claim's own value is said not to be so (any more); `strict` where no other stands in its place."""
     before, after = passage.text[max(0, own.start - 60) : own.start], passage.text[own.end : own.end + 60]
     pattern = STRICT_BEFORE if strict else DENIED_BEFORE
-    before = ORDERED.sub("", before)
+    before = AT_MOST.sub("", ORDERED.sub("", before))
     return bool(pattern.search(before) or DENIED_AFTER.match(after))
+
+
+def _is_denied_to_be(passage: Passage, span: tuple[int, int]) -> bool:
+    """Whether there is said to be none of what the cue speaks of."""
+    return bool(HAS_NONE.search(passage.text[: span[0]]) and NONE_LEFT.match(passage.text, span[1]))
 
 
 def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim: Standing) -> bool:

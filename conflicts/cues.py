@@ -37,7 +37,8 @@ RELATIVES = listed("""
     sister brother mother father mom mum dad parent wife husband spouse partner girlfriend boyfriend friend son
     daughter child kid uncle aunt cousin nephew niece grandmother grandfather grandma grandpa boss manager colleague
     coworker neighbour neighbor roommate flatmate landlord team company employer office supplier vendor competitor
-    agency school club bank doctor dentist lawyer assistant warehouse headquarter hq branch twin ex family relative
+    agency school club bank doctor dentist lawyer assistant warehouse headquarter hq branch people folk tourist twin ex
+    family relative
 """)
 
 
@@ -145,7 +146,8 @@ COMPANY = MappingProxyType(
     {
         "budget": _phrases("""
             at most, no more than, not more than, up to, maximum, max, limit, limited to, cap, capped, ceiling, only,
-            just, may spend, can spend, allowed, allow, anything above, anything over, more than, beyond, above, tops,
+            how much, just, may spend, can spend, allowed, allow, anything above, anything over, more than, beyond,
+            above, tops,
             is willing, ready to, prepared to, able to, should not, must not, cannot, can't, never, exceed, total,
             available, to spend, all in, altogether, in total, has, have, got, keep, stay, under, within, approved,
             authorized, authorised, allocated, set at, set to, at, a max of

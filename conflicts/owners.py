@@ -33,6 +33,8 @@ VERBS = listed("""
 BESIDE = listed("""
     of behind from near beside before after with by against besides
 """)
+# Who, named before "his budget", has one of their own.
+FELLOWS = RELATIVES - listed("doctor dentist lawyer assistant team company employer office bank")
 PRONOUNS = listed("""
     he she his her him hers
 """)
@@ -62,10 +64,13 @@ def speaks_of(
 
 def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
     """Whether somebody else owns it or does it: a relative, a named person, another thing before the noun."""
-    near = [word for word in before if span[0] - word.end <= 45][-6:]
+    begins = max(passage.text.rfind(" - ", 0, span[0]), passage.text.rfind(" | ", 0, span[0]))
+    near = [word for word in before if span[0] - word.end <= 45 and word.start > begins][-6:]
     if CLIENTS.search(passage.text[: span[0]]):
         return True
     if any(word.stem in RELATIVES - known and not _yields(near[place + 1 :]) for place, word in enumerate(near)):
+        return True
+    if near and near[-1].stem in {"his", "her", "their"} and any(word.stem in FELLOWS for word in near):
         return True
     for place, word in enumerate(near):
         rest = {w.stem for w in near[place + 1 :]}

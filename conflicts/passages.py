@@ -17,6 +17,9 @@ ASSISTED = re.compile(
     r"(?:work|serv|assist|help|support|shop|act|talk|speak|chat)(?:e|s|p)?(?:ing)?(?: for| with| to| on behalf of)?\b",
     re.IGNORECASE,
 )
+ADDRESSED = re.compile(
+    r"\b(?:note to|dear|hey|hello|attention|hi),? (?:the )?(?:ai )?(?:assistant|agent)\b", re.IGNORECASE
+)
 ENDS = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No)\.)\s+|\n+")
 WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)?")
 # A sentence that goes on about the one before it, or answers it.
@@ -60,7 +63,7 @@ def passages(text: str) -> Iterator[Passage]:
 def plain(text: str) -> str:
     """A text without markup and disguise, with single spaces; the user by that name."""
     shown = MARKUP.sub(" ", ARROW.sub("→", visible(text[:LONGEST]).translate(QUOTES)))
-    shown = ASSISTED.sub("the user", shown)
+    shown = ASSISTED.sub("the user", ADDRESSED.sub("", shown))
     return re.sub(r"[ \t\r\f\v]+", " ", shown.replace("_", " "))
 
 
@@ -92,7 +95,7 @@ IRREGULAR = {
     "dwells": "dwell", "dwelling": "dwell", "inhabits": "inhabit", "houses": "house", "chosen": "choose",
     "tolerates": "tolerate", "completed": "complete", "shipped": "ship", "shipping": "ship", "earmarked": "earmark",
     "adores": "adore", "adored": "adore", "picked": "pick", "ranked": "rank", "ranks": "rank", "staying": "stay",
-    "fav": "favorite",
+    "fav": "favorite", "db": "database",
 }  # fmt: skip
 
 

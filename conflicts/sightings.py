@@ -87,7 +87,7 @@ WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})\b",
+        r"\b(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})(?:\b|(?=T\d))",
         r"\b(?P<one>\d{1,2})[-/.](?P<two>\d{1,2})(?:[-/.](?P<year>\d{4}|\d{2}))?\b(?![/.,-]?\d)",
         rf"\b{DAY} (?:day )?(?:of )?{MONTH}(?:,? (?P<year>\d{{4}}))?",
         rf"\b{MONTH} (?:the )?{DAY}\b(?:,? (?P<year>\d{{4}}))?",
@@ -106,6 +106,7 @@ NO_PLACE = CALENDAR | listed(
 )
 CAPITALS = re.compile(r"\b[A-ZÀ-Þ][\w'&.-]*[\w](?: (?:(?:de|da|do|del|la|of|the|von|am) )?[A-ZÀ-Þ][\w'&-]*[\w])*")
 PLACE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})\b", re.IGNORECASE)
+DEMONYM = re.compile(r"\w+(?:ian|ish|ese)")
 FRUIT = listed("oranges plums peaches limes olives corals")
 INDEFINITE = listed("us reading nice mobile split")
 
@@ -167,7 +168,7 @@ def places(passage: Passage) -> Iterator[Sighting]:
             taken.append(match.span())
             yield Sighting(match.group().casefold(), *match.span())
     for one in names(passage):
-        if not any(one.start < end and start < one.end for start, end in taken):
+        if not DEMONYM.fullmatch(one.form) and not any(one.start < end and start < one.end for start, end in taken):
             yield Sighting(one.form, one.start, one.end, sure=False)
 
 
@@ -263,8 +264,8 @@ def _spelled(text: str) -> float | None:
         any_word = True
         if word in UNITS:
             current += UNITS[word]
-        elif word in TENS:
-            current += TENS[word]
+        elif word in TENS:  # "seven fifty", "fifty-four thirty-three"
+            current = current * 100 + TENS[word] if 0 < current < 100 else current + TENS[word]
         elif word == "hundred":
             current = max(1, current) * 100
         elif word in SCALES:

@@ -8,6 +8,9 @@ from typing import Any
 MOST, DEEPEST, TRIES = 200, 8, 20  # sentences of a text, levels of JSON, braces that begin none
 RULE = re.compile(r"\|?[\s:|-]*-{2,}[\s:|-]*\|?")
 LEAF = re.compile(r"<(?P<tag>[a-zA-Z][\w.-]{0,40})[^<>]{0,200}>(?P<text>[^<>]{1,200})</(?P=tag)>")
+NAMED = re.compile(
+    r"""<[^<>]{0,100}\bname="(?P<name>[^"<>]{1,60})"[^<>]{0,60}\b(?:content|value)="(?P<text>[^"<>]{1,200})\""""
+)
 TAG = re.compile(r"<(?P<end>/?)(?P<tag>[a-zA-Z][\w.-]{0,40})[^<>]{0,200}>")
 CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_.-]+")
 # Keys that say nothing of what they hold.
@@ -52,6 +55,8 @@ def _cells(line: str) -> list[str]:
 
 def _tags(text: str) -> Iterator[str]:
     """Each element that holds text behind its own name and that of what holds it."""
+    for named in NAMED.finditer(text):
+        yield _said([named["name"]], named["text"])
     for leaf in LEAF.finditer(text):
         above: list[str] = []
         for tag in TAG.finditer(text, max(0, leaf.start() - 2_000), leaf.start()):

@@ -91,7 +91,7 @@ def _sizes(principal: Principal, standing: list[uuid.UUID]) -> list[Size]:
                UNION ALL
                SELECT root_id, model_id, partition, sum(vectors), true FROM held
                GROUP BY 1, 2, 3 HAVING bool_or(namespace_id <> root_id)""",
-            [principal.project_id, DROP_BELOW, standing],
+            [principal.project_id, min(CROSSOVER, DROP_BELOW), standing],
         )
         return [Size(*row) for row in cursor]
 

@@ -276,7 +276,7 @@ def test_a_poll_takes_a_fixed_number_of_queries(deeds, agent, news, django_asser
     for _ in range(3):
         deeds.erase(deeds.store())
     assert len(news()) == 3
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         agent.client.get(URL)
 
 

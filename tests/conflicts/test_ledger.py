@@ -83,7 +83,7 @@ def test_a_chosen_value_is_as_strong_as_its_ruling():
 
 def test_nobody_is_newer_than_a_ruling():
     book = ledger(stance(authority=4), bindings=[ruling(chosen=[SEATTLE], authority=4)])
-    assert book.judge(stance(AUSTIN, authority=4, owner=BOB), newer_wins=True).status == Status.QUARANTINED
+    assert book.judge(stance(AUSTIN, authority=4, owner=BOB), policy="newest").status == Status.QUARANTINED
 
 
 def test_the_users_words_stand_beside_a_ruling_in_a_slot_of_their_own():

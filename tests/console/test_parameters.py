@@ -31,7 +31,8 @@ each_value = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 ASKED = {
     "dashboard": "",
     "login": "next",
-    "memories": "q namespace user type status tier tag source key day trust relevance why weights w_relevance tab cursor",
+    "memories": "q namespace user type status tier tag source key day trust relevance why weights w_relevance tab "
+    "cursor",
     "memory": "q namespace user tab cursor",
     "review": "settled cursor",
     "conflict": "settled",

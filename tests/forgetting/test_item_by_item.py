@@ -54,7 +54,9 @@ def test_ingesting(alice):
     assert told["skipped"] == [{"index": 0, "reason": "blocked_by_erasure"}]
 
 
-def test_adding_through_mem0(alice):
+def test_adding_through_mem0(alice, store):
+    row = store(MAIN, TEXT, by=alice.principal.of_user("eve"))
+    assert alice.client.delete(f"/api/v1/fragments/{row.id}?user=eve").status_code == 204
     turns = [{"role": "user", "content": text} for text in (TEXT, "Eve keeps three goats.")]
     answer = alice.client.post(
         "/compat/mem0/v3/memories/add/",

@@ -12,6 +12,7 @@ from django.utils import timezone
 from conflicts.front import ClaimDraft, Settlement, register_predicate, resolve
 from conflicts.models import PendingConflict, Predicate
 from memories import access, jobs, keys, upkeep
+from memories.api.users import address_of
 from memories.ingest import archive, forget
 from memories.models import (
     Cluster,
@@ -62,6 +63,8 @@ def _made(principal, *, now):
     row = store("acme:main", "Something that stands already in the main room.")
     store("acme:main", "A pattern.", source_type="taste-vault", source_id="n1")
     store("acme:side", "Something in the side room.")
+    store("acme:main", "Something under a name of its own.", key="its-own")
+    stored(principal.of_user("ann"), "acme:main", "Something that Ann said.")
     wish = {"kind": "rebuild", "namespace": row.namespace, "options": {"target": "keywords"}}
     archived = store("acme:main", "Something that was put away.")
     archive(principal, archived.id, now=now)
@@ -79,6 +82,7 @@ def _made(principal, *, now):
     made = jobs.start(principal, kind="backup", namespace=None, options={}, now=now, wake_up=False)
     return {
         **others,
+        "user": address_of("ann"),
         **groups,
         "namespace": "acme:main",
         "side": "acme:side",

@@ -137,6 +137,7 @@ def test_every_path_stands_in_the_table():
         "{decided}": "{proposal}",
         "{run}": "{operation}",
         "{pack}": "{operation}",
+        "{user}": "<str:address>",
     }
     table = [reduce(lambda path, pair: path.replace(*pair), alias.items(), path) for path, *_ in TABLE]
     known = {re.sub(ids, r"<uuid:\1_id>", path.partition("?")[0]) for path in table}
