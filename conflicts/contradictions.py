@@ -29,7 +29,7 @@ LINKS = listed("""
     there amount total come mean meant get got become became remain remains go s user customer client their they my
     your our for under named called call number and or so new capped cap limit via through address city town main one
     today again merely simply use located locate place back from adjusted slashed trimmed fixed like found
-    overwritten overwrite answer fall which wait usd eur gbp dollar euro
+    assigned assign overwritten overwrite answer fall which wait usd eur gbp dollar euro
     switched switch
 """)
 BLOCKED = {
@@ -84,7 +84,8 @@ UNCERTAIN = re.compile(
 )
 PAST = re.compile(
     r"\b(?:used to|formerly|previously|originally|last (?:year|month|week|spring|summer|autumn|fall|winter|time)"
-    r"|ago|back then|back in|in the past|as an? (?:child|kid|student|teenager)|grew up|until recently|initially"
+    r"|ago|back then|back in|in the past|as an? (?:child|kid|student|teenager)|grew up|until recently"
+    r"|until last|had \w+ed|initially"
     r"|last quarter|at first|years before|once (?:lived|had)|had been|earlier (?:this|in)|in (?:19|20)[01]\d|lived"
     r"|in the (?:19)?[5-9]0s|when (?:he|she|they|the user) (?:was|were)|childhood|at university)\b",
     re.IGNORECASE,
@@ -146,7 +147,7 @@ AT_MOST = re.compile(
     re.IGNORECASE,
 )
 # By these a port is named without the word: database:5433, -p 5433.
-BEFORE_PORT = re.compile(r":(?=\d{3,5}\b(?![-:]|\.\d))|(?<!\S)-p(?= ?\d)")
+BEFORE_PORT = re.compile(r":(?=\d{3,5}\b(?![-:]|\.\d))|(?<!\S)-p(?= ?\d)|\b(?:tcp|udp)/(?=\d)|(?<=\d)/(?:tcp|udp)\b")
 WORDLESS = {"port": BEFORE_PORT, "deadline": OBLIGED}
 # That there is none: "has no budget limit at all".
 HAS_NONE = re.compile(

@@ -105,7 +105,7 @@ CUES = MappingProxyType(
             "favorite color, preferred color, best color, color of choice, top color, go-to color, go to color, "
             "color like best, color like most, color prefer, color love most, color love best, prefer color, "
             "beloved color, dearest color, number one color, no 1 color, color prefer most, pet color, "
-            "most liked color, best liked color, best-loved color, best-liked color, most-loved color",
+            "most liked color, best liked color, best-loved color, favour, favor, best-liked color, most-loved color",
             "favorite, prefer, preference, best, most, choice, pick, choose, go-to, top, fond, adore, love, "
             "number one, "
             "above all, color, more than any, like, rank, crazy, partial",
@@ -175,6 +175,7 @@ COLORS = listed("""
     red blue green yellow orange purple violet pink brown black white grey gray teal turquoise cyan magenta indigo
     maroon navy beige gold golden silver lilac lavender crimson scarlet olive amber burgundy mint coral peach cream
     ivory khaki mauve ochre aqua azure fuchsia emerald ruby sapphire charcoal tan bronze plum salmon
+    sienna cerulean cobalt periwinkle taupe chartreuse vermilion carmine jade ecru sepia umber puce mahogany copper rust
 """)
 DIETS = listed("""
     vegetarian vegan pescatarian pescetarian flexitarian omnivore carnivore keto paleo halal kosher meat omnivorous

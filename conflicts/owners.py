@@ -131,7 +131,10 @@ def _is_of_it(passage: Passage, subject: list[str], own: set[str]) -> bool:
     """Whether something of the subject is spoken of, as in "the exporter of the database"."""
     words = [word for word in passage.words if word.stem not in {"the", "this", "that", "our", "my"}]
     for place, word in enumerate(words[2:], start=2):
-        if word.stem == subject[0] and words[place - 1].stem in BESIDE:
+        beside = words[place - 1].stem in BESIDE
+        if word.stem == subject[0] and words[place - 2].stem in {"next", "close"} and place > 2:
+            return words[place - 3].stem not in own | NEUTRAL | STOPWORDS | WHOLES
+        if word.stem == subject[0] and beside:
             return words[place - 2].stem not in own | NEUTRAL | STOPWORDS | WHOLES
     return False
 

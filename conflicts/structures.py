@@ -8,9 +8,7 @@ from typing import Any
 MOST, DEEPEST, TRIES = 200, 8, 20  # sentences of a text, levels of JSON, braces that begin none
 RULE = re.compile(r"\|?[\s:|-]*-{2,}[\s:|-]*\|?")
 LEAF = re.compile(r"<(?P<tag>[a-zA-Z][\w.-]{0,40})[^<>]{0,200}>(?P<text>[^<>]{1,200})</(?P=tag)>")
-NAMED = re.compile(
-    r"""<[^<>]{0,100}\bname="(?P<name>[^"<>]{1,60})"[^<>]{0,60}\b(?:content|value)="(?P<text>[^"<>]{1,200})\""""
-)
+ATTRIBUTE = re.compile(r"""([a-zA-Z][\w-]{0,40})="([^"<>]{1,200})\"""")
 TAG = re.compile(r"<(?P<end>/?)(?P<tag>[a-zA-Z][\w.-]{0,40})[^<>]{0,200}>")
 CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_.-]+")
 # Keys that say nothing of what they hold.
@@ -34,15 +32,14 @@ def _said(path: list[str], value: str) -> str:
 
 
 def _tables(text: str) -> Iterator[str]:
-    """Each cell of a Markdown table behind what its row and its column are called."""
-    lines = text.splitlines()
+    """Each cell of a table behind what its row and its column are called."""
     head: list[str] | None = None
-    for above, line in zip([""] + lines, lines, strict=False):
+    for line in text.splitlines():
         if "|" not in line:
             head = None
-        elif RULE.fullmatch(line.strip()):
-            head = _cells(above)
-        elif head:
+        elif head is None:
+            head = _cells(line)
+        elif not RULE.fullmatch(line.strip()):
             row = _cells(line)
             for name, cell in list(zip(head, row, strict=False))[1:]:
                 if cell:
@@ -54,17 +51,23 @@ def _cells(line: str) -> list[str]:
 
 
 def _tags(text: str) -> Iterator[str]:
-    """Each element that holds text behind its own name and that of what holds it."""
-    for named in NAMED.finditer(text):
-        yield _said([named["name"]], named["text"])
+    """Each element that holds text, and each attribute, behind its name and that of what holds it."""
+    for tag in TAG.finditer(text):
+        told = dict(ATTRIBUTE.findall(tag.group()))
+        called = told.pop("name", "") or told.pop("id", "")
+        for name, value in told.items():
+            if called:
+                yield _said([called] if name in BARE else [called, name], value)
     for leaf in LEAF.finditer(text):
         above: list[str] = []
         for tag in TAG.finditer(text, max(0, leaf.start() - 2_000), leaf.start()):
             if not tag["end"]:
-                above.append(tag["tag"])
+                told = dict(ATTRIBUTE.findall(tag.group()))
+                above.append(told.get("name") or told.get("id") or tag["tag"])
             elif tag["tag"] in above:
                 del above[len(above) - 1 - above[::-1].index(tag["tag"]) :]
-        yield _said([*above[-1:], leaf["tag"]], leaf["text"])
+        its = [word for pair in ATTRIBUTE.findall(leaf.group()) for word in pair]
+        yield _said([*above[-1:], leaf["tag"], *its], leaf["text"])
 
 
 def _json(text: str) -> Iterator[str]:
