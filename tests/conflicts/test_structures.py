@@ -24,7 +24,7 @@ HOME = Standing("user", "lives_in", "Lisbon", "text")
             ["tool: x", "user budget Usd: 275", "user tags: a"],
         ),
         ("Nothing but prose, with a | and a {brace} and 1 < 2 > 0.", []),
-        ("|a|b|\n|c|d|", []),
+        ("a|b\nc|d", ["c b: d"]),
     ],
 )
 def test_each_cell_value_and_element_is_a_sentence(text, said):

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories import access, ingest
 from memories.models import Entity, Fragment, PendingConnection
 from memories.providers import active_model
-from memories.retrieval import indexed, indexes, keep_indexes
+from memories.retrieval import indexed, indexes, keep_indexes, scopes_of
 from memories.upkeep.connections import keeping
 from tests.connections.conftest import at
 
@@ -46,7 +46,7 @@ def test_through_an_index_the_same_links_are_found(
     exact = linked()
     assert keep_indexes(principal) == (1, 0)
     with access.enter(principal, why="test"):
-        assert indexed([rows[0].namespace], active_model())
+        assert indexed(scopes_of([rows[0].namespace]), active_model())
     rebuild("links")
     assert len(linked().keys() & exact.keys()) > 0.9 * len(exact)  # it is approximate
     (near,) = plant(at(1))

@@ -127,7 +127,8 @@ def test_a_claim_may_replace_what_is_of_no_more_authority_and_never_harms_its_ow
     body = {"n": 0, "subject": "heron", "predicate": "age", "value": "four", "span": "age is four"}
     assert judged("claim", body, source(row)) == (True, [])
     store("acme:main", "Age: 5.", source="tool_output", claim=ClaimDraft("heron", "age", "5"))
-    newest = store("acme:main", "Indeed the heron's age is four.", source="document")
+    newest = store("acme:main", "Four winters is what the heron counts.", source="document")
+    body |= {"value": "Four winters", "span": "Four winters is what the heron counts"}
     assert judged("claim", body, source(newest)) == (False, ["it loses"])
     assert standing.status == "active"
 
