@@ -374,7 +374,9 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
     if blocks and blocks.match(passage.text[value.end : value.end + 12].lstrip()):
         return False
     words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
-    return value.sure or words <= LINKS | {stem(word) for word in re.findall(r"\w+", claim.subject)}
+    if span == first:  # "the port of the staging server is …"
+        words -= {stem(word) for word in re.findall(r"\w+", claim.subject)}
+    return value.sure or words <= LINKS
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:
