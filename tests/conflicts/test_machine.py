@@ -21,7 +21,7 @@ from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, 
 # `script/bench belief` asks for more.
 EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "80"))
 STEPS = int(os.environ.get("BELIEF_STEPS", "30"))
-PARTS = 4  # so that several processes share the work
+PARTS = 16  # so that several processes share the work
 
 DAY = datetime.timedelta(days=1)
 BEGINNING = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
