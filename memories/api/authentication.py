@@ -36,10 +36,9 @@ def principal_of(request: Request) -> Principal:
 
     Raises ValidationError, UserRequired, NotPermitted, NotFound.
     """
-    known = getattr(request, "_about_user", None)
+    known: Principal | None = vars(request).get("about_user")  # asked for more than once
     if known is None:
-        known = _about_user(request)
-        request._about_user = known  # type: ignore[attr-defined]  # asked for more than once
+        known = vars(request)["about_user"] = _about_user(request)
     return known
 
 

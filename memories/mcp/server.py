@@ -88,7 +88,7 @@ def _served(tool: Tool, caller_of: CallerOf) -> Callable[..., Any]:
 
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
     user = inspect.Parameter("user", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=User)
-    serve.__signature__ = signature.replace(parameters=[context, *arguments, user])  # type: ignore[attr-defined]
+    vars(serve)["__signature__"] = signature.replace(parameters=[context, *arguments, user])
     serve.__doc__ = inspect.cleandoc(tool.run.__doc__ or "")
     return serve
 

@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
     """Where an erasure bars its text."""
 
     dependencies = [
-        ("memories", "0009_wide_reading"),
+        ("memories", "0009_may_read_wide"),
     ]
 
     operations = [
