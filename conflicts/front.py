@@ -12,7 +12,16 @@ from conflicts.admission import (
     withdraw,
 )
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
-from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
+from conflicts.authority import (
+    MOST_OF_THE_WEAK,
+    PROTECTED,
+    SOURCE_RANK,
+    CeilingExceeded,
+    bounded_importance,
+    granted_authority,
+    lowered_source,
+    may_protect,
+)
 from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
@@ -67,6 +76,8 @@ __all__ = [
     "AT_ONCE",
     "FEEDBACK",
     "MOST_AGREEMENT",
+    "MOST_OF_THE_WEAK",
+    "PROTECTED",
     "Action",
     "Admission",
     "AliasCollision",
@@ -115,6 +126,7 @@ __all__ = [
     "admit",
     "alone",
     "believed",
+    "bounded_importance",
     "built_in_predicates",
     "candidates",
     "canonical_key",
@@ -143,6 +155,7 @@ __all__ = [
     "lock_keys",
     "lock_namespace",
     "lowered_source",
+    "may_protect",
     "news",
     "place_vectors",
     "put_back",

@@ -76,6 +76,7 @@ PLACES = {
         "put_away_days": "PUT_AWAY_DAYS",
         "undo_days": "CONSOLIDATION_UNDO_DAYS",
         "capacity": "CAPACITY_FRAGMENTS",
+        "owner_share": "OWNER_SHARE",
         "capacity_hot": "CAPACITY_HOT",
         "capacity_warm": "CAPACITY_WARM",
         "capacity_cold": "CAPACITY_COLD",

@@ -62,6 +62,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "ARCHIVE_DAYS": (int, 365),
     "PUT_AWAY_DAYS": (int, 365),
     "CAPACITY_FRAGMENTS": (int, 2_000_000),
+    "OWNER_SHARE": (float, 0.5),
     "CAPACITY_HOT": (int, 0),
     "CAPACITY_WARM": (int, 0),
     "CAPACITY_COLD": (int, 0),
@@ -85,10 +86,11 @@ POSITIVE = (
     *("PROXY_MAX_TOKENS", "PROXY_TOP_K", "RESTORE_MAX_GB"),
 )
 MOST = 1_000_000
-# Whole numbers within limits: days that fit the calendar, numbers of fragments; 0 fragments of a tier are no limit.
+# Within limits: days that fit the calendar, numbers of fragments; 0 fragments of a tier are no limit.
 WITHIN = {
     **dict.fromkeys(("ARCHIVE_DAYS", "PUT_AWAY_DAYS"), (1, 36_500)),
     "CAPACITY_FRAGMENTS": (1, 10**12),
+    "OWNER_SHARE": (0.01, 1),
     "BACKUP_KEEP": (1, 100_000),
     **dict.fromkeys(("CAPACITY_HOT", "CAPACITY_WARM", "CAPACITY_COLD"), (0, 10**12)),
     "COGNITION_LLM_PORT": (0, 65_535),

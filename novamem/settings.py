@@ -40,6 +40,7 @@ LLM_CALL_DAYS = ENV["LLM_CALL_DAYS"]
 DECAY_SM2 = ENV["DECAY_SM2"]
 ARCHIVE_DAYS = ENV["ARCHIVE_DAYS"]
 PUT_AWAY_DAYS = ENV["PUT_AWAY_DAYS"]
+OWNER_SHARE = ENV["OWNER_SHARE"]
 # Of a project and of its tiers, in fragments; 0 is no limit.
 CAPACITY = {
     "all": ENV["CAPACITY_FRAGMENTS"],

@@ -27,6 +27,7 @@ from memories.ingest.revising import (
     check_change,
     claim_of,
     fragment_for_change,
+    may_rewrite,
     revise,
     unarchive,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "erase",
     "forget",
     "fragment_for_change",
+    "may_rewrite",
     "has_digests",
     "ingest",
     "ingest_exchanges",

@@ -9,8 +9,10 @@ from conflicts.front import (
     SOURCE_RANK,
     ClaimDraft,
     Newcomer,
+    bounded_importance,
     hold_keys,
     is_disputed,
+    may_protect,
     protection,
     readmit,
     rewrite,
@@ -27,7 +29,7 @@ from memories.models import (
     Fragment,
     Revision,
 )
-from memories.models.words import Compression, SourceClass, Status
+from memories.models.words import Compression, SourceClass, Status, Verb
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
@@ -72,6 +74,12 @@ def check_change(principal: Principal, *, namespace: str, authority: int) -> Non
         raise NotPermitted("the fragment's authority is above this key's ceiling")
 
 
+def require_may_keep(principal: Principal) -> None:
+    """Raise NotPermitted: a pin and an anchor keep a memory from upkeep, so a weak writer sets neither."""
+    if not (may_protect(SOURCE_RANK[SourceClass(principal.ceiling)]) or Verb.REVIEW in principal.verbs):
+        raise NotPermitted("pins and anchors need a ceiling of user_implicit or the verb review")
+
+
 def revise(
     principal: Principal,
     fragment_id: uuid.UUID,
@@ -107,6 +115,12 @@ def revise(
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
         if "claim" in changes:
             keep_former(row)
+        if any(fields.get(name, getattr(row, name)) != getattr(row, name) for name in ("is_pinned", "is_anchor")):
+            require_may_keep(principal)
+        if "importance" in fields:
+            fields["importance"] = bounded_importance(
+                fields["importance"], rank=SOURCE_RANK[SourceClass(principal.ceiling)], standing=row.importance
+            )
         for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1

@@ -11,7 +11,7 @@ from memories.operations.plans import (
     refuse_unfit_plan,
     runs_of,
 )
-from memories.operations.running import Cancelled, Progress, run
+from memories.operations.running import Cancelled, Progress, code_of, run
 
 __all__ = [
     "OPEN",
@@ -28,6 +28,7 @@ __all__ = [
     "cancel",
     "check_plan_id",
     "claim",
+    "code_of",
     "plan_of",
     "refuse_unfit_plan",
     "run",

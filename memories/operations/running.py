@@ -118,7 +118,7 @@ def run(
     except Cancelled:
         _end(principal, operation, OperationState.CANCELLED, **_left(progress))
     except Exception as error:  # whatever a handler raises belongs into the row that people look at
-        code = _code(error)
+        code = code_of(error)
         about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
         # What a room refuses by a name of its own is an answer; a traceback tells of what nobody foresaw.
         if code == UNFORESEEN:
@@ -139,8 +139,8 @@ def _left(progress: Progress) -> dict[str, Any]:
     return {"report": progress.report} if progress.report is not None else {}
 
 
-def _code(error: Exception) -> str:
-    """The exception's own word for itself, when it has one: other people's `code` may be anything."""
+def code_of(error: Exception) -> str:
+    """Return the exception's own word for itself, when it has one: other people's `code` may be anything."""
     code = getattr(error, "code", None)
     return code if isinstance(code, str) and code.isidentifier() else UNFORESEEN
 

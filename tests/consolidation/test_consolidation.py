@@ -296,10 +296,10 @@ def test_a_language_model_is_refused_while_none_is_bound(begin, settings):
         begin(method="llm")
 
 
-def herons(remember, link):
-    """A cluster that nobody changed for long, of a tool's words."""
+def herons(remember, link, source="inference"):
+    """A cluster that nobody changed for long."""
     rows = [
-        remember(f"Heron {word} by the mill.", vector=unit(*[0] * n, 1), source="tool_output", age=40 - n)
+        remember(f"Heron {word} by the mill.", vector=unit(*[0] * n, 1), source=source, age=40 - n)
         for n, word in enumerate(("nests", "fishes", "sleeps"))
     ]
     link(*rows)
@@ -332,7 +332,18 @@ def test_where_the_model_fails_the_best_sentences_stand_for_the_cluster(
     assert run(method="llm").report["compressed"]["clusters"] == 1
     with access.enter(principal, why="test"):
         made = Fragment.objects.get(source_type="digest")
-    assert (made.source, made.authority, made.extra) == ("tool_output", 4, {})
+    assert (made.source, made.authority, made.extra) == ("inference", 1, {})
     assert all(word in made.content for word in ("nests", "fishes", "sleeps"))
     assert len(rows) == len(made.parents)
     assert [entry.fragment for entry in proposal_history()] == [None]
+
+
+def test_a_language_model_does_not_digest_what_is_above_an_inference(
+    run, remember, link, model_server, bind_judge, principal
+):
+    herons(remember, link, source="tool_output")
+    judge = bind_judge(Judge())
+    assert run(method="llm").report["compressed"]["clusters"] == 1
+    with access.enter(principal, why="test"):
+        made = Fragment.objects.get(source_type="digest")
+    assert (made.source, made.authority, made.extra, judge.asked) == ("tool_output", 4, {}, [])

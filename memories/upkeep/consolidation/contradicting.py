@@ -2,17 +2,21 @@
 
 import uuid
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.db import connection
 
-from conflicts.front import ClaimDraft, Fate, Finding, Newcomer, examine, foresee
+from conflicts.front import ClaimDraft, Fate, Finding, Newcomer, examine, foresee, protection
 from memories import access
 from memories.ingest import reread
 from memories.models import Claim, Fragment
 from memories.models.words import Compression, SourceType, Status
 from memories.upkeep.consolidation.outlook import MOST_HEARD, Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.standing import DOCUMENTED
 
 BATCH = 1_000
 UNREAD = ("entities", "topics", "extra")
@@ -26,6 +30,8 @@ ALONE = """
     HAVING bool_and(o.id IS NULL OR o.status = 'superseded'
         OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
 """
+# What was read out of a text is believed less than the text itself, which may be stronger than whom it meets.
+HIDDEN = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES}
 LEAVE = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 
 
@@ -37,9 +43,14 @@ def plan(outlook: Outlook) -> None:
     outlook.put_off(Phase.CONTRADICTIONS, len(newcomers) - room)
     with access.enter(outlook.principal, why="plan"):
         heard = [*newcomers[:room], *_waiting(outlook)]
-        findings = foresee(heard, gone=outlook.gone, now=outlook.now)
-    steps = outlook.wanted(_step(finding) for finding in findings if finding.fate != Fate.WAITS)
+        findings = outlook.aside.together(heard, partial(_foreseen, outlook), name=lambda n: n.fragment.id)
+        stronger = _stronger(outlook, findings)
+    acting = [finding for finding in findings if finding.fate != Fate.WAITS and finding.fragment_id not in stronger]
+    steps = outlook.wanted(_step(finding) for finding in acting)
+    claimed = {n.fragment.id: n for n in heard if n.claim}
     for step in outlook.take(steps):
+        if step.action not in LEAVE and _is_believed(claimed.get(step.fragment)):
+            outlook.believed.add(step.fragment)
         outlook.changed |= {step.fragment, *_others(step)}
         if step.action in LEAVE:
             outlook.gone.add(step.fragment)
@@ -49,6 +60,32 @@ def plan(outlook: Outlook) -> None:
             outlook.repeated[step.fragment] = step.other
         if step.action in (Fate.WINS, Fate.RETURNS):
             outlook.gone |= _others(step)
+
+
+def _is_believed(newcomer: Newcomer | None) -> bool:
+    if newcomer is None or newcomer.claim is None:
+        return False
+    return (newcomer.claim.authority or newcomer.fragment.authority) > DOCUMENTED
+
+
+def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Finding]:
+    """Foresee them as copies: hearing one marks its fragment."""
+    copies = [replace(newcomer, fragment=copy(newcomer.fragment)) for newcomer in heard]
+    return foresee(copies, gone=outlook.gone, now=outlook.now)
+
+
+def _stronger(outlook: Outlook, findings: Sequence[Finding]) -> set[uuid.UUID]:
+    """Return those that would yield to or wait for weaker memories only, on the word of what was read out of them."""
+    hidden = {finding.fragment_id: list(finding.others) for finding in findings if finding.fate in HIDDEN}
+    rows = Fragment.objects.within(outlook.project_id)
+    ids = [*hidden, *(other for others in hidden.values() for other in others)]
+    authority = dict(rows.filter(id__in=ids).values_list("id", "authority"))
+
+    def is_above(fragment_id: uuid.UUID, other: uuid.UUID) -> bool:
+        own = authority[fragment_id]
+        return own > authority.get(other, 0) and own > protection(outlook.project_id, other)
+
+    return {i for i, others in hidden.items() if others and all(is_above(i, other) for other in others)}
 
 
 def _step(finding: Finding) -> Step:
@@ -63,12 +100,15 @@ def _others(step: Step) -> set[uuid.UUID]:
 
 def _texts(outlook: Outlook) -> list[Newcomer]:
     """What claims nothing, changed since the last run, and is read to claim something."""
-    return [
-        Newcomer(fragment, claim=claim)
-        for batch in _unclaimed(outlook)
-        for fragment in batch
-        if (claim := reread(fragment).claim_for(fragment))
-    ]
+
+
+    def newcomer(fragment: Fragment) -> Newcomer | None:
+        claim = reread(fragment).claim_for(fragment)
+        return Newcomer(fragment, claim=claim) if claim else None
+
+    fragments = (fragment for batch in _unclaimed(outlook) for fragment in batch)
+    read = outlook.aside.each(fragments, newcomer, name=lambda fragment: fragment.id)
+    return [one for one in read if one]
 
 
 def _unclaimed(outlook: Outlook) -> Iterator[list[Fragment]]:
@@ -103,7 +143,11 @@ def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     claims = {
         c.fragment_id: ClaimDraft.of(c) for c in Claim.objects.within(outlook.project_id).filter(fragment__in=ids)
     }
-    return [Newcomer(row, claim=claims.get(row.id), statements=reread(row).statements) for row in rows]
+    return outlook.aside.each(
+        rows,
+        lambda row: Newcomer(row, claim=claims.get(row.id), statements=reread(row).statements),
+        name=lambda row: row.id,
+    )
 
 
 def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
