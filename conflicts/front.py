@@ -13,7 +13,6 @@ from conflicts.admission import (
 )
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import (
-    MOST_OF_THE_WEAK,
     PROTECTED,
     SOURCE_RANK,
     CeilingExceeded,
@@ -76,7 +75,6 @@ __all__ = [
     "AT_ONCE",
     "FEEDBACK",
     "MOST_AGREEMENT",
-    "MOST_OF_THE_WEAK",
     "PROTECTED",
     "Action",
     "Admission",

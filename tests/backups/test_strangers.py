@@ -28,6 +28,18 @@ def test_of_an_unknown_signer_nothing_is_believed_above_a_document(
     assert report["left_out"] == {"owner": 1}
 
 
+@pytest.mark.parametrize(("ceiling", "importance"), [("inference", 0.69), ("user_explicit", 0.95)])
+def test_what_an_unknown_signer_weighs_is_bounded_by_who_restores_it(
+    principal, store, back_up, wipe, another_key, fresh, restore, ceiling, importance
+):
+    row = store("acme:main", "Ada's budget is $900.", importance=0.95)
+    backup = back_up()
+    another_key()
+    wipe()
+    restore(backup, by=dataclasses.replace(principal, ceiling=ceiling))
+    assert fresh(row).importance == importance
+
+
 def test_of_an_unknown_signer_nothing_reaches_what_stands_here(
     principal, alice, store, back_up, restore, storage, link, another_key
 ):
