@@ -10,6 +10,8 @@ with the default embedder, every time in a project of its own. Measured with the
 - exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
 - seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
 
+The families *upkeep* wait for digests, eviction, tiers and consolidation (`_keeping.py`); the clock is moved by SQL.
+
 The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
 *Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
 answer that holds or names the other's memory, or a change of it.
@@ -46,11 +48,13 @@ from memories.models import Project
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import ATTACKS, BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._keeping import KEEPING
 from script.benches._ruled import ForUser, Ruled
 from script.benches._updates import UPDATES, Update
 from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
 from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
+ATTACKS |= KEEPING
 PLAYED = (False, True)  # populated?
 BLIND = "_wordings_blind"
 TEETH, PATIENCE = 0.9, 0.01
