@@ -115,12 +115,7 @@ def revise(
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
         if "claim" in changes:
             keep_former(row)
-        if any(fields.get(name, getattr(row, name)) != getattr(row, name) for name in ("is_pinned", "is_anchor")):
-            require_may_keep(principal)
-        if "importance" in fields:
-            fields["importance"] = bounded_importance(
-                fields["importance"], rank=SOURCE_RANK[SourceClass(principal.ceiling)], standing=row.importance
-            )
+        _bound(principal, row, fields)
         for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1
@@ -131,6 +126,15 @@ def revise(
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
+
+
+def _bound(principal: Principal, row: Fragment, fields: dict[str, Any]) -> None:
+    """Let fields keep the memory from upkeep as far as the principal may. Raise NotPermitted."""
+    if any(fields.get(name, getattr(row, name)) != getattr(row, name) for name in ("is_pinned", "is_anchor")):
+        require_may_keep(principal)
+    if "importance" in fields:
+        rank = SOURCE_RANK[SourceClass(principal.ceiling)]
+        fields["importance"] = bounded_importance(fields["importance"], rank=rank, standing=row.importance)
 
 
 def _decide_anew(

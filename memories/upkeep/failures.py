@@ -9,7 +9,8 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from memories.operations import Cancelled, LeaseLost, code_of
 
-Row, Made = TypeVar("Row"), TypeVar("Made")
+Row = TypeVar("Row")
+Made = TypeVar("Made")
 log = structlog.get_logger(__name__)
 MOST_SET_ASIDE = 100  # in one batch: where more fail, it is not the rows' fault
 # What says nothing about a row: the run has to end.
@@ -43,7 +44,7 @@ class SetAside:
                 made.append(work(row))
             except NOT_OF_A_ROW:
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  # whatever it is, it is this row's
                 self.note(name(row), error)
         return made
 
@@ -89,6 +90,6 @@ def _error(rows: Sequence[Any], work: Callable[[Sequence[Any]], Any]) -> Excepti
             transaction.set_rollback(True)
     except NOT_OF_A_ROW:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # whatever it is, the caller asks for it
         return error
     return None

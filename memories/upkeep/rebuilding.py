@@ -64,7 +64,6 @@ class Batches:
                 self.finish(operation)
         return done
 
-
     def _write(self, prepared: Any, batch: Sequence[Fragment]) -> None:
         if batch:
             self.write(batch, prepared)

@@ -1,4 +1,4 @@
-"""What upkeep never takes out of reach, as SQL over fragments `f` with `now` as a parameter: what is hidden can't speak.
+"""What upkeep never takes out of reach, as SQL over fragments `f` with `now` as a parameter.
 
 A claim in force that is believed more than a document's stays near and readable, and so does what a person chose; what
 the user said in so many words leaves by a person or its owner only.
@@ -31,5 +31,7 @@ def refuse_hiding(principal: Principal, row: Fragment, condition: str, *, now: d
     if may_rewrite(principal, row):
         return
     asked = {"project": row.project_id, "id": row.id, "now": now}
-    if fetch(f"SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = %(id)s AND {condition}", asked):
+    if fetch(
+        f"SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = %(id)s AND {condition}", asked
+    ):
         raise NotPermitted("this memory is believed: only its owner or a person may put it out of reach")

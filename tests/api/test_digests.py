@@ -79,7 +79,10 @@ def test_authority_is_the_lowest_of_the_originals(alice, store):
 def test_a_stronger_one_among_them_is_refused(alice, herons, store, picture, source, why):
     before, strong = picture(), store("acme:main", "Herons never fly.", by=alice.principal, source=source)
     problem = ask(alice, [*herons, strong], status=409)
-    assert (problem["code"], problem["errors"]) == ("cannot_digest", [{"field": "ids[3]", "message": why, "code": "cannot_digest"}])
+    assert (problem["code"], problem["errors"]) == (
+        "cannot_digest",
+        [{"field": "ids[3]", "message": why, "code": "cannot_digest"}],
+    )
     assert len(picture()[0]) == len(before[0]) + 1
 
 

@@ -66,7 +66,9 @@ def test_a_digest_is_of_equals(run, cluster, digests, alice, bob):
         assert {authority[parent] for parent in made.parents} == {made.authority}
 
 
-def test_an_admin_of_a_low_ceiling_digests_nothing_above_it(cluster, main, principal, project, agent_of, now, digests, bob):
+def test_an_admin_of_a_low_ceiling_digests_nothing_above_it(
+    cluster, main, principal, project, agent_of, now, digests, bob
+):
     low = agent_of(project, owner="low", ceiling="inference", verbs=["read", "write", "admin"])
     cluster(*((text, bob, "tool_output") for text in DENIED))
     wish = {"kind": "consolidate", "namespace": main, "options": {}, "dry_run": False, "now": now, "wake_up": False}
@@ -96,7 +98,9 @@ def test_a_twin_whose_claim_is_weaker_does_not_replace_a_stronger_claim(run, rem
     ],
     ids=["contradicted", "repeated"],
 )
-def test_what_is_read_out_of_a_strong_text_hides_it_behind_nothing_weaker(run, remember, now_of, alice, bob, said, weak):
+def test_what_is_read_out_of_a_strong_text_hides_it_behind_nothing_weaker(
+    run, remember, now_of, alice, bob, said, weak
+):
     strong = remember(said, vector=unit(1), by=bob.principal, source="tool_output", age=2)
     remember("See the sheet.", vector=unit(0, 1), by=alice.principal, source="inference", claim=weak, age=1)
     run()

@@ -53,7 +53,10 @@ def world(remember, link, alice, bob):
     """Something for every phase to do; the first of each is the one that it will fail on, the last is not."""
     source = {"source": "inference"}
     merging_ = [
-        (remember(f"{HERON[:-1]} {n}.", vector=unit(*[0] * n, 1)), remember(f"{MILL[:-1]} {n}!", vector=unit(*[0] * n, 1)))
+        (
+            remember(f"{HERON[:-1]} {n}.", vector=unit(*[0] * n, 1)),
+            remember(f"{MILL[:-1]} {n}!", vector=unit(*[0] * n, 1)),
+        )
         for n in range(2)
     ]
     speaking = [

@@ -65,7 +65,7 @@ def plan(outlook: Outlook) -> None:
 def _is_believed(newcomer: Newcomer | None) -> bool:
     if newcomer is None or newcomer.claim is None:
         return False
-    return (newcomer.claim.authority or newcomer.fragment.authority) > DOCUMENTED
+    return bool((newcomer.claim.authority or newcomer.fragment.authority) > DOCUMENTED)
 
 
 def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Finding]:
@@ -100,7 +100,6 @@ def _others(step: Step) -> set[uuid.UUID]:
 
 def _texts(outlook: Outlook) -> list[Newcomer]:
     """What claims nothing, changed since the last run, and is read to claim something."""
-
 
     def newcomer(fragment: Fragment) -> Newcomer | None:
         claim = reread(fragment).claim_for(fragment)

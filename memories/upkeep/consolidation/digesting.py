@@ -33,7 +33,8 @@ LINKED = """
 # user said in so many words, and what a digest of whoever asks for it would be weaker than.
 MEMBERS = """
     SELECT f.id, f.authority, f.updated_at <= %(before)s AND f.category <> 'digest',
-        f.authority <= %(ceiling)s AND f.authority < %(users_own)s AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
+        f.authority <= %(ceiling)s AND f.authority < %(users_own)s
+        AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
     FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
 """

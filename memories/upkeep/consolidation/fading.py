@@ -39,8 +39,10 @@ FADING = f"""
             AND (f.status = 'active' OR f.id = ANY (%(arrived)s))
         GROUP BY 1
     )
-    SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed, s.relevance < %(faded)s AND (%(all)s OR (
-        s.type = 'episodic' AND s.importance < {PROTECTED} AND s.authority < {USERS_OWN} AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
+    SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed,
+        s.relevance < %(faded)s AND (%(all)s OR (
+        s.type = 'episodic' AND s.importance < {PROTECTED} AND s.authority < {USERS_OWN}
+        AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
     FROM (SELECT *, {decayed("base", days=days_since("used"), stability="stability")} AS relevance

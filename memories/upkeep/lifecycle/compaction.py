@@ -133,7 +133,8 @@ def _asked_of(operation: Operation, options: Options, now: datetime.datetime) ->
 def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now: datetime.datetime) -> dict[str, Any]:
     """Shortens one fragment whatever its age, or with the level `full` gives it its text back; the report of `compact`.
 
-    Only its owner or a person leaves less than the first sentences of what the user said or what is believed. Raises NotFound, NotPermitted, WaitsForDecision, Purged when the archive does not hold the text any more, and
+    Only its owner or a person leaves less than the first sentences of what the user said or what is believed.
+    Raises NotFound, NotPermitted, WaitsForDecision, Purged when the archive does not hold the text any more, and
     BlockedByErasure when it was forgotten.
     """
     with access.enter(principal, why="compact"):

@@ -39,8 +39,8 @@ WEIGHT = f"""greatest(f.importance, 1e-100) * (1 + {weighing.PER_ACCESS} * ln(co
     * CASE WHEN f.is_pinned OR f.is_anchor THEN {weighing.KEPT_ON_PURPOSE} ELSE 1 END"""
 HOURS = f"{days_since(LAST_USED)} * 24"
 PRIORITY = f"""{WEIGHT} + {RECENCY} / (1 + {HOURS} / {RECENT_HOURS}) + {PER_LINK} * ln(1 + coalesce(l.links, 0))"""
-# Who waits for a decision, and whom it is about, stay until a person has seen both; so does what a person chose. What the
-# user said leaves by a person or its owner.
+# Who waits for a decision, and whom it is about, stay until a person has seen both; so does what a person chose. What
+# the user said leaves by a person or its owner.
 EVICTABLE = f"""
     f.authority < {USERS_OWN} AND f.status <> 'quarantined'
     AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
@@ -188,7 +188,8 @@ def evict(principal: Principal, operation: Operation, progress: Progress) -> dic
     """Evicts what is too much, batch by batch: each one copied, buried and deleted in one transaction.
 
     `options`: see `check_eviction`. A dry run answers whom it would take. The report: `evicted`, `short` (how many were
-    to go and are protected) and then `users_own` (how many there are that no eviction takes), `places`. After a crash the rest is worked out anew. Raises AlreadyRunning.
+    to go and are protected) and then `users_own` (how many there are that no eviction takes), `places`.
+    After a crash the rest is worked out anew. Raises AlreadyRunning.
     """
     now = operation.started_at or operation.created_at
     with access.enter(principal, why="evict"):

@@ -1,8 +1,8 @@
 """Tiers ([4] task 4.1): how close at hand a memory is kept, by use, by age and by size.
 
 Up one tier with five accesses since it came into its own; hot → warm after 30 days without one, → cold below a
-relevance of .15. A tier that holds too many octets hands its oldest down. What is pinned or an anchor never goes down, and
-what is believed more than a document never gets cold.
+relevance of .15. A tier that holds too many octets hands its oldest down. What is pinned or an anchor never goes down,
+and what is believed more than a document never gets cold.
 """
 
 import datetime
