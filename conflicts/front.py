@@ -11,6 +11,7 @@ from conflicts.admission import (
     undisturbed,
     withdraw,
 )
+from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.batching import Outcome, resolve_all, undo_all
@@ -98,6 +99,7 @@ __all__ = [
     "Normaliser",
     "NotApplicable",
     "Outcome",
+    "PRESENT",
     "PendingConflict",
     "Policy",
     "PredicateTaken",
@@ -111,6 +113,7 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "USER",
     "Uncounted",
     "admit",
     "alone",
@@ -143,6 +146,7 @@ __all__ = [
     "lock_keys",
     "lock_namespace",
     "lowered_source",
+    "names_user",
     "news",
     "place_vectors",
     "put_back",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conflicts.front import canonical_predicate
+from conflicts.front import USER, canonical_predicate, names_user
 from memories.ingest import grammar
 from memories.ingest.quoting import foreign
 from memories.ingest.statements import Found, Sentence, statements
@@ -19,7 +19,6 @@ from memories.language.gazetteers import GIVEN_NAMES
 MOST = 200  # more than the longest fragment can hold
 LONGEST_KEY = 100
 LONGEST_VALUE = 1000
-PEOPLE = {"user": "user", "human": "user", "me": "user", "customer": "user"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def extract(text: str, *, speaker: str | None = None) -> list[Extracted]:
     plain = text.translate(grammar.PLAIN)
     mask = foreign(plain)
     found: dict[tuple[str, str, str, bool], Extracted] = {}
-    for sentence in _sentences(plain, (speaker or "user").strip().lower() or "user"):
+    for sentence in _sentences(plain, (speaker or USER).strip().lower() or USER):
         for statement in statements(sentence):
             claim = _judged(text, sentence, statement, mask)
             if claim:
@@ -112,8 +111,10 @@ def _turn(turn: re.Match[str] | None, current: str | None, speaker: str) -> tupl
         return None, True, turn.end()
     if first in grammar.LABELS or any(word.islower() for word in turn[1].split()[1:]):
         return current, False, turn.end()
-    if name in PEOPLE or first in GIVEN_NAMES or name == speaker:
-        return PEOPLE.get(name, name), True, turn.end()
+    if names_user(name):
+        return USER, True, turn.end()
+    if first in GIVEN_NAMES or name == speaker:
+        return name, True, turn.end()
     return None, False, turn.end()
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from conflicts.front import USER
 from memories.ingest import grammar, patterns, values
 from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.ingest.values import Span
@@ -144,7 +145,7 @@ def _who(sentence: Sentence, start: int, end: int) -> Who | None:
 def _named(text: str, start: int, end: int) -> Who | None:
     """The user, or up to three capitalised words that can be a name."""
     if match := grammar.THE_USER.match(text, start, end):
-        return Who("user", start, match.end())
+        return Who(USER, start, match.end())
     stop, at = None, start
     for _ in range(3):
         word = NAME_WORD.match(text, at, end)
