@@ -18,7 +18,7 @@ from conflicts.models import Ruling
 from conflicts.naming import Naming
 from conflicts.passages import Passage
 from memories.models import Claim, Fragment
-from memories.models.words import STANDING, SourceClass
+from memories.models.words import MATERIAL, STANDING, SourceClass
 
 AT_ONCE = 20_000  # keys asked for in one statement
 LONGEST_VALUE = 1000
@@ -111,7 +111,8 @@ def _shadow(
     *,
     ruled: Mapping[uuid.UUID, int],
 ) -> Shadow:
-    statements, change, plainly = [], None, is_said_plainly(fragment.content)
+    statements, change = [], None
+    plainly = is_said_plainly(fragment.content) and not fragment.extra.get(MATERIAL)
     # Against the user's own words a ruling holds nobody back: both are served.
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:

@@ -11,6 +11,10 @@ class FragmentType(TextChoices):
     PROCEDURAL = "procedural"
 
 
+# In a fragment's `extra`: said by a user in a turn that holds more than the user's plain word.
+MATERIAL = "carries_material"
+
+
 class SourceType(TextChoices):
     """Through which door a fragment came in."""
 
