@@ -1,7 +1,7 @@
 """Material: whether a user's turn carries something that may not be the user's own word.
 
-A pasted mail, a retrieved context, a text to translate, a story: whoever wrote that speaks in it as "I" too. Words alone
-don't tell whose it is, so a turn counts as the user's plain word only when nothing in it looks like material. What is
+A pasted mail, a retrieved context, a text to translate, a story: whoever wrote that speaks in it as "I" too. Words
+alone don't tell whose it is, so a turn counts as the user's plain word only when nothing in it looks like material. What is
 taken for material by mistake is kept all the same, with less authority; docs/decisions/0097.
 """
 
@@ -18,13 +18,18 @@ MOST_TOLD = 1  # sentences that tell of others
 
 FIRST_PERSON = re.compile(r"\b(?:i|i'm|my|mine|me|we|our|us)\b", re.IGNORECASE)
 # Work on a text, asked for where a sentence begins.
-ASKED = r"(?:(?:please|now|then|ok|okay|hi|hello|hey|and|also|just|help me|let's|i want you to|i need you to|i'd like you to|(?:can|could|would|will) you(?: please)?)[ ,]+){0,3}(?:to )?"
+POLITE = either("""
+    please|now|then|ok|okay|hi|hello|hey|and|also|just|help me|let's|i want you to|i need you to|i'd like you to
+    (?:can|could|would|will) you
+""")
+ASKED = rf"(?:{POLITE}[ ,]+){{0,4}}(?:to )?"
 TASK = re.compile(
     rf"(?:^|[.!?:;\n]\s*|\bto ){ASKED}"
     + either(r"""
         translate|summari[sz]e|rewrite|rephrase|paraphrase|proof-?read|transcribe|write|compose|draft|generate|make up
-        shorten|polish|continue|repeat (?:after|this)|read (?:this|the)|play a|convert (?:it |this )?to (?:json|xml|yaml|csv)
-        extract|classify|analy[sz]e|label|quote|reply to|respond to|finish (?:this|the)|complete (?:this|the)
+        shorten|polish|continue|repeat (?:after|this)|read (?:this|the)|play a
+        convert (?:it |this )?to (?:json|xml|yaml|csv)|extract|classify|analy[sz]e|label|quote
+        reply to|respond to|finish (?:this|the)|complete (?:this|the)
         (?:correct|fix|edit|check|improve|review|explain) (?:this|these|that|it|the (?:grammar|spelling|following))
         use (?:the|this|these) (?:following|pieces|context|text|information)
     """)
@@ -51,46 +56,49 @@ REPORTS = either("""
     reports|reported|announced|answered|replied|replies|asked me to tell|forwarded|dictated|texted|e-?mailed|shouted
 """)
 REPORTED = re.compile(
-    rf"\b(?!(?:i|we|i've|we've|just|already|have|be|to)\b)[^\W\d_][\w'.-]* (?:(?:just|also|has|had|have|once|later) ){{0,2}}(?<!\bi just )(?<!\bi have ){REPORTS}\b"
+    r"\b(?!(?:i|we|i've|we've|just|already|have|be|to)\b)[^\W\d_][\w'.-]* "
+    rf"(?:(?:just|also|has|had|have|once|later) ){{0,2}}(?<!\bi just )(?<!\bi have ){REPORTS}\b"
     r"|\baccording to\b(?! me\b)"
     r"|\b(?:i|we)(?:'ve| have)? (?:just )?(?:got|received|found|saw|heard|read|overheard|came across|copied)"
     rf" (?:this|these|the following|it from|from|an? (?:[\w'-]+ )?{TEXTS})\b",
     re.IGNORECASE,
 )
 FICTION = re.compile(
-    r"\b(?:"
-    r"pretend|imagine|role-?play|in character|first[ -]person|once upon a time|as if (?:you|i)|act (?:as|like)|speak(?:ing)? as"
-    r"|you are (?:an?|the|now)|you're (?:an?|the)|suppose|hypothetical\w*|fiction\w*|what if|be the (?:user|customer)"
-    r"|answer as|say that)\b",
+    r"\b(?:pretend|imagine|role-?play|in character|first[ -]person|once upon a time|as if (?:you|i)|act (?:as|like)"
+    r"|speak(?:ing)? as|you are (?:an?|the|now)|you're (?:an?|the)|suppose|hypothetical\w*"
+    r"|fiction\w*|what if|be the (?:user|customer)|answer as|say that)\b",
     re.IGNORECASE,
 )
 LETTER = re.compile(
     r"^\s*(?:from|to|cc|bcc|subject|date|sent|re|fwd?)\s*:"
     r"|^\s*(?:dear|hi|hello|hey) (?!there\b|all\b|again\b|assistant\b)[^\n,!]{1,40}[,!]?\s*\n"
     r"|^\s*dear \w"
-    r"|^\s*(?:(?:best|kind|warm|many|with) ?(?:kind |best |warm )?(?:regards|wishes)|regards|sincerely|yours|best|cheers)\b[^\n]{0,30}$"
+    r"|^\s*(?:(?:(?:best|kind|warm|many|with) ){0,2}(?:regards|wishes)|sincerely|yours|best|cheers)\b[^\n]{0,30}$"
     r"|^--\s|^\s*sent from my\b|^\s*[-=_*]{3,}\s*$|^\s*\[?\d{1,2}:\d\d",
     re.IGNORECASE | re.MULTILINE,
 )
-# What people open a statement with.
+# What people open a statement with; no two of these make a third, so that there is one way to read them.
 OPENERS = (
     r"(?:"
     + either(r"""
-        and|also|so|but|well|yes|yeah|no|nope|oh|ok|okay|sorry|hi|hello|hey|hi there|hello there|please|just|now|right now|actually|currently
-        by the way|btw|fyi|ps|p\.s\.|thanks|thank you|personally|honestly|today|unfortunately|luckily|sadly|in fact|of course|nowadays
-        good (?:morning|afternoon|evening|day|night)|as i (?:said|told you|mentioned)|for the record|for your information|(?:quick\s)?(?:update|correction|reminder|note)
-        important|edit|to be clear|to clarify|just so you know|so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
-        (?:please )?(?:remember|don't forget|keep in mind|note|notice|know)(?: (?:this|that|these))?(?: about me)?
-        i(?:'ve)? (?:said|told you|mentioned)(?: already| before)?|(?:one|two|three|a few|some|another) (?:more )?things?
-        (?:some |a few )?(?:facts|things|details|info|information)? ?about (?:me|us|myself)
-        for (?:the|my|our|this|next) (?:trip|holiday|vacation|journey|project|purchase|wedding|party|move|flight|hotel|visit)
+        and|also|so|but|well|yes|yeah|no|nope|oh|ok|okay|sorry|hi|hello|hey|hi there|hello there|please|just|now
+        actually|currently|by the way|btw|fyi|ps|p\.s\.|thanks|thank you|personally|honestly|today|unfortunately|luckily
+        sadly|in fact|of course|nowadays|good (?:morning|afternoon|evening|day|night)|as i (?:said|told you|mentioned)
+        for the record|for your information|(?:quick\s)?(?:update|correction|reminder)|important|edit|to be clear
+        to clarify|so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
+        (?:remember|don't forget|keep in mind|note|notice|know)(?: (?:this|that|these))?
+        i(?:'ve)? (?:said|told you|mentioned)(?: already| before)?
+        (?:one|two|three|a few|some|another) (?:more )?things?
+        (?:(?:some|a few) )?(?:(?:facts|things|details|info|information) )?about (?:me|us|myself)
+        for (?:the|my|our|this|next) (?:trip|holiday|vacation|journey|project|purchase|wedding|party|move|flight|hotel)
         you(?:'ve)? got (?:that|it|this) wrong|that(?:'s|\sis) (?:wrong|right|not right|not true|not correct|correct)
     """)
-    + r"(?:[ ,!.:-]+|$))*"
+    + r"(?:[ ,!.:-]+|$)){0,8}"
 )
 OWN = re.compile(
-    rf"\W*{OPENERS}\W*(?:(?:i|i'm|i'd|i've|i'll|my|mine|me|we|we're|we've|our|myself)\b|(?:you can |please |just |people |everyone |friends )?calls? me\b"
-    r"|let me\b|it(?:'s| is) me\b|the (?:budget|deadline)\b|(?:neither|both) of us\b)",
+    rf"\W*{OPENERS}\W*(?:(?:i|i'm|i'd|i've|i'll|my|mine|me|we|we're|we've|our|myself)\b"
+    r"|(?:you can |please |just |people |everyone |friends )?calls? me\b|let me\b|it(?:'s| is) me\b"
+    r"|the (?:budget|deadline)\b|(?:neither|both) of us\b)",
     re.IGNORECASE,
 )
 # What is said in so many words, or named as one's own.
@@ -102,8 +110,9 @@ SPEAKS = re.compile(
 REQUEST = re.compile(
     rf"\W*{OPENERS}\W*(?:(?:can|could|would|will) you (?:please |help me )?)?"
     + either("""
-        find|book|show|recommend|suggest|plan|help|remind|set|call|buy|order|search|look|give me|tell me|get|choose|pick|compare|use
-        do not|don't|avoid|keep|let|check|cancel|schedule|add|remember|forget|send|reserve|explain how|make a|make me
+        find|book|show|recommend|suggest|plan|help|remind|set|call|buy|order|search|look|give me|tell me|get|choose
+        pick|compare|use|do not|don't|avoid|keep|let|check|cancel|schedule|add|remember|forget|send
+        reserve|explain how|make a|make me
     """)
     + r"\b",
     re.IGNORECASE,

@@ -1,11 +1,12 @@
 """Material: what somebody else may have written never counts as the user's own plain word."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
-from memories.ingest.material import carries_material
+from memories.ingest.material import LONG, carries_material
 
 PASTES = json.loads((Path(__file__).parents[2] / "script/benches/_pastes.json").read_text())
 
@@ -29,3 +30,10 @@ def test_a_plain_turn_is_plain(turn: str) -> None:
 @pytest.mark.parametrize("unit", [".", "!", "? ", '"', "(", "a: ", "I ", "the ", "\n", "- ", "said "])
 def test_a_long_turn_is_material_whatever_stands_in_it(unit: str) -> None:
     assert carries_material(("x" + unit * 200_000)[:200_000])
+
+
+@pytest.mark.parametrize("unit", ["please remember ", "note about me, ", "so you know ", "right now ", "some things "])
+def test_what_opens_a_statement_again_and_again_is_read_at_once(unit: str) -> None:
+    began = time.process_time()
+    carries_material((unit * 100)[:LONG])
+    assert time.process_time() - began < 1  # two readings of each would take hours

@@ -1,0 +1,72 @@
+"""Reading takes time in proportion to the text, whatever stands in it."""
+
+import time
+
+import pytest
+
+from memories.ingest.chatter import chatter
+from memories.ingest.claims import extract
+from memories.ingest.echoes import without_echoes
+from memories.ingest.material import carries_material
+from memories.ingest.quoting import foreign
+from memories.ingest.splitting import clean, placed
+from memories.language.shortening import keywords, summary
+
+READERS = {
+    "extract": extract,
+    "foreign": foreign,
+    "placed": lambda text: placed(clean(text)),
+    "summary": summary,
+    "keywords": keywords,
+    "carries_material": carries_material,
+    "chatter": lambda text: chatter(text, role="user"),
+    "without_echoes": lambda text: without_echoes(text, ["The budget is $750."]),
+}
+UNITS = [
+    *(
+        ".",
+        "!",
+        "?",
+        " ",
+        '"',
+        "(",
+        ")",
+        "'",
+        ".'",
+        ". ",
+        "A. ",
+        "\n",
+        "\n ",
+        ", ",
+        "<",
+        "<a ",
+        "{",
+        "-",
+        ":",
+        "a:",
+        "“",
+    ),
+    *("I like tea, ", "said ", "I said ", "my ", "> ", "```\n", "e.g. ", "。", "x", "1", "*", "Mr. ", "\t", "and "),
+]
+SHORT, LONG = 50_000, 200_000
+MOST = 9  # times the time of a quarter of the text; a quadratic pass takes sixteen
+
+
+def seconds(read, text):
+    found = []
+    for _ in range(2):
+        began = time.process_time()
+        read(text)
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+def of(unit, size):
+    return "I like tea" + (unit * size)[:size] + "x"
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("unit", UNITS, ids=repr)
+def test_four_times_the_text_takes_about_four_times_as_long(name, unit):
+    read = READERS[name]
+    assert seconds(read, of(unit, LONG)) <= MOST * seconds(read, of(unit, SHORT)) + 0.1
