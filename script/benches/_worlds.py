@@ -18,6 +18,8 @@ from tests.conflicts.neolata import Claim, Memory, Neolata
 CAST: dict[str, dict[str, Any]] = {
     "user": {"owner": "alice", "ceiling": "user_explicit", "verbs": ["read", "write"]},
     "reader": {"owner": "alice", "ceiling": "inference", "verbs": ["read"]},
+    # What hears the user: attests what is plainly said.
+    "listener": {"owner": "alice", "ceiling": "user_implicit", "verbs": ["read", "write"], "may_attest_user": True},
     "assistant": {"owner": "alice", "ceiling": "inference", "verbs": ["read", "write"]},
     "agent": {"owner": "mallory", "ceiling": "inference", "verbs": ["read", "write"]},
     "second": {"owner": "mallory", "ceiling": "tool_output", "verbs": ["read", "write"]},
