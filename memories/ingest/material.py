@@ -1,8 +1,8 @@
 """Material: whether a user's turn carries something that may not be the user's own word.
 
 A pasted mail, a retrieved context, a text to translate, a story: whoever wrote that speaks in it as "I" too. Words
-alone don't tell whose it is, so a turn counts as the user's plain word only when nothing in it looks like material. What is
-taken for material by mistake is kept all the same, with less authority; docs/decisions/0097.
+alone don't tell whose it is, so a turn is the user's plain word only when nothing in it looks like material. What is
+taken for material by mistake is kept all the same, with less authority: docs/decisions/0097.
 """
 
 import re

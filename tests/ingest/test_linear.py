@@ -53,20 +53,21 @@ MOST = 9  # times the time of a quarter of the text; a quadratic pass takes sixt
 
 
 def seconds(read, text):
-    found = []
-    for _ in range(2):
-        began = time.process_time()
-        read(text)
-        found.append(time.process_time() - began)
-    return min(found)
+    began = time.process_time()
+    read(text)
+    return time.process_time() - began
 
 
 def of(unit, size):
     return "I like tea" + (unit * size)[:size] + "x"
 
 
+def is_linear(read, unit):
+    return seconds(read, of(unit, LONG)) <= MOST * seconds(read, of(unit, SHORT)) + 0.1
+
+
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("unit", UNITS, ids=repr)
-def test_four_times_the_text_takes_about_four_times_as_long(name, unit):
+def test_four_times_the_text_takes_about_four_times_as_long(name):
     read = READERS[name]
-    assert seconds(read, of(unit, LONG)) <= MOST * seconds(read, of(unit, SHORT)) + 0.1
+    slow = [unit for unit in UNITS if not is_linear(read, unit)]
+    assert [unit for unit in slow if not is_linear(read, unit)] == []  # a second look, for the machine has other work
