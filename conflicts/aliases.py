@@ -9,6 +9,7 @@ Digests of stored keys depend on all of this: an edit needs a migration that wri
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from conflicts.spelling import canonical_key
@@ -47,6 +48,7 @@ LIKENESS = {
     }.items()
     for like in alike
 }
+NO_LETTER = re.compile(r"[\W_]+")
 LEAST = 4  # letters of a name that is known in disguise
 
 
@@ -72,9 +74,25 @@ def names_user(name: str) -> bool:
     return subject_key(name) == USER
 
 
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A predicate as written: by which spellings it may be known, the most literal first, and its plainest form."""
+
+    spellings: tuple[str, ...]
+    plainest: str
+    skeleton: str | None
+
+    def seen_through(self, names: Collection[str]) -> str | None:
+        """Return the one of some names that it is written like, or None."""
+        name = _skeletons(tuple(names)).get(self.skeleton) if self.skeleton and names else None
+        # A plural's s is no 5: "pet 5" is one of the pets.
+        is_number = name is not None and name.endswith("s") and self.spellings[0].rstrip(AROUND).endswith("5")
+        return None if is_number else name
+
+
 @lru_cache(maxsize=20_000)
-def readings(predicate: str) -> tuple[str, ...]:
-    """Return the spellings by which a predicate may be known, the most literal first."""
+def spelled(predicate: str) -> Spelled:
+    """Return what a predicate may mean."""
     spelling = canonical_key(predicate)
     owned = _without_owner(_words(spelling))
     present = _without_present(owned)
@@ -82,26 +100,8 @@ def readings(predicate: str) -> tuple[str, ...]:
     # Only known names are looked for behind these: a user's rating is not any rating.
     counted = [_without(UNITS, words) for words in (owned, present, plain)]
     users = [_of_user(words) for words in (owned, present, plain, *counted)]
-    found = [spelling, *map(" ".join, (owned, present, plain, *counted, *users))]
-    return tuple(dict.fromkeys(filter(None, found)))
-
-
-@lru_cache(maxsize=20_000)
-def plainest(predicate: str) -> str:
-    """Return the form in which predicates are compared that nobody knows."""
-    spelling = canonical_key(predicate)
-    return " ".join(_in_singular(_without_present(_without_owner(_words(spelling))))) or spelling
-
-
-def seen_through(predicate: str, names: Collection[str]) -> str | None:
-    """Return the one of some names that a predicate is written like, or None."""
-    spelling = canonical_key(predicate)
-    form = skeleton(spelling)
-    if form is None:
-        return None
-    name = _skeletons(tuple(names)).get(form)
-    # A plural's s is no 5: "pet 5" is one of the pets.
-    return None if name is None or (name.endswith("s") and spelling.rstrip(AROUND).endswith("5")) else name
+    found = dict.fromkeys([spelling, *map(" ".join, (owned, present, plain, *counted, *users))])
+    return Spelled(tuple(filter(None, found)) or ("",), " ".join(plain) or spelling, skeleton(spelling))
 
 
 @lru_cache(maxsize=256)
@@ -118,12 +118,12 @@ def skeleton(text: str) -> str | None:
 
     None for what is too short, or has less letters than digits.
     """
-    bare = unicodedata.normalize("NFKD", text.strip(AROUND))
-    if "+" in bare or "#" in bare:
+    bare = text.strip(AROUND)
+    bare = bare if bare.isascii() else unicodedata.normalize("NFKD", bare)
+    told = NO_LETTER.sub("", bare.translate(LIKENESS))
+    if len(told) < LEAST or "+" in bare or "#" in bare:
         return None
-    told = [character for character in bare.translate(LIKENESS) if character.isalnum()]
-    letters = sum(character.isalpha() for character in bare)
-    return "".join(told) if len(told) >= LEAST and 2 * letters >= len(told) else None
+    return told if 2 * sum(map(str.isalpha, bare)) >= len(told) else None
 
 
 DISGUISED_USER = frozenset(filter(None, map(skeleton, USER_NAMES - {"users", "customers", "humans"})))

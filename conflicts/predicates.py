@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from conflicts.aliases import plainest, readings, seen_through
+from conflicts.aliases import spelled
 from conflicts.spelling import canonical_key
 from conflicts.words import Normaliser, Policy
 
@@ -53,8 +53,7 @@ def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
     Its `name` is the predicate's canonical name. An alias of a seed leads on to the rule that was registered in the
     seed's place.
     """
-    known = _known(predicate, registered)
-    return known or Rule(plainest(predicate).replace(" ", "_"))
+    return _known(predicate, registered) or Rule(spelled(predicate).plainest.replace(" ", "_"))
 
 
 def canonical_name(predicate: str) -> str:
@@ -69,13 +68,14 @@ def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
 
 def _known(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
     """The rule that knows a predicate by its most literal reading, or else sees through its disguise."""
-    for spelling in readings(predicate):
+    written = spelled(predicate)
+    for spelling in written.spellings:
         if spelling in registered:
             return registered[spelling]
         if seed := KNOWN.get(spelling):
             return registered.get(canonical_key(seed.name), seed)
     for names in (registered, KNOWN):
-        if name := seen_through(predicate, names):
+        if name := written.seen_through(names):
             return _known(name, registered)
     return None
 
