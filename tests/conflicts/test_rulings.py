@@ -530,6 +530,29 @@ class TestTravelling:
         assert status(carol, ruled["paper"]) == "active"
         assert len(pending(carol)) == 1
 
+    def test_the_list_of_claims_names_the_ruling(self, ruled, carol):
+        (claim,) = get(carol, "claims", subject="acme")["results"]
+        told = claim["ruling"]
+        assert (told["decision"], told["by"], told["note"]) == ("chosen", "carol", "signed on Monday")
+        assert (told["conflict_id"], told["authority"], told["until"]) == (ruled["conflict"], 6, None)
+        (former,) = get(carol, "claims", subject="acme", status="superseded")["results"]
+        assert former["ruling"]["decision"] == "ruled_out"
+
+    def test_the_timeline_keeps_rulings_that_were_replaced(self, ruled, tell, carol):
+        late = tell("$99,999")
+        decide(carol, only(late["pending_conflicts"])["id"], "supersede")
+        lives = get(carol, "claims/timeline", subject="acme", predicate="contract value")["results"]
+        told = {life["value"]: life["rulings"] for life in lives}
+        assert [one["decision"] for one in told["$84,000"]] == ["chosen", "ruled_out"]
+        assert told["$84,000"][0]["until"] == told["$99,999"][0]["at"]
+        assert told["$84,000"][1]["until"] is None
+
+    def test_the_history_of_a_memory_names_it(self, ruled, carol):
+        (told,) = get(carol, f"fragments/{ruled['paper']['id']}/history")["rulings"]
+        assert (told["decision"], told["by"]) == ("chosen", "carol")
+        (told,) = get(carol, f"fragments/{ruled['user']['id']}/history")["rulings"]
+        assert told["decision"] == "ruled_out"
+
     def test_every_change_is_audited(self, ruled, tell, carol, principal):
         tell("$48,000")
         take_back(carol, ruled["conflict"])
