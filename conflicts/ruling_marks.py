@@ -25,7 +25,7 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RulingMark:
-    """A ruling as one value sees it: whether it was chosen, by whom, and when another ruling replaced it (None: not yet)."""
+    """A ruling as one value sees it: whether it was chosen, by whom, and when another replaced it (None: not yet)."""
 
     ruling_id: uuid.UUID
     conflict_id: uuid.UUID | None
