@@ -31,7 +31,7 @@ TASK = re.compile(
         convert (?:it |this )?to (?:json|xml|yaml|csv)|extract|classify|analy[sz]e|label|quote
         reply to|respond to|finish (?:this|the)|complete (?:this|the)
         (?:correct|fix|edit|check|improve|review|explain) (?:this|these|that|it|the (?:grammar|spelling|following))
-        use (?:the|this|these) (?:following|pieces|context|text|information)
+        use it in|use (?:the|this|these) (?:following|pieces|context|text|information)
     """)
     + r"\b",
     re.IGNORECASE,
@@ -48,6 +48,7 @@ POINTED_AT = re.compile(
     rf"|(?:^|[.!?\n]\s*)(?:the )?{TEXTS} (?:of|from|by|says|said)\b|(?:^|\n)#{{1,6}} |(?:^|\n)\s*\||(?:^|\n)page \d"
     r"|\bhere(?:'s| is| are| comes?)\b(?! my\b)|\b(?:the following|as follows|verbatim|quoted?|copied|pasted|excerpt)\b"
     r"|\b(?:below|above)\b(?=\s*(?:[.,:;!?)\n]|$))|\b(?:five|four|three|two|one|[1-5])[ -]stars?\b|★"
+    r"|\bmy (?:essay|draft|screenshot|cover letter|letter|cv|resume|poem|story|notes)\b"
     r"|\bwould(?:n't| not| highly)? recommend\b|\b(?:do|does) (?:i|you|we) say\b.*\bin [A-Z]",
     re.IGNORECASE,
 )
@@ -85,7 +86,11 @@ OPENERS = (
         actually|currently|by the way|btw|fyi|ps|p\.s\.|thanks|thank you|personally|honestly|today|unfortunately|luckily
         sadly|in fact|of course|nowadays|good (?:morning|afternoon|evening|day|night)|as i (?:said|told you|mentioned)
         for the record|for your information|(?:quick\s)?(?:update|correction|reminder)|important|edit|to be clear
-        to clarify|so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
+        to clarify|tomorrow|tonight|yesterday|usually|normally|often|sometimes|always|recently|lately|mostly|these days
+        (?:at|since|until|on|in) (?:work|home|school|night|present|first|general|may|(?:19|20)\d\d|mondays?|weekends?)
+        (?:at|in|on|during) the (?:morning|evening|afternoon|summer|winter|spring|autumn|weekend|moment|meantime|week)
+        (?:in|since|until) (?:january|february|march|april|june|july|august|september|october|november|december)
+        so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
         (?:remember|don't forget|keep in mind|note|notice|know)(?: (?:this|that|these))?
         i(?:'ve)? (?:said|told you|mentioned)(?: already| before)?
         (?:one|two|three|a few|some|another) (?:more )?things?
@@ -98,7 +103,8 @@ OPENERS = (
 OWN = re.compile(
     rf"\W*{OPENERS}\W*(?:(?:i|i'm|i'd|i've|i'll|my|mine|me|we|we're|we've|our|myself)\b"
     r"|(?:you can |please |just |people |everyone |friends )?calls? me\b|let me\b|it(?:'s| is) me\b"
-    r"|the (?:budget|deadline)\b|(?:neither|both) of us\b)",
+    r"|the (?:budget|deadline)\b|(?:neither|both) (?:of us|my|our)\b|unlike my\b"
+    r"|(?:when|whenever|if|after|before|while|although|though) (?:i|we|my|our|possible|needed)\b)",
     re.IGNORECASE,
 )
 # What is said in so many words, or named as one's own.
@@ -117,7 +123,13 @@ REQUEST = re.compile(
     + r"\b",
     re.IGNORECASE,
 )
-AT_SOMETHING = re.compile(r"\b(?:this|that|these|those|it|someone|somebody|anyone|following)\b", re.IGNORECASE)
+# Peanuts make me sick; Lisbon is my home.
+INVERTED = re.compile(
+    r"\W*[\w'-]+(?: [\w'-]+){0,4} (?:is|are|isn't|aren't|makes?|works?|starts?|ends?|don't|doesn't|suits?|helps?)"
+    r"(?: (?!(?:is|are|am|i)\b)[\w'-]+){1,6}\W*",
+    re.IGNORECASE,
+)
+AT_SOMETHING = re.compile(r"\b(?:this|that|these|those|someone|somebody|anyone|following)\b", re.IGNORECASE)
 SAYS_NOTHING = re.compile(
     rf"\W*{OPENERS}\W*(?:again|there|everyone|a lot|so much|that's all|that is all)?\W*", re.IGNORECASE
 )
@@ -166,6 +178,7 @@ def _is_plain(sentence: str, before: str) -> bool:
         or (REQUEST.match(sentence) or sentence.rstrip().endswith("?"))
         and not AT_SOMETHING.search(sentence)
         or (TELLS_ON.match(sentence) and OWN.match(before))
+        or (INVERTED.fullmatch(sentence) and FIRST_PERSON.search(sentence))
         or (start and not FIRST_PERSON.search(sentence[start:]))
     )
 
@@ -176,5 +189,5 @@ def _leads_plainly(lead: str, rest: str, *, dashed: bool) -> bool:
         return True
     if not FIRST_PERSON.search(rest):
         return bool(FIELD.fullmatch(lead)) or (dashed and bool(OWN.match(lead)) and not SIGNED.fullmatch(rest))
-    speaks = OWN.match(lead) if dashed else SPEAKS.match(lead)
+    speaks = OWN.match(lead) if dashed else SPEAKS.match(lead) and not AT_SOMETHING.search(lead)
     return bool(speaks) and not lead.rstrip().endswith((".", "!", "?"))
