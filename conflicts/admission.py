@@ -64,7 +64,9 @@ def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime
         insert([case.fragment for case, _ in kept])
         insert([case.claim for case, _ in kept if case.claim is not None])
         index_keywords([case.fragment.id for case, _ in kept])
-        place_vectors([(case.fragment, vector, case.claim) for case, vector in kept], model=model)
+        place_vectors(
+            [(case.fragment, vector, [case.claim] if case.claim else []) for case, vector in kept], model=model
+        )
         conflicts = record(docket, cases)
     return [_admission(docket, case, conflicts) for case in cases]
 
@@ -107,7 +109,7 @@ def readmit(
             case.claim.status = fragment.status
             insert([case.claim])
         if model is not None:
-            place_anew(fragment, changed.vector, case.claim, model=model)
+            place_anew(fragment, changed.vector, [case.claim] if case.claim else [], model=model)
         if case.repeats:
             supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
         conflicts = record(docket, cases, left=left)
@@ -146,8 +148,8 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
     fragment.save()
     fragment.refresh_from_db(fields=["revision"])
     if model is not None:
-        claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).first()
-        place_anew(fragment, changed.vector, claim, model=model)
+        claims = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
+        place_anew(fragment, changed.vector, list(claims), model=model)
 
 
 def withdraw(fragment: Fragment, *, now: datetime.datetime) -> None:

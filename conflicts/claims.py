@@ -8,6 +8,7 @@ from conflicts.authority import SOURCE_RANK
 from conflicts.gate import Period, Stance
 from conflicts.naming import Naming
 from memories.models import Claim, Fragment
+from memories.models.claim import claim_id
 from memories.models.words import ClaimScope, SourceClass
 
 USER = SOURCE_RANK[SourceClass.USER_EXPLICIT]
@@ -57,12 +58,16 @@ class Statement:
     retracts: bool = False
 
 
-def claim_of(draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime) -> Claim:
+def claim_of(
+    draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime, position: int = 0
+) -> Claim:
     """The row of a claim, named by its namespace's rules; never of more authority than its fragment."""
     key = naming.key(draft.subject, draft.predicate)
     authority = fragment.authority if draft.authority is None else min(draft.authority, fragment.authority)
     return Claim(
+        id=claim_id(fragment.id, position),
         fragment=fragment,
+        position=position,
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
         subject=draft.subject,

@@ -169,7 +169,7 @@ def _correct(
         claim.slot = ledger.free_slot(stance, without={*opponents, newcomer.id})
         insert([claim])
     index_keywords([fragment.id])
-    place_vectors([(fragment, vector, claim)], model=correction.model)
+    place_vectors([(fragment, vector, [claim] if claim else [])], model=correction.model)
     ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
     link = Link.objects.create(project_id=docket.project_id, **ends)
     done = supersede(docket.project_id, dict.fromkeys(opponents, fragment.id), now=docket.now)

@@ -118,7 +118,7 @@ COPIED = {
     "links": "memories.Link",
 }
 _ids = _maybe(_each(_id))
-NAMING: Form = _object(replaced=_ids, newcomer_of=_ids, existing_of=_ids)
+NAMING: Form = _object({"outdone": _ids}, replaced=_ids, newcomer_of=_ids, existing_of=_ids)
 # What it holds of one whose text was shortened.
 SHORTENED: Form = _object(
     fragment=_object(content=_text, compression=_text, revision=_whole),

@@ -15,15 +15,15 @@ from memories.models.words import Status
 
 STANDING = "('active', 'disputed')"
 COMING = f"""FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ({NEWER})
-    LEFT JOIN staged_claim c ON c.fragment_id = s.id LEFT JOIN staged_digest d ON d.fragment_id = s.id
+    LEFT JOIN staged_claim c ON c.id = s.id LEFT JOIN staged_digest d ON d.claim_id = c.id
     WHERE s.namespace_id = %(there)s AND s.status IN {STANDING}"""
 CLAIMED = ("subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "valid_from", "valid_until")
 DIGESTS = ("subject_digest", "predicate_digest", "key_digest", "value_digest")
 # Two of the bundle's own that could not both stand: no honest one holds such a pair.
 AT_ODDS = f"""SELECT DISTINCT one.fragment_id FROM staged_claim one
-    JOIN staged_digest d ON d.fragment_id = one.fragment_id
-    JOIN staged_digest e ON e.key_digest = d.key_digest AND e.fragment_id <> d.fragment_id
-    JOIN staged_claim two ON two.fragment_id = e.fragment_id AND two.namespace_id = one.namespace_id
+    JOIN staged_digest d ON d.claim_id = one.id
+    JOIN staged_digest e ON e.key_digest = d.key_digest AND e.claim_id <> d.claim_id
+    JOIN staged_claim two ON two.id = e.claim_id AND two.namespace_id = one.namespace_id
         AND two.session_id = one.session_id AND two.slot = one.slot
         AND tstzrange(two.valid_from, two.valid_until) && tstzrange(one.valid_from, one.valid_until)
     WHERE one.namespace_id = %(there)s AND one.exclusive AND two.exclusive
@@ -92,7 +92,7 @@ def _newcomer(row: tuple[Any, ...], own: dict[str, Any], values: Mapping[str, An
     if claimed["subject"] is None:
         return Newcomer(fragment, None, None, stated(fragment.content)), None
     place = {"project_id": values["project"], "namespace_id": values["here"]}
-    claim = Claim(fragment=fragment, status=fragment.status, **place, **claimed)
+    claim = Claim(id=fragment.id, fragment=fragment, status=fragment.status, **place, **claimed)
     return Newcomer(fragment, None, ClaimDraft.of(claim), stated(fragment.content)), claim
 
 

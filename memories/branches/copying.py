@@ -67,7 +67,15 @@ FRAGMENTS = Part(
 # In this order: what is named comes before what names it.
 PARTS = (
     FRAGMENTS,
-    _under("memories.Claim"),
+    Part(
+        "memories.Claim",
+        {
+            "id": f"nova_claim_id({MAPPED.format(column='fragment_id')}, t.position)",
+            "fragment_id": MAPPED.format(column="fragment_id"),
+            "superseded_by_id": MAPPED.format(column="superseded_by_id"),
+        },
+        COPIED.format(column="fragment_id"),
+    ),
     _under("memories.Access"),
     _under("conflicts.Vote", own_id=True),
     _under("memories.Embedding"),

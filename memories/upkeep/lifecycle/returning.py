@@ -169,6 +169,7 @@ def _coming(copy: Archive) -> Coming:
 def _claim(row: dict[str, Any], fragment: Fragment) -> Claim:
     plain = ("subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "authority", "status")
     return Claim(
+        id=fragment.id,
         fragment=fragment,
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
