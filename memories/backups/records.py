@@ -39,6 +39,7 @@ NEEDED = ("owner", "namespace", "user", "predicate", "erasure", "fragment")
 LATER: dict[str, dict[str, Any]] = {
     "memories.Erasure": {"namespace_id": None},
     "memories.Fragment": {"key": ""},
+    "conflicts.PendingConflict": {"newcomer_claim": None, "existing_claim": None},
     "memories.Claim": {
         **{"id": None, "position": 0, "verdict": ""},
         **dict.fromkeys(("superseded_by_id", "span_start", "span_end")),

@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import DateTimeRangeField
 from django.db import models
 from django.db.models.fields.related_descriptors import ForwardOneToOneDescriptor, ReverseOneToOneDescriptor
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
@@ -200,5 +201,17 @@ class Claim(models.Model):
             ),
         ]
 
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        if self.id is None and self.fragment_id is not None:
+            self.id = claim_id(self.fragment_id, self.position)
+
     def __str__(self) -> str:
         return f"{self.subject} · {self.predicate} = {self.value}"
+
+    @classmethod
+    def read(cls, told: dict[str, Any]) -> "Claim":
+        """Return a claim from the database's JSON of it, without its digests."""
+        times = ("valid_from", "valid_until", "last_seen_at")
+        parsed = {name: told[name] and parse_datetime(told[name]) for name in times}
+        return cls(**{**told, **parsed})
