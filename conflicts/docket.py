@@ -20,6 +20,7 @@ from conflicts.shadows import standing_of
 from conflicts.verdicts import give, whole
 from conflicts.words import Kind, Policy
 from memories.models import Claim, Fragment
+from memories.models.claim import claim_id
 from memories.models.namespace import roots_of
 from memories.models.words import OPEN, Status
 
@@ -132,7 +133,8 @@ class Docket:
     ) -> Case:
         """A newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
 
-        Raises ClaimsDisagree; of claims that were read out of the text the first one counts.
+        Raises ClaimsDisagree; of claims that were read out of the text the first given one counts, and the text orders
+        them.
         """
         names, said = self.namings[fragment.namespace_id], list[Said]()
         for draft in drafts:
@@ -143,6 +145,10 @@ class Docket:
                     raise ClaimsDisagree("The claims of one text may not exclude each other.")
             elif not any(_is_said(claim, other.claim) for other in said):
                 said.append(Said(claim, names.rule(draft.predicate).policy))
+        if all(one.claim.span_start is not None for one in said) and not in_place:
+            said.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
+            for number, one in enumerate(said):
+                one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
         return Case(fragment, said, statements)
 
     def open(self, cases: Sequence[Case], *, also: Iterable[Place] = ()) -> None:

@@ -11,6 +11,23 @@ SIDES = """
     ALTER TABLE conflicts_pendingconflict ENABLE TRIGGER USER;
 """
 
+# What names a fragment alone, as bundles and decisions from before do, means its first claim.
+FIRST = """
+    CREATE FUNCTION nova_conflict_claims() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        NEW.newcomer_claim := coalesce(NEW.newcomer_claim, CASE WHEN NEW.kind = 'claim' THEN NEW.newcomer_id END);
+        NEW.existing_claim := coalesce(NEW.existing_claim,
+            CASE WHEN length(NEW.key_digest) > 0 THEN NEW.existing_id END);
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER conflict_claims BEFORE INSERT ON conflicts_pendingconflict
+        FOR EACH ROW EXECUTE FUNCTION nova_conflict_claims();
+"""
+UNDO_FIRST = """
+    DROP TRIGGER conflict_claims ON conflicts_pendingconflict;
+    DROP FUNCTION nova_conflict_claims;
+"""
+
 
 class Migration(migrations.Migration):
     """The columns, filled, and one pending conflict per pair of claims."""
@@ -21,6 +38,7 @@ class Migration(migrations.Migration):
         migrations.AddField(model_name="pendingconflict", name="newcomer_claim", field=models.UUIDField(null=True)),
         migrations.AddField(model_name="pendingconflict", name="existing_claim", field=models.UUIDField(null=True)),
         migrations.RunSQL(SIDES, migrations.RunSQL.noop),
+        migrations.RunSQL(FIRST, UNDO_FIRST),
         migrations.RemoveConstraint(model_name="pendingconflict", name="conflict_once_pending"),
         migrations.AddConstraint(
             model_name="pendingconflict",

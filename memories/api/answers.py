@@ -215,15 +215,15 @@ class FragmentAnswer(Shown):
 
     @extend_schema_field(ClaimAnswer(allow_null=True))
     def get_claim(self, row: Fragment) -> Any:
-        """The first claim or None."""
-        claim = getattr(row, "claim", None)
-        return ClaimAnswer(claim).data if claim else None
+        """The first claim that is as the fragment, or None."""
+        claims = _claims(row)
+        claim = next((claim for claim in claims if not claim.verdict), next(iter(claims), None))
+        return _told(claim) if claim else None
 
     @extend_schema_field(ClaimAnswer(many=True))
     def get_claims(self, row: Any) -> Any:
         """All claims, in the order of the text."""
-        first = getattr(row, "claim", None)
-        return ClaimAnswer([*([first] if first else []), *map(Claim.read, row.further)], many=True).data
+        return [_told(claim) for claim in _claims(row)]
 
     def get_relevance_score(self, row: Fragment) -> float:
         """Relevance now, decayed."""
@@ -272,6 +272,14 @@ class FragmentAnswer(Shown):
         model: EmbeddingModel = self.context["model"]
         waiting = str(model.id) in row.waiting_for
         return {"model": model.name, "dim": model.dim, "state": "pending" if waiting else "ready"}  # type: ignore[return-value]
+
+
+_told = ClaimAnswer().to_representation  # one at rest, for the reason told below
+
+
+def _claims(row: Any) -> list[Claim]:
+    first = getattr(row, "claim", None)
+    return [*([first] if first else []), *map(Claim.read, row.further)]
 
 
 class PendingConflictAnswer(serializers.Serializer[Any]):

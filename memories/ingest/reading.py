@@ -32,8 +32,7 @@ class Reading:
         first: of two that exclude each other the first one counts.
         """
         first = sorted(self.claims, key=lambda said: not said.first_person)
-        kept = sorted(first[:MOST_CLAIMS], key=lambda said: (not said.first_person, said.span))
-        return [self._draft(said, fragment) for said in kept]
+        return [self._draft(said, fragment) for said in first[:MOST_CLAIMS]]
 
     def _draft(self, said: Extracted, fragment: Fragment) -> ClaimDraft:
         own = said.first_person and fragment.source in FROM_THE_USER
