@@ -19,6 +19,7 @@ from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import Correction, NotApplicable
+from conflicts.docket import ClaimsDisagree
 from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
@@ -57,6 +58,7 @@ from conflicts.settling import (
     undo,
     visible_conflict,
     waiting,
+    with_claims,
 )
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
@@ -84,6 +86,7 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "ClaimsDisagree",
     "Correction",
     "Counted",
     "Disputed",
@@ -189,6 +192,7 @@ __all__ = [
     "marks_of",
     "ruled_on",
     "rulings",
+    "with_claims",
     "with_words",
     "rule_on_former_decisions",
 ]

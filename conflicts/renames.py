@@ -69,13 +69,14 @@ class Renamed:
     @property
     def strength(self) -> tuple[int, datetime.datetime, uuid.UUID]:
         """Who stands: the highest authority, a ruling's counted, then the newest."""
-        return max(self.claim.authority, self.ruling), self.claim.fragment.created_at, self.claim.fragment_id
+        return max(self.claim.authority, self.ruling), self.claim.fragment.created_at, self.claim.pk
 
     def excludes(self, other: "Renamed") -> bool:
         """Whether both can't stand: two keys became one, nobody chose between them, and they say otherwise."""
         mine, theirs = (Period(one.valid_from, one.valid_until) for one in (self.claim, other.claim))
         return (
             self.before.key != other.before.key
+            and self.claim.fragment_id != other.claim.fragment_id
             and self.after.value != other.after.value
             and self.claim.session_id == other.claim.session_id
             and mine.overlaps(theirs)
@@ -195,10 +196,20 @@ def _settle(
             if not opponents:
                 kept.append(one)
                 continue
-            one.claim.fragment.status = Status.QUARANTINED
-            one.claim.fragment.save(update_fields=["status"])
+            _quarantine(one.claim, claims)
             for other in opponents:
                 conflicts._base_manager.using(using).create(**_sides(one.claim, other.claim, now=now))
+
+
+def _quarantine(claim: Any, claims: Any) -> None:
+    """Let a claim wait, and its fragment where none of its claims stands any more."""
+    others = claims.filter(fragment_id=claim.fragment_id).exclude(pk=claim.pk)
+    if others.exists():
+        claim.verdict = Status.QUARANTINED
+        claim.save(update_fields=["verdict"])
+    if not others.filter(status__in=STANDING).exists():
+        claim.fragment.status = Status.QUARANTINED
+        claim.fragment.save(update_fields=["status"])
 
 
 def _ruled(rulings: Any) -> dict[tuple[uuid.UUID, bytes, str], int]:
@@ -221,6 +232,8 @@ def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str,
         "reason": Reason.OTHER_OWNER if equals else Reason.AUTHORITY,
         "newcomer_id": newcomer.fragment_id,
         "existing_id": existing.fragment_id,
+        "newcomer_claim": newcomer.pk,
+        "existing_claim": existing.pk,
         **{name: getattr(newcomer, name) for name in DIGESTS},
         "scope": newcomer.scope,
         "session_id": newcomer.session_id,

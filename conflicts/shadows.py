@@ -82,7 +82,7 @@ def _standing(
 
 
 def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, int]:
-    """The authority of the rulings that chose what these claims say, by fragment."""
+    """The authority of the rulings that chose what these claims say, by claim."""
     if not claims:
         return {}
     rulings = Ruling.objects.within(project_id).in_force()
@@ -93,8 +93,8 @@ def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, in
         for value in row.chosen:
             there = (row.namespace_id, bytes(row.key_digest), value)
             chosen[there] = max(row.authority, chosen.get(there, 0))
-    told = {c.fragment_id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
-    return {fragment: chosen[said] for fragment, said in told.items() if said in chosen}
+    told = {c.id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
+    return {claim_id: chosen[said] for claim_id, said in told.items() if said in chosen}
 
 
 def standing_of(claim: Claim, names: Naming) -> Standing:
@@ -117,7 +117,7 @@ def _shadow(
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
         own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
-        ruling = ruled.get(claim.fragment_id, 0)
+        ruling = ruled.get(claim.id, 0)
         is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
         if claim.fragment_id == fragment.id or not (is_held or own):
             continue
@@ -134,9 +134,7 @@ def _shadow(
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
     """Whether a claim that somebody kept beside this one has the value."""
-    others = [
-        c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.fragment_id != claim.fragment_id
-    ]
+    others = [c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.id != claim.id]
     return any(agrees(value, standing_of(other, names)) for other in others)
 
 

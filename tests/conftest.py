@@ -195,6 +195,8 @@ Store = Callable[..., Fragment]
 
 def stored(by: Principal, namespace: str, content: str, **more: Any) -> Fragment:
     """One fragment, stored through the write path."""
+    if "claim" in more:
+        more["claims"] = [more.pop("claim")]
     draft = ingest.Draft(namespace=namespace, content=content, **more)
     return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 

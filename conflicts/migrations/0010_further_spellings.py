@@ -24,6 +24,6 @@ def rename(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     """Back again there is nothing to do: whoever goes back names them by the rules of then when they change."""
 
-    dependencies = [("conflicts", "0007_former_decisions")]
+    dependencies = [("conflicts", "0008_claims_of_conflicts")]
 
     operations = [migrations.RunPython(rename, migrations.RunPython.noop)]

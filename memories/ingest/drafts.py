@@ -42,8 +42,8 @@ class Draft:
     default_source: str = "inference"
     provenance_source_id: str = ""
     parents: list[uuid.UUID] = field(default_factory=list)
-    claim: ClaimDraft | None = None
-    # Read a claim out of the text; who "I" is in it, "user" when not given; what was read in it with all around it.
+    claims: Sequence[ClaimDraft] = ()
+    # Read claims out of the text; who "I" is in it, "user" when not given; what was read in it with all around it.
     extract_claim: bool = False
     speaker: str | None = None
     read_before: Sequence[Extracted] | None = None

@@ -33,6 +33,7 @@ def former_claim(principal, subject, predicate, value, *, namespace=MAIN, author
         name = canonical_key(predicate)
         Fragment.objects.filter(id=fragment.id).update(status=status)
         Claim.objects.create(
+            id=fragment.id,
             fragment=fragment,
             project_id=principal.project_id,
             namespace_id=fragment.namespace_id,
