@@ -5,6 +5,7 @@ row history knows who acts. Nothing slow happens inside: embedding and other pro
 """
 
 import datetime
+import hmac
 import json
 import re
 import threading
@@ -237,7 +238,7 @@ def _find_key(key: KeyText) -> dict[str, Any] | None:
         cursor.execute("SELECT * FROM nova_find_key(%s)", [key.key_id])
         columns = [column.name for column in cursor.description]
         rows = [dict(zip(columns, row, strict=True)) for row in cursor]
-    return next((row for row in rows if bytes(row["digest"]) == key.digest), None)
+    return next((row for row in rows if hmac.compare_digest(bytes(row["digest"]), key.digest)), None)
 
 
 def principal_of_member(user: Any, *, project: str) -> Principal | None:

@@ -18,6 +18,7 @@ from memories.api.problems import problem
 from memories.backups import NoSpace, taking_room
 from memories.proxy import refusals
 from novamem import senders
+from novamem.logs import route_of
 
 SILENCE = 60.0  # seconds within which a piece of a body has to come
 LINGER = 2.0  # seconds in which a caller who is refused may go on sending, to hear it
@@ -160,7 +161,7 @@ def _told(refused: Refused, path: str) -> HttpResponse:
     """The answer, in the words of the door. The connection ends: what is still on its way nobody reads."""
     request_id = str(uuid.uuid4())
     with structlog.contextvars.bound_contextvars(request_id=request_id):
-        log.warning("body_refused", code=refused.code, path=path)
+        log.warning("body_refused", code=refused.code, path=route_of(path))
         if path.startswith(PROXY):
             answer = refusals.refusal(refusals.Refused(refused.status, refused.code, str(refused)))
         else:

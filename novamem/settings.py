@@ -15,6 +15,11 @@ SECRET_KEY = ENV["SECRET_KEY"]
 DEBUG = ENV["DEBUG"]
 ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
 CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
+REQUIRE_SECOND_FACTOR = ENV["REQUIRE_SECOND_FACTOR"]
+METRICS_TOKEN = ENV["METRICS_TOKEN"]
+QUERY_WORDS = ENV["QUERY_WORDS"]
+EVENT_STREAMS_PER_KEY = ENV["EVENT_STREAMS_PER_KEY"]
+UPLOADS_PER_KEY = ENV["UPLOADS_PER_KEY"]
 DATA_DIR = Path(ENV["NOVAMEM_DATA_DIR"])
 EMBEDDER = ENV["EMBEDDER"]
 EMBEDDINGS_TIMEOUT = ENV["EMBEDDINGS_TIMEOUT"]
@@ -82,7 +87,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "novamem.logs.RequestLog",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -139,6 +144,9 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+# Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV["BEHIND_TLS"]
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV["BEHIND_TLS"] else 0
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -207,7 +215,6 @@ SPECTACULAR_SETTINGS = {
 }
 
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],

@@ -2,17 +2,16 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django_prometheus.exports import ExportToDjangoView
 from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import reference
-from memories.api.health import healthz, readyz
+from memories.api.health import healthz, metrics, readyz
 
 urlpatterns = [
     path("healthz", healthz),
     path("health", healthz),
     path("readyz", readyz),
-    path("metrics", ExportToDjangoView),
+    path("metrics", metrics),
     path("api/v1/", include("memories.api.urls")),
     path("v1/", include("memories.proxy.urls")),
     path("api/v1/bridges/", include("memories.bridges.urls")),

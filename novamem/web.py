@@ -9,6 +9,8 @@ import socket
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from novamem import env
+
 GRACE = 5  # seconds for requests to end
 # A worker that says nothing for so many seconds is replaced. On a busy machine starting one takes longer than uvicorn's
 # five seconds of patience: each would be replaced before it answered anything.
@@ -23,6 +25,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--log-level", default="info")
     given = parser.parse_args()
+    settings = env.load()
     config = uvicorn.Config(
         "novamem.asgi:application",
         host=given.host,
@@ -30,6 +33,9 @@ def main() -> None:
         workers=given.processes,
         log_level=given.log_level.lower(),
         access_log=False,
+        server_header=False,
+        proxy_headers=settings["BEHIND_TLS"],
+        forwarded_allow_ips=settings["TRUSTED_PROXIES"],
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=PATIENCE,
         ws="none",  # a handshake is a request like any other
