@@ -1,4 +1,4 @@
-"""What a caller may do at a time: requests per minute by grant, and seats for what lasts. One count for all processes."""
+"""What a caller may do at a time: requests per minute by grant, seats for what lasts; counted over all processes."""
 
 import datetime
 import uuid

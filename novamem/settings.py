@@ -72,6 +72,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django_celery_beat",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "django_structlog",
     "drf_spectacular",
     "heroicons",
@@ -93,11 +96,13 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
-    # Innermost: it is synchronous, and so one thread carries a request through all of them.
+    # Innermost: they are synchronous, and so one thread carries a request through all of them.
+    "memories.console.logins.SecondFactorGate",
     "memories.api.problems.ProblemMiddleware",
 ]
 
@@ -147,6 +152,10 @@ SESSION_COOKIE_SAMESITE = "Lax"
 # Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV["BEHIND_TLS"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV["BEHIND_TLS"] else 0
+
+OTP_TOTP_ISSUER = "NovaMem"
+# The brake on logins (memories.logins) counts codes too; two brakes would tell two times to wait.
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -4,9 +4,12 @@ python -m novamem.web --host 127.0.0.1 --port 8000 --processes 2
 """
 
 import argparse
+import asyncio
 import socket
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from novamem import env
@@ -15,6 +18,43 @@ GRACE = 5  # seconds for requests to end
 # A worker that says nothing for so many seconds is replaced. On a busy machine starting one takes longer than uvicorn's
 # five seconds of patience: each would be replaced before it answered anything.
 PATIENCE = 60
+# Seconds within which the head of a request has to be there, from the connection or its first byte on.
+HEAD = 15.0
+
+
+class TimedProtocol(HttpToolsProtocol):
+    """HTTP on one connection, which ends when the head of a request takes too long: uvicorn would wait for ever."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Waits for the first head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Waits for the rest of the next head, once a former request was answered."""
+        if self._late is None and (self.cycle is None or self.cycle.response_complete):
+            self._await_head()
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """Waits no more: the body has its own limits."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits for nobody."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._late = self.loop.call_later(HEAD, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 def main() -> None:
@@ -32,6 +72,7 @@ def main() -> None:
         port=given.port,
         workers=given.processes,
         log_level=given.log_level.lower(),
+        http="novamem.web:TimedProtocol",
         access_log=False,
         server_header=False,
         proxy_headers=settings["BEHIND_TLS"],

@@ -1,4 +1,4 @@
-"""What holds callers within limits: tokens of keys, seats of streams and uploads, logins. Global, bound to no project."""
+"""What holds callers within limits: tokens of keys, seats of streams and uploads, logins. Of no project."""
 
 import datetime
 import uuid
@@ -11,8 +11,8 @@ from memories.models.raw import execute, fetch
 from memories.models.tenant import one_of
 from memories.models.words import LoginOutcome
 
-# The bucket fills with `rate` tokens a minute up to `rate`. What weighs more than all of them waits for a full bucket and
-# leaves a debt, so that the rate holds in the long run.
+# The bucket fills with `rate` tokens a minute up to `rate`. What weighs more than all of them waits for a full bucket
+# and leaves a debt, so that the rate holds in the long run.
 TAKE = """
     INSERT INTO memories_ratebudget AS b (key_id, tokens, wait, at)
     VALUES (%(key)s, %(rate)s::float - %(weight)s, 0, statement_timestamp())
@@ -38,14 +38,14 @@ class RateBudget(models.Model):
     wait = models.FloatField()
     at = models.DateTimeField()
 
+    def __str__(self) -> str:
+        return f"{self.tokens:.1f} of key {self.key_id}"
+
     @staticmethod
     def take(key_id: uuid.UUID, *, rate: int, weight: int) -> float:
         """Take tokens and return 0, or the seconds until there are enough. One statement, whoever else asks."""
         ((wait,),) = fetch(TAKE, {"key": key_id, "rate": rate, "weight": weight})
         return float(wait)
-
-    def __str__(self) -> str:
-        return f"{self.tokens:.1f} of key {self.key_id}"
 
 
 class Seat(models.Model):
@@ -60,6 +60,9 @@ class Seat(models.Model):
         # Counting a holder's seats.
         indexes: ClassVar = [models.Index(fields=["kind", "holder"], name="seat_holder")]
 
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.holder}"
+
     @staticmethod
     def take(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:
         """Return a seat, or None when the holder has as many as allowed. Those that were left without a word end."""
@@ -68,9 +71,6 @@ class Seat(models.Model):
             execute("SELECT pg_advisory_xact_lock(hashtextextended(%(kind)s || %(holder)s, 20))", asked)
             execute("DELETE FROM memories_seat WHERE kind = %(kind)s AND holder = %(holder)s AND until < now()", asked)
             return asked["id"] if execute(SIT, asked) else None
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.holder}"
 
 
 class LoginEvent(models.Model):
