@@ -25,7 +25,7 @@ WINDOW = datetime.timedelta(minutes=15)
 # Failures within the window: of a name from one address, from an address, of a name from everywhere. The last is high,
 # so that nobody locks somebody else out by typing their name.
 PAIR, ADDRESS, NAME = 5, 20, 100
-CODES, CODE_BYTES = 10, 5
+CODES, CODE_BYTES, RECOVERY = 10, 5, "recovery"
 COUNTED = (LoginOutcome.FAILURE, LoginOutcome.SUCCESS)
 
 
@@ -173,7 +173,7 @@ def new_codes(user: Any) -> list[str]:
     codes = [secrets.token_hex(CODE_BYTES) for _ in range(CODES)]
     with transaction.atomic():
         StaticDevice.objects.filter(user=user).delete()
-        device = StaticDevice.objects.create(user=user, name="recovery")
+        device = StaticDevice.objects.create(user=user, name=RECOVERY)
         for code in codes:
             device.token_set.create(token=_code_digest(code))
     return [f"{code[:5]}-{code[5:]}" for code in codes]

@@ -62,11 +62,12 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
     }
 
 
-def traceback_of(error: ExcInfo) -> str:
+def traceback_of(exc_info: ExcInfo) -> str:
     """Return a traceback without variables, and without what errors of the database quote."""
     out = io.StringIO()
-    structlog.dev.plain_traceback(out, error)
-    told, one = out.getvalue(), error[1] if isinstance(error, tuple) else error
+    structlog.dev.plain_traceback(out, exc_info)
+    told = out.getvalue()
+    one: BaseException | None = exc_info[1]
     while one is not None:
         words = str(one)
         if _is_of_database(one) and "\n" in words:
@@ -89,7 +90,7 @@ def route_of(path: str) -> str:
     return "/" + PARAMETER.sub(lambda found: told.get(found[1], f"<{found[1]}>"), match.route)
 
 
-class RequestLog(RequestMiddleware):
+class RequestLog(RequestMiddleware):  # type: ignore[misc]  # an untyped package's
     """Tells of requests what `route_of` tells, and the names of their parameters."""
 
     @staticmethod

@@ -56,7 +56,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus' text, for this machine and for whoever has METRICS_TOKEN."""
     if _is_trusted(request):
-        return ExportToDjangoView(request)
+        told: HttpResponse = ExportToDjangoView(request)
+        return told
     if settings.METRICS_TOKEN:
         return problem(401, "unauthenticated", detail="Give METRICS_TOKEN.", headers={"WWW-Authenticate": "Bearer"})
     return problem(403, "not_permitted", detail="Only this machine may ask; METRICS_TOKEN opens it to others.")

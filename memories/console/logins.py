@@ -123,7 +123,7 @@ def _enter(request: Any, user: Any, kept: dict[str, Any]) -> str:
     if kept:
         login(request, user, backend=kept["backend"])
         request.session.pop(PENDING, None)
-    if not isinstance(request.proof, logins.TOTPDevice):
+    if request.proof.name == logins.RECOVERY:
         logins.note(user, LoginOutcome.RECOVERED, address=_address(request), now=timezone.now())
     # What the session keeps is that a factor was shown; a recovery code stands for the app.
     django_otp.login(request, logins.factor_of(user))
