@@ -23,6 +23,11 @@ def sit(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.
     return Seat.take(kind, holder, most=most, until=until)
 
 
+def stay(seat: uuid.UUID, *, until: datetime.datetime) -> None:
+    """Keep a seat until then."""
+    Seat.objects.filter(id=seat).update(until=until)
+
+
 def leave(seat: uuid.UUID) -> None:
     """Let others have a seat; who never does loses it at its end."""
     Seat.objects.filter(id=seat).delete()

@@ -58,7 +58,7 @@ class Within:
         # A file is nobody's to send who may not; anything else only has to be of somebody, when it is much.
         self._unasked = LITTLE if self._path in FILES else int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE) + LITTLE
         self._seat: uuid.UUID | None = None
-        self._begun = time.monotonic()
+        self._begun = self._told = time.monotonic()
         self._said = next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
         self._taken = 0
         self._ended = False
@@ -72,6 +72,9 @@ class Within:
         self._taken += len(event.get("body", b""))
         await self._check(self._taken)
         self._ended = not event.get("more_body", False)
+        if self._seat is not None and time.monotonic() - self._told > senders.TELL:
+            self._told = time.monotonic()
+            await asyncio.to_thread(senders.stay, self._seat)
         return event
 
     async def _check(self, size: int) -> None:
@@ -113,9 +116,13 @@ class Bounded(ASGIHandler):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
+        await self.guard(super().__call__, scope, receive, send)
+
+    async def guard(self, application: Callable[..., Awaitable[None]], scope: Any, receive: Any, send: Any) -> None:
+        """One request of any application, within the limits."""
         within = Within(scope, receive)
         try:
-            await super().__call__(scope, within, send)
+            await application(scope, within, send)
         except Refused as refused:
             await self._refuse(_told(refused, scope["path"]), receive, send)
         finally:

@@ -18,7 +18,8 @@ from memories.api.authentication import bearer_of
 from memories.models import Membership
 from memories.models.words import Role, Verb
 
-LONGEST = datetime.timedelta(hours=6)  # an upload that did not say that it ended has ended by then
+# An upload of which nothing was heard for so long has ended, as when its server was killed. It tells so more often.
+LEASE, TELL = datetime.timedelta(minutes=5), 60.0
 
 
 class Unknown(Exception):
@@ -43,13 +44,20 @@ def admit(headers: Iterable[tuple[bytes, bytes]], *, file: bool) -> uuid.UUID:
         sender = _by_key(told.get(b"authorization", b""), file) or _by_session(told.get(b"cookie", b""), file)
         if not sender:
             raise Unknown
-        until = timezone.now() + LONGEST
-        seat = rates.sit(rates.UPLOAD, sender, most=settings.UPLOADS_PER_KEY, until=until)
+        most: int = settings.UPLOADS_PER_KEY
+        seat = rates.sit(rates.UPLOAD, sender, most=most, until=timezone.now() + LEASE)
         if seat is None:
             raise TooMany
         return seat
     finally:
         connection.close()
+
+
+def stay(seat: uuid.UUID) -> None:
+    """The upload goes on."""
+    with suppress(DatabaseError):
+        rates.stay(seat, until=timezone.now() + LEASE)
+    connection.close()
 
 
 def leave(seat: uuid.UUID) -> None:

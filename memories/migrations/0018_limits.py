@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 (
                     "outcome",
                     models.CharField(
-                        choices=[(one, one.replace("_", " ").capitalize()) for one in OUTCOMES], max_length=16
+                        choices=[(one, one.replace("_", " ").title()) for one in OUTCOMES], max_length=16
                     ),
                 ),
             ],

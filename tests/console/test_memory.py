@@ -14,7 +14,7 @@ from memories.retrieval import Question, Request, context
 from tests.console.conftest import words
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
-DETAIL_QUERIES = 17
+DETAIL_QUERIES = 18
 
 
 @pytest.fixture

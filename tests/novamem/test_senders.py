@@ -18,7 +18,7 @@ from django.utils import timezone
 from memories import access, keys
 from memories.api import authentication
 from memories.models import Membership, Seat
-from novamem import bodies
+from novamem import bodies, senders
 from novamem.bodies import Bounded
 from novamem.pages import Pages
 from tests.novamem import test_bodies
@@ -106,6 +106,27 @@ def test_so_many_uploads_are_on_their_way_at_a_time(
     while Seat.objects.filter(kind="upload").exists():
         time.sleep(0.02)
     assert send("/v1/files", **told)[0] == 200
+
+
+def test_an_upload_keeps_its_seat_while_it_goes_on(send: Any, issued: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And loses it soon after its server was killed."""
+    monkeypatch.setattr(senders, "TELL", 0.0)
+    ends: list[datetime.datetime] = []
+
+    def slowly() -> Iterator[bytes]:
+        for _ in range(3):
+            yield MUCH
+            deadline = time.monotonic() + 30
+            while time.monotonic() < deadline:
+                found = Seat.objects.filter(kind="upload").values_list("until", flat=True).first()
+                if found and (not ends or found > ends[-1]):
+                    ends.append(found)
+                    break
+                time.sleep(0.02)
+
+    assert send("/v1/files", body=slowly(), Authorization=f"Bearer {issued.text}")[0] == 200
+    assert len(ends) == 3
+    assert ends[-1] < timezone.now() + senders.LEASE
 
 
 def test_a_key_that_ended_opens_nothing(send: Any, issued: Any, committed: Any) -> None:
