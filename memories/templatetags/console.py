@@ -110,7 +110,7 @@ def unseen(*texts: Any) -> SafeString:
     """Beside a field to edit, which shows texts as they are: those with what the eye can't see, by code points."""
     lines = [visible(text) for text in texts if text and visible_plain(text) != str(text)]
     if not lines:
-        return format_html("")
+        return SafeString("")
     shown = format_html_join(" · ", "<bdi>{}</bdi>", ((line,) for line in lines))
     return format_html('<p class="strip strip-warn">Characters that can’t be seen: {}</p>', shown)
 
