@@ -38,7 +38,7 @@ OUTCOMES = ("failure", "success", "locked", "factor_added", "factor_removed", "r
 class Migration(migrations.Migration):
     """Three tables."""
 
-    dependencies = [("memories", "0012_history_of_new_columns")]
+    dependencies = [("memories", "0013_claims_of_a_fragment")]
 
     operations = [
         migrations.CreateModel(
