@@ -47,6 +47,7 @@ from script.benches import _attacks, _misreadings, _updates
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._label_spoofs import spoof_figures
 from script.benches._ruled import ForUser, Ruled
 from script.benches._updates import Update
 from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
@@ -305,6 +306,7 @@ def main() -> None:
         print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
         attacks = attack_figures(stage, pool, options.only, found)
         attacks += crossing_figures(stage, pool, options.only, found)
+        attacks += spoof_figures(stage.arena, options.only, found, line)
         print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
         print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)
