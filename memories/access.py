@@ -88,6 +88,7 @@ class Principal:
     user_id: int | None = None
     may_attest_user: bool = False
     may_read_wide: bool = False
+    upstream_paths: tuple[str, ...] = ()
     requests_per_minute: int = 0
     users: str = Users.OPTIONAL
     user_patterns: tuple[str, ...] = ("*",)
@@ -208,6 +209,7 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
         users=row["users"],
         user_patterns=tuple(row["user_patterns"]),
         may_read_wide=row["may_read_wide"],
+        upstream_paths=tuple(row["upstream_paths"]),
         requests_per_minute=row["requests_per_minute"],
     )
 
@@ -228,6 +230,7 @@ def principal_of_row(key: ApiKey) -> Principal:
         users=key.grant.users,
         user_patterns=tuple(key.grant.user_patterns),
         may_read_wide=key.grant.may_read_wide,
+        upstream_paths=tuple(key.grant.upstream_paths),
         requests_per_minute=key.grant.requests_per_minute,
     )
 

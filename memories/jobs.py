@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 
 KINDS: Mapping[str, Kind] = {
     "rebuild": Kind(upkeep.rebuild, upkeep.check_target),
-    "backfill": Kind(upkeep.backfill, upkeep.check_backfill, whole_project=True),
-    "retire": Kind(upkeep.drop, upkeep.check_drop, whole_project=True),
+    "backfill": Kind(upkeep.backfill, upkeep.check_backfill, whole_project=True, own_door=True),
+    "retire": Kind(upkeep.drop, upkeep.check_drop, whole_project=True, own_door=True),
     "tier": Kind(upkeep.tier, upkeep.check_tiering, dry_runs=True),
     "archive": Kind(upkeep.put_away, upkeep.check_putting_away, dry_runs=True, undo=upkeep.undo_leaving),
     "compact": Kind(upkeep.compact, upkeep.check_compaction, dry_runs=True, undo=upkeep.undo_compaction),
@@ -196,10 +196,30 @@ def start_for_model(
         return found or begin(principal, **wish)
 
 
-def start_elsewhere(principal: Principal, *, kind: str, model: EmbeddingModel, now: datetime.datetime) -> None:
-    """The same in every other project: models are the installation's. Not to be called inside a transaction."""
-    for project in Project.objects.exclude(id=principal.project_id).order_by("name"):
-        start_for_model(access.system_principal(project), kind=kind, model=model, now=now)
+def fill_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
+    """Start to embed what has no vector of the model, in every project. Not to be called inside a transaction."""
+    upkeep.begin_backfill(model.id)
+    return _start_in_every_project("backfill", model, now=now)
+
+
+def activate_model(model: EmbeddingModel, *, force: bool, now: datetime.datetime) -> EmbeddingModel:
+    """Make it the model of questions; forced, what is missing follows. Raise VectorsMissing, UnfitState."""
+    if not force:
+        upkeep.check_complete(model)
+    row = upkeep.activate(model.id)
+    if force:
+        _start_in_every_project("backfill", row, now=now)
+    return row
+
+
+def retire_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
+    """End it and start to drop its vectors, in every project. Raise UnfitState."""
+    return _start_in_every_project("retire", upkeep.retire(model.id), now=now)
+
+
+def _start_in_every_project(kind: str, model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
+    projects = Project.objects.order_by("name")
+    return [start_for_model(access.system_principal(one), kind=kind, model=model, now=now) for one in projects]
 
 
 def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:

@@ -168,14 +168,12 @@ def expire_copies() -> None:
 
 @shared_task
 def keep_search_fast() -> None:
-    """Counts the words of large namespaces, and builds and drops their vector indexes."""
+    """Counts the words of large namespaces. Their vector indexes are built elsewhere: `manage.py indexes`."""
 
     def keep(principal: Principal) -> None:
         retrieval.keep_statistics(principal, now=timezone.now())
-        retrieval.keep_indexes(principal)
 
     _in_each_project(keep)
-    retrieval.drop_strays()
 
 
 @shared_task

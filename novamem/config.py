@@ -29,6 +29,7 @@ PLACES = {
     "storage": {
         "data_dir": "NOVAMEM_DATA_DIR",
         "database_url": "DATABASE_URL",
+        "database_owner_url": "DATABASE_OWNER_URL",
         "database_pool_size": "DATABASE_POOL_SIZE",
         "broker_url": "CELERY_BROKER_URL",
     },

@@ -1,4 +1,4 @@
-"""The cast and the ground of the tests: real Postgres, the app role, a project of its own for every test."""
+"""The cast and the ground of the tests: real Postgres, the app's login, a project of its own for every test."""
 
 import datetime
 import os
@@ -53,10 +53,12 @@ django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHash
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
-    """Builds the test database once, as the owner; the app role, which the tests run as, could not."""
+    """Builds the test database once, as the owner; the app's login, which the tests use, could not."""
     with django_db_blocker.unblock():
-        url = database.prepare_database(django_settings.ENV["DATABASE_URL"], TEST_DATABASE)
-        celery.conf.broker_transport_options = broker.transport_options(url)
+        logins = env.own_database(django_settings.ENV)
+        assert logins
+        made = database.prepare_database(logins, TEST_DATABASE)
+        celery.conf.broker_transport_options = broker.transport_options(made.app)
         for alias in connections:
             connections[alias].close()
             connections[alias].settings_dict["NAME"] = TEST_DATABASE
