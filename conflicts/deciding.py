@@ -144,6 +144,12 @@ def _opponents(docket: Docket, stance: Stance | None, conflicts: Sequence[Pendin
     return sorted(found)
 
 
+def standing_against(docket: Docket, newcomers: Iterable[uuid.UUID | None]) -> list[uuid.UUID]:
+    """All that stand against what these claim, whether or not a conflict names them."""
+    stances = [_stance(docket, row) for row in Fragment.objects.within(docket.project_id).filter(id__in=newcomers)]
+    return [i for stance in stances if stance for i in _opponents(docket, stance, [])]
+
+
 def _supersede(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
     _place(docket, stance, without=set(opponents))
     _put(docket, newcomer, Status.ACTIVE)

@@ -95,6 +95,8 @@ class Principal:
     user: str | None = None
     all_users: bool = False
     named: frozenset[str] = frozenset()
+    # The installation is theirs: at the command line, or as a superuser. Never a key.
+    is_operator: bool = False
 
     # What rest_framework and the templates ask of whoever is logged in.
     is_authenticated = True
@@ -267,6 +269,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
         may_read_wide=True,
         user_id=user.pk,
         all_users=True,
+        is_operator=bool(user.is_superuser),
     )
 
 
@@ -283,6 +286,7 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
         kind="system",
         all_users=True,
         may_read_wide=True,
+        is_operator=True,
     )
 
 

@@ -47,6 +47,7 @@ KINDS: Mapping[str, Kind] = {
         undo=branches.undo_merge,
         check_undo=upkeep.refuse_unfit,
         check_start=branches.refuse_unfit_merge,
+        permit=branches.permit_merge,
         one_namespace=True,
         dry_runs=True,
         own_door=True,
@@ -55,8 +56,20 @@ KINDS: Mapping[str, Kind] = {
     "evolve": Kind(governance.evolve, governance.check_evolving, one_namespace=True),
     "pack": Kind(packs.write, packs.check, one_namespace=True),
     # Of the whole project, for the operation would go with its namespace.
-    "delete": Kind(branches.delete_namespace, branches.check_namespace, whole_project=True, own_door=True),
-    "delete_project": Kind(branches.delete_project, branches.check_project, whole_project=True, own_door=True),
+    "delete": Kind(
+        branches.delete_namespace,
+        branches.check_namespace,
+        permit=branches.permit_deletion,
+        whole_project=True,
+        own_door=True,
+    ),
+    "delete_project": Kind(
+        branches.delete_project,
+        branches.check_project,
+        permit=branches.permit_deletion,
+        whole_project=True,
+        own_door=True,
+    ),
     "backup": Kind(
         lambda *given: _back_up(*given), backups.check_backup, check_start=backups.refuse_missing, whole_project=True
     ),
@@ -66,6 +79,7 @@ KINDS: Mapping[str, Kind] = {
         backups.restore,
         backups.check_restore,
         check_start=operations.refuse_unfit_plan,
+        permit=backups.permit_restore,
         whole_project=True,
         dry_runs=True,
     ),
@@ -121,6 +135,8 @@ def start(
                 operation = operations.start(
                     principal, kind=kind, namespace=namespace, options=options, dry_run=dry_run, now=now
                 )
+                if permit := KINDS[kind].permit:
+                    permit(principal, operation)
                 if check_start := KINDS[kind].check_start:
                     check_start(operation)
         except IntegrityError as error:
@@ -149,6 +165,8 @@ def start_undo(
             raise NotUndoable(f"{operation.kind} can't be undone")
         if operation.state in operations.OPEN or operation.dry_run:
             raise NotUndoable("this operation has done nothing that could be undone")
+        if kind.permit:
+            kind.permit(principal, operation)
         if kind.check_undo:
             kind.check_undo(operation)
         options = {"operation": str(operation.id)}

@@ -71,6 +71,7 @@ PLACES = {
         "dir": "BACKUP_DIR",
         "keep": "BACKUP_KEEP",
         "restore_max_gb": "RESTORE_MAX_GB",
+        "trusted_signers": "TRUSTED_SIGNERS",
     },
     "upkeep": {
         "archive_days": "ARCHIVE_DAYS",

@@ -25,8 +25,8 @@ MEANWHILE = (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation)
 # What a restore or drill stages is read again and again; a session takes only as much of it as it needs.
 LIMITS = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min -c temp_buffers=256MB"
 APP, OWNER = "DATABASE_URL", "DATABASE_OWNER_URL"
-HINT = f"""Web server, worker and scheduler log in as {APP_ROLE}, which is bound to one project at a time and can't become
-the owner of the tables; only migrations and index builds log in as the owner. Set both:
+HINT = f"""Web server, worker and scheduler log in as {APP_ROLE}, which is bound to one project at a time and can't
+become the owner of the tables; only migrations and index builds log in as the owner. Set both:
 
     {OWNER}=…   the owner of the tables: what {APP} was before
     {APP}=postgres://{APP_ROLE}:PASSWORD@host:5432/name   the same database, with a new password of your choice
@@ -228,7 +228,8 @@ def _settle(connection: Connection, *, password: str) -> None:
         # undefined: a role that a refused step would have made; made already: roles are shared by all databases
         with suppress(*REFUSED, *MEANWHILE):
             connection.execute(step.encode())
-    if refused := _missing(connection, password=password):  # asked again, for Postgres refuses some grants with a warning only
+    # Asked again, for Postgres refuses some grants with a warning only.
+    if refused := _missing(connection, password=password):
         lines = "".join(f"    {step};\n" for step in refused)
         raise NotPrepared(
             f"The user {connection.info.user} of {OWNER} may not do all that is needed once. Let a superuser run "

@@ -73,6 +73,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "BACKUP_DIR": (str, ""),
     "BACKUP_KEEP": (int, 14),
     "RESTORE_MAX_GB": (float, 64.0),
+    "TRUSTED_SIGNERS": (list, []),
     "LOG_FORMAT": (str, "json"),
     "LOG_LEVEL": (str, "INFO"),
 }

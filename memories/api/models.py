@@ -24,7 +24,6 @@ from memories.providers import readiness_of
 WORK = ("backfill", "compare", "activate", "retire")
 
 
-
 def refused(request: Request) -> Response:
     """Refuse what only the operator of the installation does, to any key."""
     raise NotPermitted("models belong to the operator: script/manage models, or a superuser in /admin/")

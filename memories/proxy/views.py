@@ -89,9 +89,7 @@ def _admitted(principal: Principal, request: HttpRequest) -> Chat:
 @refusing
 async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
     """Whatever else of the upstream the key may use."""
-    principal = await caller_in_time(
-        request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience()
-    )
+    principal = await caller_in_time(request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience())
     upstream.require_path(principal, request.method or "", path)
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
     counting.PROXIED.labels("other").inc()

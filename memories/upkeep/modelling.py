@@ -14,7 +14,6 @@ from memories.models.words import ModelState
 from memories.providers import FAMILIES, offered
 from memories.upkeep.reembedding import missing
 
-
 ONLY_DIM = 384  # of the providers that are one model
 
 

@@ -1,4 +1,4 @@
-"""Which paths of the upstream a key may use beyond the common ones; the planner's statistics without the owner."""
+"""What of the upstream a key may use beyond the common; who started an operation; statistics without the owner."""
 
 import django.contrib.postgres.fields
 from django.db import migrations, models
@@ -19,7 +19,7 @@ UNDO_ANALYZE = "DROP FUNCTION nova_analyze_search;"
 
 
 class Migration(migrations.Migration):
-    """The column, the look-up that answers it, and the function."""
+    """Columns, the look-up that answers one, and the function."""
 
     dependencies = [
         ("memories", "0012_history_of_new_columns"),
@@ -33,6 +33,11 @@ class Migration(migrations.Migration):
             field=django.contrib.postgres.fields.ArrayField(
                 base_field=models.CharField(max_length=200), default=list, size=None
             ),
+        ),
+        migrations.AddField(model_name="operation", name="key_id", field=models.UUIDField(null=True)),
+        migrations.AddField(model_name="operation", name="user_id", field=models.IntegerField(null=True)),
+        migrations.AddField(
+            model_name="operation", name="ceiling", field=models.CharField(blank=True, default="", max_length=16)
         ),
         migrations.RunSQL(PINNED, migrations.RunSQL.noop),
         migrations.RunSQL(key_lookup(**LOOKUP, upstream_paths="text[]"), key_lookup(**LOOKUP)),
