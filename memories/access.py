@@ -6,17 +6,18 @@ row history knows who acts. Nothing slow happens inside: embedding and other pro
 
 import datetime
 import json
+import random
 import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -27,7 +28,10 @@ from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Proje
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
 from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 
+T = TypeVar("T")
+DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
+log = structlog.get_logger(__name__)
 _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
 ROLE_VERBS = {
@@ -357,6 +361,22 @@ def _try_after(delays: tuple[float, ...]) -> None:
         else:
             _away.clear()
             return
+
+
+def undisturbed(work: Callable[[], T]) -> T:
+    """Do it; again, a random moment later, where another transaction was in its way, up to five times.
+
+    `work` begins its transactions itself, and goes on from what is committed when it is begun anew.
+    """
+    for delay in RETRY_DELAYS:
+        try:
+            return work()
+        except OperationalError as error:
+            if connection.in_atomic_block or getattr(error.__cause__, "sqlstate", None) not in DISTURBED:
+                raise
+            log.info("begun_anew", why=type(error.__cause__).__name__)
+        time.sleep(random.uniform(delay / 2, delay * 2))  # those who met shall not meet again
+    return work()
 
 
 def _context(principal: Principal, why: str) -> str:

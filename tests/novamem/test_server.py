@@ -73,9 +73,20 @@ def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: C
         children = served.children()
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(120) == 0
-    assert len(children) >= 4  # web, worker, beat, guard
+    assert len(children) >= 5  # web, worker, beat, indexes, guard
     assert gone(children)
     assert server.pid() is None
+
+
+def test_only_what_builds_indexes_knows_the_owner(serve: Callable[[], Served]) -> None:
+    with serve() as served:
+        known = {}
+        for name in ("novamem.web", "celery", "django"):
+            (child, *_) = served.children(f"-m {name}")
+            known[name] = child.environ()
+    assert [known[name]["DATABASE_OWNER_URL"] for name in ("novamem.web", "celery")] == ["", ""]
+    assert all("//nova_app:" in one["DATABASE_URL"] for one in known.values())
+    assert "//nova_owner:" in known["django"]["DATABASE_OWNER_URL"]
 
 
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
