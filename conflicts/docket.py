@@ -11,7 +11,7 @@ from django.db import connection
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
 from conflicts.contradictions import agrees
 from conflicts.gate import Stance, objection
-from conflicts.ledger import Ledger, Verdict
+from conflicts.ledger import Ledger, Verdict, is_ruled_by_another
 from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming, naming
@@ -161,7 +161,9 @@ class Docket:
             verdict = ledger.judge(stance, policy=policy, by_a_person=by_a_person)
         if verdict.twin is None and verdict.status == Status.ACTIVE:
             case.contradictions = list(self._contradictions(case))
-            if case.contradictions:
+            if self._only_rulings_oppose(case):
+                verdict = replace(verdict, contests=True)
+            elif case.contradictions:
                 bars = [] if by_a_person else [bar for c in case.contradictions if (bar := self._bar(case, c))]
                 verdict = Verdict(
                     verdict.stance,
@@ -211,6 +213,12 @@ class Docket:
             others = tuple(o for o in opponents if said.negated or not self._agrees(said, o, names))
             if others:
                 yield Contradiction(said, place, value, others)
+
+    def _only_rulings_oppose(self, case: Case) -> bool:
+        """Whether the user's own words are only against what somebody else ruled: both are served until one decides."""
+        said = free_stance(case.fragment, b"", now=self.now)
+        opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
+        return bool(opponents) and said.attested and all(is_ruled_by_another(other, said) for other in opponents)
 
     def _agrees(self, said: Statement, other: Stance, names: Naming) -> bool:
         """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""

@@ -8,15 +8,16 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby, product
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import DateTimeField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from conflicts.gate import Stance, objection
 from conflicts.naming import Naming, naming
+from conflicts.ruling_marks import RulingMark, latest_mark, ruling_marks, subject_of
 from conflicts.wording import Words, worded, wordings
 from memories import access
 from memories.access import Principal
@@ -65,6 +66,8 @@ class Believed:
     owner: str
     status: str
     recorded_at: datetime.datetime
+    # The ruling in force that chose or ruled out what it says.
+    ruling: RulingMark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ class Life(Believed):
     superseded_by: uuid.UUID | None
     moved: bool
     beliefs: tuple[Interval, ...]
+    # All that was ever ruled on what it says, oldest first.
+    rulings: tuple[RulingMark, ...]
 
 
 def claims(principal: Principal, question: Question, *, now: datetime.datetime) -> QuerySet[Any]:
@@ -108,7 +113,7 @@ def claims(principal: Principal, question: Question, *, now: datetime.datetime) 
         rows = rows.filter(status=question.status) if question.status else rows  # so that their index is used
         return rows.filter(Exists(said.filter(key, fragment=OuterRef("id"))))
     belief = Subquery(said.filter(pgh_obj=OuterRef("id")).values("pgh_id")[:1])
-    rows = rows.annotate(belief=belief)
+    rows = rows.annotate(belief=belief, known_at=Value(known_at, DateTimeField()))
     said = said.filter(key | _renamed(principal, key))
     if question.subject is not None:
         said = said.filter(pgh_obj__in=_ever_on(principal, key))
@@ -211,12 +216,21 @@ def believed(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
     """What the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
     owners = _owners(principal, rows)
     if not any(hasattr(row, "belief") for row in rows):
-        return [_believed(row, row.claim, Words.of_claim(row.claim), owners, status=row.status) for row in rows]
+        marks = ruling_marks(principal.project_id, [subject_of(row, row.claim) for row in rows])
+        return [
+            _believed(row, row.claim, Words.of_claim(row.claim), owners, marks.get(row.id, ()), status=row.status)
+            for row in rows
+        ]
     events = events_of(Claim).objects.filter(project=principal.project_id).in_bulk([row.belief for row in rows])
     names = naming(principal.project_id, {row.namespace_id for row in rows})
     words = wordings(principal.project_id, rows, names)
     found = [(row, events[row.belief], worded(events[row.belief], words[row.id])) for row in rows]
-    return [_believed(row, event, said, owners, status=event.status) for row, event, said in found if said]
+    marks = ruling_marks(principal.project_id, [subject_of(row, event) for row, event, _ in found])
+    return [
+        _believed(row, event, said, owners, marks.get(row.id, ()), status=event.status)
+        for row, event, said in found
+        if said
+    ]
 
 
 def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
@@ -224,7 +238,15 @@ def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
     return dict(found.values_list("id", "name"))
 
 
-def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str], *, status: str) -> Believed:
+def _believed(
+    row: Any,
+    state: Any,
+    said: Words,
+    owners: Mapping[uuid.UUID, str],
+    marks: Sequence[RulingMark],
+    *,
+    status: str,
+) -> Believed:
     """From a fragment and the claim, or an event of the claim, that tells its state."""
     return Believed(
         fragment_id=row.id,
@@ -244,6 +266,7 @@ def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str]
         owner=owners.get(row.owner_id, ""),
         status=status,
         recorded_at=row.recorded_at,
+        ruling=latest_mark(marks, getattr(row, "known_at", None)),
     )
 
 
@@ -278,12 +301,26 @@ def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate:
         said = [(event, _said(row, event, words[row.id], key)) for event in events[row.id]]
         on_key = [(event, what) for event, what in said if what is not None]
         if on_key:
-            last, what = on_key[-1]
-            claim = asdict(_believed(row, last, what, owners, status=row.status))
-            moved = said[-1][1] is None
-            life = Life(**claim, superseded_by=row.superseded_by_id, moved=moved, beliefs=tuple(_intervals(said)))
-            found.append(life)
-    return found
+            found.append((row, said, *on_key[-1]))
+    marks = ruling_marks(principal.project_id, [subject_of(row, last) for row, _, last, _ in found])
+    return [
+        _life(_believed(row, last, what, owners, marks.get(row.id, ()), status=row.status), row, said, marks)
+        for row, said, last, what in found
+    ]
+
+
+def _life(
+    claim: Believed, row: Any, said: Sequence[tuple[Any, Words | None]], marks: Mapping[uuid.UUID, Sequence[RulingMark]]
+) -> Life:
+    """Return all that was ever believed of a claim; `said` is what each of its events said of the key."""
+    told = {one.name: getattr(claim, one.name) for one in fields(Believed)}
+    return Life(
+        **told,
+        superseded_by=row.superseded_by_id,
+        moved=said[-1][1] is None,
+        beliefs=tuple(_intervals(said)),
+        rulings=tuple(marks.get(row.id, ())),
+    )
 
 
 def _said(row: Any, event: Any, words: Sequence[Words], key: bytes) -> Words | None:

@@ -66,7 +66,11 @@ def record(
         touched.add(place)
     found = pair_up(docket, touched)
     for case in cases:
-        if case.contradictions and case.verdict and case.verdict.status == Status.QUARANTINED:
+        if (
+            case.contradictions
+            and case.verdict
+            and (case.verdict.status == Status.QUARANTINED or case.verdict.contests)
+        ):
             found[case.fragment.id] += _text_conflicts(docket, case)
     return found
 
@@ -249,7 +253,8 @@ def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
         for opponent in contradiction.opponents
     ]
     once = {row.existing_id: row for row in reversed(made)}
-    return list(PendingConflict.objects.bulk_create(list(once.values())))
+    waiting = {row.existing_id for row in docket.pending[case.fragment.id]}
+    return list(PendingConflict.objects.bulk_create([row for id_, row in once.items() if id_ not in waiting]))
 
 
 def _text_conflict(

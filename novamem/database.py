@@ -33,6 +33,7 @@ become the owner of the tables; only migrations and index builds log in as the o
 
 and start again: the login is made then, or you are told what a superuser has to run."""
 LOCK = 0x6E6F7661  # advisory: two processes that prepare at once would disturb each other's grants
+TEMPLATE_LOCK, WHOLE = LOCK + 1, "migrated"
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -108,23 +109,43 @@ def prepare(logins: Logins) -> None:
         pass  # its password is right, and the server lets it in from here
 
 
-def prepare_database(logins: Logins, name: str) -> Logins:
-    """Drop and make database `name` beside that of the logins, prepared; for tests. Return its logins.
+def prepare_database(logins: Logins, name: str, *, template: str = "template1") -> Logins:
+    """Drop and make database `name` beside that of the logins, prepared, a copy of `template`; for tests.
+
+    Return its logins.
 
     It gives up durability for speed: a commit does not wait for the disk. Who waits for a lock, or leaves a transaction
     open, gets an error rather than for ever.
     """
+    copied, made = sql.Identifier(template), sql.Identifier(name)
     with connect(logins.owner, setting=OWNER) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(made))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, copied))
         for setting in (
             "synchronous_commit = off",
             "lock_timeout = '60s'",
             "idle_in_transaction_session_timeout = '3min'",
         ):
-            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(sql.Identifier(name), sql.SQL(setting)))
-    prepare(made := logins.to(name))
-    return made
+            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(made, sql.SQL(setting)))
+    prepare(logins.to(name))
+    return logins.to(name)
+
+
+@contextmanager
+def template_database(logins: Logins, name: str) -> Iterator[bool]:
+    """Hold the database that others are copied from; yield whether it still has to be filled.
+
+    It is marked as whole when the block ends well; one that is not marked is made anew. Others wait meanwhile.
+    """
+    with connect(logins.owner, setting=OWNER) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", [TEMPLATE_LOCK])
+        marked = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        found = _one(connection, marked, name)
+        if found != WHOLE:
+            prepare_database(logins, name)
+        yield found != WHOLE
+        if found != WHOLE:
+            connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), WHOLE))
 
 
 @contextmanager

@@ -64,13 +64,13 @@ BESIDE = {
     "contested": """SELECT coalesce(jsonb_agg(jsonb_build_array(x.id, x.part) ORDER BY x.id), '[]') FROM (
             SELECT p.existing_id AS id, 'user' AS part FROM conflicts_pendingconflict p
             WHERE p.project_id = memories_fragment.project_id AND p.newcomer_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.kind = 'claim' AND p.existing_id IS NOT NULL
+                AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text') AND p.existing_id IS NOT NULL
                 AND memories_fragment.status IN ('active', 'disputed')
             UNION ALL SELECT n.id, 'ruling' FROM conflicts_pendingconflict p
             JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id
                 AND n.status IN ('active', 'disputed')
             WHERE p.project_id = memories_fragment.project_id AND p.existing_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.kind = 'claim') AS x""",
+                AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')) AS x""",
 }
 
 
