@@ -35,6 +35,7 @@ PLACES = {
     "storage": {
         "data_dir": "NOVAMEM_DATA_DIR",
         "database_url": "DATABASE_URL",
+        "database_owner_url": "DATABASE_OWNER_URL",
         "database_pool_size": "DATABASE_POOL_SIZE",
         "broker_url": "CELERY_BROKER_URL",
     },
@@ -77,6 +78,7 @@ PLACES = {
         "dir": "BACKUP_DIR",
         "keep": "BACKUP_KEEP",
         "restore_max_gb": "RESTORE_MAX_GB",
+        "trusted_signers": "TRUSTED_SIGNERS",
     },
     "upkeep": {
         "archive_days": "ARCHIVE_DAYS",

@@ -14,11 +14,13 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from novamem import config
+from novamem.database import Logins
 
 ROOT = Path(__file__).resolve().parent.parent
 
 SCHEME: dict[str, tuple[type, Any]] = {
     "DATABASE_URL": (str, ""),
+    "DATABASE_OWNER_URL": (str, ""),
     "CELERY_BROKER_URL": (str, "pgmq://"),
     "NOVAMEM_CONFIG": (str, ""),
     "NOVAMEM_DATA_DIR": (str, str(ROOT / "var")),
@@ -78,6 +80,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "BACKUP_DIR": (str, ""),
     "BACKUP_KEEP": (int, 14),
     "RESTORE_MAX_GB": (float, 64.0),
+    "TRUSTED_SIGNERS": (list, []),
     "LOG_FORMAT": (str, "json"),
     "LOG_LEVEL": (str, "INFO"),
 }
@@ -154,6 +157,13 @@ def sidecar_url(values: dict[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
+def own_database(values: dict[str, Any]) -> Logins | None:
+    """The logins to the operator's own Postgres; None for the embedded one."""
+    if not values["DATABASE_URL"] and not values["DATABASE_OWNER_URL"]:
+        return None
+    return Logins(values["DATABASE_URL"], values["DATABASE_OWNER_URL"])
+
+
 def _refuse_gone() -> None:
     for name, instead in GONE.items():
         if name in os.environ:
@@ -192,7 +202,7 @@ def read() -> dict[str, Any]:
     if not values["DATABASE_URL"]:
         raise ImproperlyConfigured(
             "DATABASE_URL is not set. Run through script/server, script/manage or script/test, which bring an embedded "
-            "Postgres, or set DATABASE_URL=postgres://user:password@host:5432/name."
+            "Postgres, or set DATABASE_URL=postgres://nova_app:password@host:5432/name."
         )
     values["SECRET_KEY"] = values["SECRET_KEY"] or kept_secret(Path(values["NOVAMEM_DATA_DIR"]) / "secret_key")
     return values

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from django.db.backends.signals import connection_created
+
 from novamem import broker, config, database, env
 from novamem.logs import logging_config
 
@@ -55,6 +57,7 @@ CONSOLIDATION_UNDO_DAYS = ENV["CONSOLIDATION_UNDO_DAYS"]
 BACKUP_KEEP = ENV["BACKUP_KEEP"]
 # How much a bundle may hold when it is unpacked, all files of its chain together.
 RESTORE_MAX_BYTES = int(ENV["RESTORE_MAX_GB"] * 1024**3)
+TRUSTED_SIGNERS = ENV["TRUSTED_SIGNERS"]
 RETRIEVAL_TOP_K = ENV["RETRIEVAL_TOP_K"]
 RETRIEVAL_SIMILARITY_THRESHOLD = ENV["RETRIEVAL_SIMILARITY_THRESHOLD"]
 RETRIEVAL_TOKEN_BUDGET = ENV["RETRIEVAL_TOKEN_BUDGET"]
@@ -125,18 +128,22 @@ TEMPLATES = [
 ]
 
 
-def connection(role: str | None) -> dict[str, Any]:
-    """One connection setup: as the app role (rows of one project only, pooled) or, with None, as the owner."""
-    config = database.django_config(ENV["DATABASE_URL"], role=role)
+def connection(url: str, *, pooled: bool) -> dict[str, Any]:
+    """Return one connection's setup; pooled for what serves many requests."""
+    config = database.django_config(url, limited=pooled)
     config["OPTIONS"]["application_name"] = "novamem"
-    if role:
+    if pooled:
         config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres
         config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 1}
     return config
 
 
-# The owner alias migrates and builds indexes; everything else runs as the app role, which row-level security binds.
-DATABASES = {"default": connection(database.APP_ROLE), "owner": connection(None)}
+# Everything runs as the application's login, which row-level security binds. The owner's, which migrates and builds
+# indexes, is known to the processes that do so and to no other (docs/decisions/0099).
+DATABASES = {"default": connection(ENV["DATABASE_URL"], pooled=True)}
+if ENV["DATABASE_OWNER_URL"]:
+    DATABASES["owner"] = connection(ENV["DATABASE_OWNER_URL"], pooled=False)
+connection_created.connect(database.require_app)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

@@ -50,13 +50,10 @@ from memories.operations import NotOpen
 from memories.providers import EmbeddingFailed, NoSuchModel
 from memories.upkeep import (
     CannotDigest,
-    ModelTaken,
     NoPlan,
     PlanUsed,
     Purged,
     TierMismatch,
-    UnfitState,
-    VectorsMissing,
     WaitsForDecision,
 )
 from memories.upkeep import CannotUndo as CannotTakeBack
@@ -103,9 +100,6 @@ KNOWN: dict[type[Exception], Known] = {
     NotUndoable: Known(409, "cannot_undo"),
     PlanUsed: Known(409, "plan_used"),
     AlreadyRunning: Known(409, "already_running"),
-    ModelTaken: Known(409, "model_taken"),
-    UnfitState: Known(409, "model_state"),
-    VectorsMissing: Known(409, "vectors_missing"),
     TierMismatch: Known(409, "tier_mismatch"),
     WaitsForDecision: Known(409, "waits_for_decision"),
     CannotDigest: Known(409, "cannot_digest"),
@@ -144,7 +138,6 @@ SAFE_DETAIL = (
     ),
     *(PredicateTaken, AliasCollision, ClaimsCollide, ClaimsDisagree, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
-    *(ModelTaken, UnfitState, VectorsMissing),
     *(TierMismatch, WaitsForDecision, Purged, CannotDigest),
     *(BrokenBundle, WrongProject, BaseMissing, StillNeeded, FileMissing, NoSpace, EnvelopeTooLarge, NoEnvelope),
     *(CannotTakeBack, NotUndoable, AlreadyRunning, NoPlan, PlanUsed),

@@ -38,7 +38,7 @@ OUTCOMES = ("failure", "success", "locked", "factor_added", "factor_removed", "r
 class Migration(migrations.Migration):
     """Three tables."""
 
-    dependencies = [("memories", "0013_claims_of_a_fragment")]
+    dependencies = [("memories", "0017_who_operates")]
 
     operations = [
         migrations.CreateModel(
@@ -70,9 +70,7 @@ class Migration(migrations.Migration):
                 ("address", models.BinaryField(max_length=16)),
                 (
                     "outcome",
-                    models.CharField(
-                        choices=[(one, one.replace("_", " ").title()) for one in OUTCOMES], max_length=16
-                    ),
+                    models.CharField(choices=[(one, one.replace("_", " ").title()) for one in OUTCOMES], max_length=16),
                 ),
             ],
             options={
