@@ -11,7 +11,7 @@ from memories.models import Namespace, Project
 from script.benches._attacks import TOPICS, Attack, Family, Run, lies, says_text, several
 from script.benches._worlds import Topic
 
-PATIENT = ("agent", "tool", "document", "second", "assistant")
+PATIENT = ("agent", "tool")
 LONG, LONGER = "45 days", "200 days"
 SURVIVORS = 3 / 2_000_000  # of the default capacity: fewer than the attackers write
 PILLS = ("..... ..... .....", "..... ..... ......", "!!! ??? !!!", "— — —")

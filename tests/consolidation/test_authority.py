@@ -5,6 +5,7 @@ import pytest
 from conflicts.front import ClaimDraft
 from memories import access, jobs
 from memories.models import Claim, Fragment
+from memories.models.raw import fetch
 from tests.consolidation.conftest import beside, unit
 
 SAID = "Please never book flights before 9 in the morning for me."
@@ -78,12 +79,12 @@ def test_an_admin_of_a_low_ceiling_digests_nothing_above_it(
 
 def test_a_twin_whose_claim_is_weaker_does_not_replace_a_stronger_claim(run, remember, now_of, alice, bob, principal):
     claim = ClaimDraft("Ada", "age", "7")
-    strong = remember("Ada is seven.", vector=unit(1), by=bob.principal, source="tool_output", claim=claim)
+    strong = remember("Ada is seven.", vector=unit(1), by=bob.principal, source="tool_output", claims=[claim])
     other = remember("Ada is seven!", vector=unit(0, 1), by=alice.principal, source="user_explicit")
     with access.enter(principal, why="test"):
-        Claim.objects.filter(fragment=strong).update(fragment=strong)
         row = Claim.objects.get(fragment=strong)
-        row.pk, row.fragment, row.authority, row.slot = None, other, 1, 1
+        ((named,),) = fetch("SELECT nova_claim_id(%s, %s)", [other.id, row.position])
+        row.pk, row.fragment, row.authority, row.slot = named, other, 1, 1
         Claim.objects.bulk_create([row])
     remember("Something else.", vector=beside(0.5))
     run(dedup_threshold=0.5)
@@ -102,6 +103,6 @@ def test_what_is_read_out_of_a_strong_text_hides_it_behind_nothing_weaker(
     run, remember, now_of, alice, bob, said, weak
 ):
     strong = remember(said, vector=unit(1), by=bob.principal, source="tool_output", age=2)
-    remember("See the sheet.", vector=unit(0, 1), by=alice.principal, source="inference", claim=weak, age=1)
+    remember("See the sheet.", vector=unit(0, 1), by=alice.principal, source="inference", claims=[weak], age=1)
     run()
     assert now_of(strong).status == "active"

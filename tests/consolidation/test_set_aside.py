@@ -142,7 +142,7 @@ def test_no_text_fails_a_consolidation(run, remember, said):
     with undone():
         for number, text in enumerate([*said, *said]):
             remember(text.strip(), vector=beside(0.97, other=1 + number), age=40, base=0.5, read=1)
-        remember("See the sheet.", claim=ClaimDraft("user", "budget", "$750"), source="tool_output")
+        remember("See the sheet.", claims=[ClaimDraft("user", "budget", "$750")], source="tool_output")
         ended = run(compress_age_days=0, confirm=True)
         assert (ended.state, ended.error) == ("succeeded", None)
         assert "set_aside" not in ended.report

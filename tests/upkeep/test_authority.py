@@ -100,10 +100,10 @@ class TestEviction:
 class TestCold:
     @pytest.fixture
     def believed(self, old, alice):
-        return old(45, "My budget is $750.", by=alice.principal, source="user_explicit", claim=BUDGET)
+        return old(45, "My budget is $750.", by=alice.principal, source="user_explicit", claims=[BUDGET])
 
     def test_a_claim_in_force_above_a_document_stays_near(self, believed, old, run, fresh):
-        guess = old(45, "The otter is grey.", claim=ClaimDraft("otter", "colour", "grey"))
+        guess = old(45, "The otter is grey.", claims=[ClaimDraft("otter", "colour", "grey")])
         run("tier")
         assert (fresh(believed).tier, fresh(guess).tier) == ("warm", "cold")
 
@@ -114,7 +114,7 @@ class TestCold:
 
     def test_a_claim_that_ended_gets_cold(self, old, alice, run, fresh):
         claim = ClaimDraft("user", "budget", "$750", valid_until=timezone.now() - DAY)
-        row = old(45, "My budget was $750.", by=alice.principal, source="user_explicit", claim=claim)
+        row = old(45, "My budget was $750.", by=alice.principal, source="user_explicit", claims=[claim])
         run("tier")
         assert fresh(row).tier == "cold"
 
@@ -140,7 +140,7 @@ class TestCold:
         assert (fresh(row).status, fresh(told).status) == ("active", "archived")
 
     def test_its_first_sentences_stay(self, old, alice, run, fresh):
-        claim = {"claim": BUDGET, "importance": 0.5}
+        claim = {"claims": [BUDGET], "importance": 0.5}
         rows = [
             old(200, LONG, by=alice.principal, source="user_explicit", **claim),
             old(200, "Never before 9. Not for me. Nor for you. Or else.", by=alice.principal, source="user_explicit"),

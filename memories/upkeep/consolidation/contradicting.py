@@ -19,19 +19,23 @@ from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.standing import DOCUMENTED
 
 BATCH = 1_000
-UNREAD = ("entities", "topics", "extra")
+UNREAD = ("entities", "topics")
 # Opponents that upkeep put away still count: a belief that faded was not refuted.
 ALONE = """
-    SELECT p.newcomer_id FROM conflicts_pendingconflict p
-    JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id AND n.status = 'quarantined'
+    SELECT DISTINCT p.newcomer_id FROM conflicts_pendingconflict p
+    JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id
+    LEFT JOIN memories_claim c ON c.project_id = p.project_id AND c.id = p.newcomer_claim
     LEFT JOIN memories_fragment o ON o.project_id = p.project_id AND o.id = p.existing_id
-    WHERE p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
-    GROUP BY p.newcomer_id
-    HAVING bool_and(o.id IS NULL OR o.status = 'superseded'
+    LEFT JOIN memories_claim e ON e.project_id = p.project_id AND e.id = p.existing_claim
+    WHERE coalesce(c.status, n.status) = 'quarantined'
+        AND p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
+    GROUP BY p.newcomer_id, p.newcomer_claim
+    HAVING bool_and(o.id IS NULL OR coalesce(e.status, o.status) = 'superseded' OR e.verdict = 'archived'
         OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
 """
 # What was read out of a text is believed less than the text itself, which may be stronger than whom it meets.
 HIDDEN = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES}
+WAITS = Status.QUARANTINED
 LEAVE = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 
 
@@ -47,7 +51,7 @@ def plan(outlook: Outlook) -> None:
         stronger = _stronger(outlook, findings)
     acting = [finding for finding in findings if finding.fate != Fate.WAITS and finding.fragment_id not in stronger]
     steps = outlook.wanted(_step(finding) for finding in acting)
-    claimed = {n.fragment.id: n for n in heard if n.claim}
+    claimed = {n.fragment.id: n for n in heard if n.claims}
     for step in outlook.take(steps):
         if step.action not in LEAVE and _is_believed(claimed.get(step.fragment)):
             outlook.believed.add(step.fragment)
@@ -63,9 +67,8 @@ def plan(outlook: Outlook) -> None:
 
 
 def _is_believed(newcomer: Newcomer | None) -> bool:
-    if newcomer is None or newcomer.claim is None:
-        return False
-    return bool((newcomer.claim.authority or newcomer.fragment.authority) > DOCUMENTED)
+    claims = newcomer.claims if newcomer else ()
+    return any((claim.authority or newcomer.fragment.authority) > DOCUMENTED for claim in claims if newcomer)
 
 
 def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Finding]:
@@ -102,8 +105,8 @@ def _texts(outlook: Outlook) -> list[Newcomer]:
     """What claims nothing, changed since the last run, and is read to claim something."""
 
     def newcomer(fragment: Fragment) -> Newcomer | None:
-        claim = reread(fragment).claim_for(fragment)
-        return Newcomer(fragment, claim=claim) if claim else None
+        claims = reread(fragment).claims_for(fragment)
+        return Newcomer(fragment, claims=claims) if claims else None
 
     fragments = (fragment for batch in _unclaimed(outlook) for fragment in batch)
     read = outlook.aside.each(fragments, newcomer, name=lambda fragment: fragment.id)
@@ -139,14 +142,14 @@ def _waiting(outlook: Outlook) -> list[Newcomer]:
 
 def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=ids).order_by("created_at", "id")
-    claims = {
-        c.fragment_id: ClaimDraft.of(c) for c in Claim.objects.within(outlook.project_id).filter(fragment__in=ids)
-    }
-    return outlook.aside.each(
-        rows,
-        lambda row: Newcomer(row, claim=claims.get(row.id), statements=reread(row).statements),
-        name=lambda row: row.id,
-    )
+    claims = Claim.objects.by_fragment(outlook.project_id, ids)
+
+    def newcomer(row: Fragment) -> Newcomer:
+        """Of a fragment that waits all that did not leave by itself, of one that stands what waits."""
+        waiting = [replace(ClaimDraft.of(c), verdict="") for c in claims.get(row.id, ()) if c.status == WAITS]
+        return Newcomer(row, claims=waiting, statements=reread(row).statements)
+
+    return outlook.aside.each(rows, newcomer, name=lambda row: row.id)
 
 
 def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
@@ -157,8 +160,10 @@ def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     place = {step.fragment: number for number, step in enumerate(steps)}
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=list(place)).defer(*UNREAD)
     by_id: dict[uuid.UUID, Any] = {row.id: row for row in rows}
-    texts = [Newcomer(row, claim=reread(row).claim_for(row)) for row in by_id.values() if row.status == Status.ACTIVE]
-    waiting = _again(outlook, [row.id for row in by_id.values() if row.status == Status.QUARANTINED])
+    claiming = Claim.objects.by_fragment(outlook.project_id, by_id)
+    back = {i for i, row in by_id.items() if row.status == Status.QUARANTINED or i in claiming}
+    texts = [Newcomer(row, claims=reread(row).claims_for(row)) for i, row in by_id.items() if i not in back]
+    waiting = _again(outlook, list(back))
     newcomers = sorted([*texts, *waiting], key=lambda n: place[n.fragment.id])
     done = {finding.fragment_id for finding in examine(newcomers, expected, now=outlook.now)}
     return [step for step in steps if step.fragment in done]

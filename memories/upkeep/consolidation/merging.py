@@ -25,7 +25,8 @@ MEMBERS = """
     FROM memories_fragment f
     CROSS JOIN LATERAL (
         SELECT md5(string_agg(c.what, ' ' ORDER BY c.what)) AS claims, coalesce(min(c.authority), 0) AS authority
-        FROM (SELECT authority, row(key_digest, value_digest, scope, session_id, valid_from, valid_until)::text AS what
+        FROM (SELECT authority, row(key_digest, value_digest, scope, session_id, valid_from, valid_until,
+                verdict)::text AS what
             FROM memories_claim WHERE project_id = f.project_id AND fragment_id = f.id) AS c) AS said
     WHERE f.project_id = %s AND f.id = ANY (%s) AND f.status = 'active' AND f.compression = 'full'
         AND f.key = ''
