@@ -13,7 +13,14 @@ from conflicts.admission import (
 )
 from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
-from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
+from conflicts.authority import (
+    SOURCE_RANK,
+    CeilingExceeded,
+    granted_authority,
+    lowered_source,
+    rank_of,
+    refuse_below,
+)
 from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
@@ -156,7 +163,9 @@ __all__ = [
     "put_back",
     "queue",
     "queue_length",
+    "rank_of",
     "readmit",
+    "refuse_below",
     "register_predicate",
     "registered_predicates",
     "repetitions",

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from conflicts.authority import SOURCE_RANK
+from conflicts.authority import rank_of
 from conflicts.gate import Binding, Period
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming, naming
@@ -18,7 +18,6 @@ from conflicts.words import Kind, Policy, Resolution
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Owner
-from memories.models.words import SourceClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,6 @@ def binding_of(row: Ruling) -> Binding:
     chosen, ruled_out = (frozenset(map(bytes.fromhex, digests)) for digests in (row.chosen, row.ruled_out))
     period = Period(row.valid_from, row.valid_until)
     return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
-
-
-def rank_of(principal: Principal) -> int:
-    """How far whoever decides may be believed."""
-    return SOURCE_RANK[SourceClass(principal.ceiling)]
 
 
 def leave(

@@ -42,6 +42,17 @@ class SourceClass(TextChoices):
     INFERENCE = "inference"
 
 
+class LoginOutcome(TextChoices):
+    """How a try to log in ended, or what became of somebody's second factor."""
+
+    FAILURE = "failure"
+    SUCCESS = "success"
+    LOCKED = "locked"
+    FACTOR_ADDED = "factor_added"
+    FACTOR_REMOVED = "factor_removed"
+    RECOVERED = "recovered"
+
+
 class Status(TextChoices):
     """Where a fragment stands; every acknowledged fragment is in exactly one of these, or a tombstone."""
 

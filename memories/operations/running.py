@@ -111,7 +111,9 @@ def run(
     progress = Progress(principal, operation, watcher)
     try:
         progress.check()
-        report = handlers[operation.kind](principal, operation, progress)
+        report = access.undisturbed(
+            lambda: handlers[operation.kind](principal, _as_kept(principal, operation), progress)
+        )
         _end(principal, operation, OperationState.SUCCEEDED, report=report)
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
@@ -132,6 +134,13 @@ def run(
             error={"code": code, "type": type(error).__name__, **_more(error)},
             **_left(progress),
         )
+    return operation
+
+
+def _as_kept(principal: Principal, operation: Operation) -> Operation:
+    """Bring the row to how far it is by what was committed, and return it."""
+    with access.enter(principal, why="progress"):
+        operation.refresh_from_db(fields=["done", "total", "cursor", "stage", "stages"])
     return operation
 
 

@@ -40,6 +40,7 @@ ROLES = {"user": "user_implicit", "assistant": "inference", "tool": "tool_output
 # Whom the extractor takes "I" for in their turns: what they say of themselves is not about the user.
 SPEAKERS = ("document", "tool", "assistant", "system")
 VICTIM = "victim"
+PLAIN = str.maketrans("‹⟦⟧⟮", "<[](", "“”")
 OK, CREATED, BAD = 200, 201, 300
 # What of an answer is worth a line in a report.
 TELLING = ("id", "status", "code", "detail", "errors", "deduplicated", "superseded", "pending_conflicts", "stored")
@@ -445,7 +446,8 @@ def _claim(given: Mapping[str, Any]) -> Claim:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    """A text without what a block changes of it: white space, and what looks like a label."""
+    return " ".join(text.translate(PLAIN).split())
 
 
 class Replayed:

@@ -12,7 +12,8 @@ with the default embedder, every time in a project of its own. Measured with the
 
 The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
 *Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
-answer that holds or names the other's memory, or a change of it.
+answer that holds or names the other's memory, or a change of it. *The operator's* (`_operators.py`): what a tenant's
+key with every verb and the lowest ceiling does to models, signers, the upstream and what is believed more.
 
 Then fifteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
 person ruled; blocked: refused, quarantined, or not what is believed afterwards. Then
@@ -47,6 +48,8 @@ from script.benches import _attacks, _misreadings, _updates
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._label_spoofs import spoof_figures
+from script.benches._operators import operator_figures
 from script.benches._ruled import ForUser, Ruled
 from script.benches._updates import Update
 from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
@@ -305,6 +308,8 @@ def main() -> None:
         print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
         attacks = attack_figures(stage, pool, options.only, found)
         attacks += crossing_figures(stage, pool, options.only, found)
+        attacks += spoof_figures(stage.arena, options.only, found, line)
+        attacks += operator_figures(client, name, options.only, found, show=lambda row: print(line(row), flush=True))
         print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
         print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)

@@ -241,11 +241,12 @@ def test_the_same_request_again_is_kept_once(client, upstream, captured, memorie
     assert len(memories()) == 2
 
 
-def test_models_and_everything_else_pass(client, send, upstream):
+def test_models_and_everything_that_is_granted_pass(client, send, upstream, issue):
     assert "fake" in {model.owned_by for model in client.models.list().data}
     whole = bytes(range(256)) * 20_000
+    key = issue(upstream_paths=["files*", "PUT teapot"])
     for method, path in (("DELETE", "/v1/files/a%20b?limit=3&x=%2F"), ("POST", "/v1/files"), ("PUT", "/v1/teapot")):
-        answer = send(whole, method=method, path=path)
+        answer = send(whole, method=method, path=path, Authorization=f"Bearer {key}")
         assert answer.status_code == (418 if "teapot" in path else 200)
         assert (answer.json()["method"], answer.json()["path"]) == (method, path)
         assert upstream.asked[-1].body == whole

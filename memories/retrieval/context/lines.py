@@ -7,7 +7,7 @@ from conflicts.front import trust_of
 from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType, Status
-from memories.retrieval.context.cleaning import fact, one_line, unfenced
+from memories.retrieval.context.cleaning import fact, one_line, quoted
 
 GONE = "tombstone"
 TASK = "task"
@@ -85,7 +85,7 @@ def line(fragment: Fragment, *, form: str) -> str:
 def _markdown(fragment: Fragment) -> str:
     """`- [facts] (source class, trust) text`."""
     label = ", ".join([fragment.source, f"trust {_trust(fragment)}", *_contested(fragment), *_doubted(fragment)])
-    return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content) or UNKNOWN}"
+    return f"- [{' · '.join(facts(fragment))}] ({label}) {quoted(fragment.content) or UNKNOWN}"
 
 
 def _xml(fragment: Fragment) -> str:
@@ -97,7 +97,7 @@ def _xml(fragment: Fragment) -> str:
         "trust": _trust(fragment),
         "about": "; ".join([*facts(fragment), *_contested(fragment), *_doubted(fragment)]),
     }
-    return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content) or UNKNOWN)}</memory>"
+    return f"<memory {_attributes(attributes)}>{escape(quoted(fragment.content) or UNKNOWN)}</memory>"
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:
@@ -115,8 +115,8 @@ def task_line(task: RecentTask, *, form: str) -> str:
     text = f"{task.title}: {task.summary}" if task.summary else task.title
     if form == "xml":
         attributes = {"timestamp": at, "status": task.status, "source": "inference"}
-        return f"<nova-task {_attributes(attributes)}>{escape(one_line(text) or UNKNOWN)}</nova-task>"
-    return f"- [{at} · {task.status}] (inference) {unfenced(text) or UNKNOWN}"
+        return f"<nova-task {_attributes(attributes)}>{escape(quoted(text) or UNKNOWN)}</nova-task>"
+    return f"- [{at} · {task.status}] (inference) {quoted(text) or UNKNOWN}"
 
 
 def _attributes(values: dict[str, str]) -> str:
