@@ -44,7 +44,8 @@ TEXTS = either("""
     summary|translation|grammar|spelling|statement|question|words|wording|phrase|tweet|data
 """)
 POINTED_AT = re.compile(
-    rf"\b(?:this|these|that|those|the|following|retrieved|search|tool|customer|test|[\w'-]+'s) (?:[\w'-]+ ){{0,2}}?{TEXTS}\b"
+    r"\b(?:this|these|that|those|the|following|retrieved|search|tool|customer|test|[\w'-]+'s)"
+    rf" (?:[\w'-]+ ){{0,2}}?{TEXTS}\b"
     rf"|(?:^|[.!?\n]\s*)(?:the )?{TEXTS} (?:of|from|by|says|said)\b|(?:^|\n)#{{1,6}} |(?:^|\n)\s*\||(?:^|\n)page \d"
     r"|\bhere(?:'s| is| are| comes?)\b(?! my\b)|\b(?:the following|as follows|verbatim|quoted?|copied|pasted|excerpt)\b"
     r"|\b(?:below|above)\b(?=\s*(?:[.,:;!?)\n]|$))|\b(?:five|four|three|two|one|[1-5])[ -]stars?\b|★"
