@@ -44,7 +44,8 @@ TEXTS = either("""
     summary|translation|grammar|spelling|statement|question|words|wording|phrase|tweet|data
 """)
 POINTED_AT = re.compile(
-    rf"\b(?:this|these|that|those|the|following|retrieved|search|tool|customer|test) (?:[\w'-]+ ){{0,2}}?{TEXTS}\b"
+    r"\b(?:this|these|that|those|the|following|retrieved|search|tool|customer|test|[\w'-]+'s)"
+    rf" (?:[\w'-]+ ){{0,2}}?{TEXTS}\b"
     rf"|(?:^|[.!?\n]\s*)(?:the )?{TEXTS} (?:of|from|by|says|said)\b|(?:^|\n)#{{1,6}} |(?:^|\n)\s*\||(?:^|\n)page \d"
     r"|\bhere(?:'s| is| are| comes?)\b(?! my\b)|\b(?:the following|as follows|verbatim|quoted?|copied|pasted|excerpt)\b"
     r"|\b(?:below|above)\b(?=\s*(?:[.,:;!?)\n]|$))|\b(?:five|four|three|two|one|[1-5])[ -]stars?\b|★"
@@ -57,7 +58,7 @@ REPORTS = either("""
     reports|reported|announced|answered|replied|replies|asked me to tell|forwarded|dictated|texted|e-?mailed|shouted
 """)
 REPORTED = re.compile(
-    r"\b(?!(?:i|we|i've|we've|just|already|have|be|to)\b)[^\W\d_][\w'.-]* "
+    r"(?<!')\b(?!(?:i|we|i've|we've|i'd|we'd|i'll|just|already|have|be|to)\b)[^\W\d_][\w'.-]* "
     rf"(?:(?:just|also|has|had|have|once|later) ){{0,2}}(?<!\bi just )(?<!\bi have ){REPORTS}\b"
     r"|\baccording to\b(?! me\b)"
     r"|\b(?:i|we)(?:'ve| have)? (?:just )?(?:got|received|found|saw|heard|read|overheard|came across|copied)"
@@ -90,7 +91,7 @@ OPENERS = (
         (?:at|since|until|on|in) (?:work|home|school|night|present|first|general|may|(?:19|20)\d\d|mondays?|weekends?)
         (?:at|in|on|during) the (?:morning|evening|afternoon|summer|winter|spring|autumn|weekend|moment|meantime|week)
         (?:in|since|until) (?:january|february|march|april|june|july|august|september|october|november|december)
-        so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
+        from now on|morning|evening|so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
         (?:remember|don't forget|keep in mind|note|notice|know)(?: (?:this|that|these))?
         i(?:'ve)? (?:said|told you|mentioned)(?: already| before)?
         (?:one|two|three|a few|some|another) (?:more )?things?
