@@ -11,6 +11,7 @@ from conflicts.admission import (
     undisturbed,
     withdraw,
 )
+from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import (
     SOURCE_RANK,
@@ -25,6 +26,7 @@ from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import Correction, NotApplicable
+from conflicts.docket import ClaimsDisagree
 from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
@@ -63,6 +65,7 @@ from conflicts.settling import (
     undo,
     visible_conflict,
     waiting,
+    with_claims,
 )
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
@@ -90,6 +93,7 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "ClaimsDisagree",
     "Correction",
     "Counted",
     "Disputed",
@@ -106,6 +110,7 @@ __all__ = [
     "Normaliser",
     "NotApplicable",
     "Outcome",
+    "PRESENT",
     "PendingConflict",
     "Policy",
     "PredicateTaken",
@@ -119,6 +124,7 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "USER",
     "Uncounted",
     "admit",
     "alone",
@@ -151,6 +157,7 @@ __all__ = [
     "lock_keys",
     "lock_namespace",
     "lowered_source",
+    "names_user",
     "news",
     "place_vectors",
     "put_back",
@@ -194,6 +201,7 @@ __all__ = [
     "marks_of",
     "ruled_on",
     "rulings",
+    "with_claims",
     "with_words",
     "rule_on_former_decisions",
 ]

@@ -2,7 +2,6 @@
 
 import datetime
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,8 +11,7 @@ from django.db.models import Q
 
 from conflicts.models import Ruling
 from conflicts.rulings import names_of_deciders
-from memories.models import Fragment
-from memories.models.words import ClaimScope
+from memories.models import Claim, Fragment
 
 
 class Verb(StrEnum):
@@ -44,53 +42,49 @@ class RulingMark:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What rulings are looked up for: a memory, and what it claims where it claims something."""
+    """What rulings are looked up for: a value of a key where it is claimed; of a free text the memory."""
 
-    fragment_id: uuid.UUID
     namespace_id: uuid.UUID
     session_id: str = ""
     key_digest: bytes = b""
     value_digest: bytes = b""
+    fragment_id: uuid.UUID | None = None
 
     def decision_of(self, ruling: Ruling) -> Verb | None:
         """Return what a ruling did with it, None for nothing."""
-        chosen, ruled_out = ruling.chosen_fragments, ruling.ruled_out_fragments
-        on_key = self.key_digest and bytes(ruling.key_digest) == self.key_digest
-        if on_key and (ruling.namespace_id, ruling.session_id) == (self.namespace_id, self.session_id):
-            chosen, ruled_out = [*chosen, *ruling.chosen], [*ruled_out, *ruling.ruled_out]
-        said = {self.fragment_id, self.value_digest.hex()}
-        if said & set(chosen):
-            return Verb.CHOSEN
-        return Verb.RULED_OUT if said & set(ruled_out) else None
+        if self.fragment_id:
+            said: Any = self.fragment_id
+            chosen, ruled_out = ruling.chosen_fragments, ruling.ruled_out_fragments
+        else:
+            place = ruling.namespace_id, ruling.session_id, bytes(ruling.key_digest)
+            if place != (self.namespace_id, self.session_id, self.key_digest):
+                return None
+            said, chosen, ruled_out = self.value_digest.hex(), ruling.chosen, ruling.ruled_out
+        return Verb.CHOSEN if said in chosen else Verb.RULED_OUT if said in ruled_out else None
 
 
-def subject_of(fragment: Any, state: Any) -> Subject:
-    """Return what a fragment with a claim, or an event of one, is looked up as."""
-    session = fragment.claim.session_id if state.scope == ClaimScope.SESSION else ""
-    return Subject(fragment.id, fragment.namespace_id, session, bytes(state.key_digest), bytes(state.value_digest))
-
-
-def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[uuid.UUID, list[RulingMark]]:
-    """Return the marks by memory, oldest first, replaced ones among them. Two queries."""
-    if not subjects:
-        return {}
+def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[Subject, list[RulingMark]]:
+    """Return the marks by subject, oldest first, replaced ones among them. Two queries."""
+    found: dict[Subject, list[RulingMark]] = {subject: [] for subject in subjects}
+    if not found:
+        return found
     rows = Ruling.objects.within(project_id).filter(_about(subjects)).select_related("replaced_by")
     rulings = list(rows.order_by("decided_at", "id"))
     names = names_of_deciders(project_id, rulings)
-    found: dict[uuid.UUID, list[RulingMark]] = defaultdict(list)
-    for subject in subjects:
-        for row in rulings:
-            decision = subject.decision_of(row)
-            if decision:
-                found[subject.fragment_id].append(_mark(row, decision, names))
+    for subject, marks in found.items():
+        told = [(row, subject.decision_of(row)) for row in rulings]
+        marks += [_mark(row, decision, names) for row, decision in told if decision]
     return found
 
 
 def marks_of(fragment: Fragment) -> list[RulingMark]:
     """Return what was ever ruled on a memory, on its text or on what it claims, oldest first."""
-    claim = getattr(fragment, "claim", None)
-    subject = subject_of(fragment, claim) if claim else Subject(fragment.id, fragment.namespace_id)
-    return ruling_marks(fragment.project_id, [subject]).get(fragment.id, [])
+    claims = Claim.objects.by_fragment(fragment.project_id, [fragment.id]).get(fragment.id, [])
+    place = fragment.namespace_id
+    subjects = [Subject(place, c.session_id, bytes(c.key_digest), bytes(c.value_digest)) for c in claims]
+    found = ruling_marks(fragment.project_id, [*subjects, Subject(place, fragment_id=fragment.id)])
+    once = {mark.ruling_id: mark for marks in reversed(found.values()) for mark in marks}
+    return sorted(once.values(), key=lambda mark: (mark.at, mark.ruling_id))
 
 
 def latest_mark(marks: Iterable[RulingMark], at: datetime.datetime | None = None) -> RulingMark | None:
@@ -99,10 +93,12 @@ def latest_mark(marks: Iterable[RulingMark], at: datetime.datetime | None = None
 
 
 def _about(subjects: Sequence[Subject]) -> Q:
-    ids = [subject.fragment_id for subject in subjects]
     keys = {subject.key_digest for subject in subjects if subject.key_digest}
-    on_key = Q(namespace__in={subject.namespace_id for subject in subjects}, key_digest__in=keys)
-    return on_key | Q(chosen_fragments__overlap=ids) | Q(ruled_out_fragments__overlap=ids)
+    about = Q(namespace__in={subject.namespace_id for subject in subjects}, key_digest__in=keys)
+    ids = [subject.fragment_id for subject in subjects if subject.fragment_id]
+    if ids:
+        about |= Q(chosen_fragments__overlap=ids) | Q(ruled_out_fragments__overlap=ids)
+    return about
 
 
 def _mark(row: Ruling, decision: Verb, names: Mapping[uuid.UUID, str]) -> RulingMark:

@@ -197,6 +197,8 @@ Store = Callable[..., Fragment]
 
 def stored(by: Principal, namespace: str, content: str, **more: Any) -> Fragment:
     """One fragment, stored through the write path."""
+    if "claim" in more:
+        more["claims"] = [more.pop("claim")]
     draft = ingest.Draft(namespace=namespace, content=content, **more)
     return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
@@ -300,14 +302,14 @@ def web_environment(django_db_setup: None, tmp_path_factory: pytest.TempPathFact
     }
 
 
-@pytest.fixture(scope="session")
-def web(web_environment: dict[str, str]) -> Iterator[str]:
-    """The address of a web server process on the test database; it sees rows that are committed."""
+@contextmanager
+def web_server(environment: dict[str, str], *, log: Any = None) -> Iterator[str]:
+    """The address of a web server process with these settings; it logs to a file, else here."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--log-level", "warning"]
-    process = subprocess.Popen(command, cwd=django_settings.ROOT, env=web_environment)
+    process = subprocess.Popen(command, cwd=django_settings.ROOT, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + 60
@@ -319,6 +321,13 @@ def web(web_environment: dict[str, str]) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(60)
+
+
+@pytest.fixture(scope="session")
+def web(web_environment: dict[str, str]) -> Iterator[str]:
+    """The address of a web server process on the test database; it sees rows that are committed."""
+    with web_server(web_environment) as url:
+        yield url
 
 
 def _answers(url: str) -> bool:

@@ -74,6 +74,7 @@ def stored_each(principal: Principal, each: Sequence[Admission | None]) -> list[
 def _as_stored(fragment: Any) -> Fragment:
     """What was stored, when somebody has forgotten it since."""
     fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], [], []
+    fragment.further, fragment.doubted = [], []
     stored: Fragment = fragment
     return stored
 

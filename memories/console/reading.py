@@ -82,7 +82,7 @@ class Detail:
     """One memory, opened."""
 
     fragment: Fragment
-    claim: Claim | None
+    claims: list[Claim]
     trust: Trust
     relevance: float
     owner: str
@@ -99,6 +99,11 @@ class Detail:
     # The relevance of the next 90 days as points of a drawing, 0 at the bottom.
     curve: str = ""
 
+    @property
+    def claim(self) -> Claim | None:
+        """The first claim, which the form edits."""
+        return next(iter(self.claims), None)
+
 
 def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: datetime.datetime) -> Detail:
     """The memory with what one tab shows. Raises NotFound: unknown and foreign look the same."""
@@ -109,7 +114,7 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: da
         owner = Owner.objects.within(principal.project_id).filter(id=row.owner_id).first() if row.owner_id else None
         return Detail(
             fragment=row,
-            claim=getattr(row, "claim", None),
+            claims=list(row.claims.order_by("position")),
             trust=trust_in_parts(row, now=now),
             relevance=row.relevance_at(now),
             owner=owner.name if owner else "",

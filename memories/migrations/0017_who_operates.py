@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
     """Columns, the look-up that answers one, and the function."""
 
     dependencies = [
-        ("memories", "0012_history_of_new_columns"),
+        ("memories", "0013_claims_of_a_fragment"),
     ]
 
     operations = [

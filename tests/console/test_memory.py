@@ -14,7 +14,7 @@ from memories.retrieval import Question, Request, context
 from tests.console.conftest import decide, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
-DETAIL_QUERIES = 17
+DETAIL_QUERIES = 18
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_list_stays_beside_it(vera, store, heron):
 
 def test_history_shows_rulings_and_who_changed_it(vera, rita, challenge):
     conflict = challenge("$0")
-    decide(rita, conflict, "supersede", note="signed on Monday")
+    assert decide(rita, conflict, "accept", note="signed on Monday").status_code == 303
     text = words(vera.get(f"/memories/{conflict.newcomer_id}/", {"tab": "history"}))
     assert "Chosen by rita" in text
     assert "signed on Monday" in text
