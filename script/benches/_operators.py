@@ -35,7 +35,7 @@ BUDGET = {"subject": "user", "predicate": "budget"}
 STATEFUL = (
     *("DELETE files/file-abc", "GET files", "POST files", "GET assistants", "POST fine_tuning/jobs", "POST batches"),
     *("GET organization/admin_api_keys", "GET responses/resp_1", "DELETE responses/resp_1", "GET vector_stores"),
-    *("GET chat/completions", "POST uploads", "POST threads", "DELETE models/ft:x", "POST containers"),
+    *("GET chat/completions/c1", "POST uploads", "POST threads", "DELETE models/ft:x", "POST containers"),
 )
 COLUMNS = ("attempts", "overrides", "authority", "exposed", "labelled")
 Send = Callable[..., tuple[int, Any]]
