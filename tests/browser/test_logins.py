@@ -44,7 +44,7 @@ def test_a_second_factor_is_turned_on_and_asked_for(browser, stage, scripts):
 
 
 def test_the_admin_keeps_to_the_policy(at_memories, stage, complaints):
-    get_user_model()._default_manager.filter(username=stage.username).update(is_superuser=True)
+    get_user_model()._default_manager.filter(username=stage.username).update(is_superuser=True, is_staff=True)
     page = at_memories("/admin/")
     for path in ("memories/project/", f"memories/project/{stage.project.id}/change/", "memories/membership/"):
         page.goto(f"{stage.url}/admin/{path}")
