@@ -204,6 +204,23 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     return None
 
 
+def differs(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+    """As `contrary`, more suspicious: whatever value of the kind stands with the cue is taken for what it speaks of."""
+    cues = cues_of(claim)
+    for passage in said:
+        if found := _against(passage, claim, cues, loosely=True):
+            return found
+    return None
+
+
+def is_spoken_of(said: Sequence[Passage], claim: Standing) -> bool:
+    """Whether the passages name a claim's key: its subject and its predicate."""
+    cues = cues_of(claim)
+    return any(
+        speaks_of(passage, span, claim, cues) for passage in said for span in _cue_spans(passage, claim.predicate, cues)
+    )
+
+
 def is_said_plainly(text: str) -> bool:
     """Whether a text is somebody's own short word on themselves: no quotation, no report, nothing pasted."""
     return len(text) <= SHORT and bool(FIRST_PERSON.search(text)) and not FOREIGN.search(text)
@@ -220,7 +237,7 @@ def cues_of(claim: Standing) -> tuple[Cue, ...]:
     return (*(Cue(stems) for stems in named), *CUES.get(claim.predicate, ()))
 
 
-def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary | None:
+def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely: bool = False) -> Contrary | None:
     spans = _cue_spans(passage, claim.predicate, cues)
     seen, same = _kind(claim)
     found = list(seen(passage)) if seen else []
@@ -238,7 +255,7 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary
         return Contrary(claim.value, negated=True)
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
-    attached = [s for s in others if any(_is_attached(passage, span, s, claim) for span in spans)]
+    attached = [s for s in others if any(_is_attached(passage, span, s, claim, loosely=loosely) for span in spans)]
     if any(not _denied(passage, one, strict=not attached) for one in own):
         return None
     if attached:
@@ -358,7 +375,7 @@ def _is_denied_to_be(passage: Passage, span: tuple[int, int]) -> bool:
     return bool(HAS_NONE.search(passage.text[: span[0]]) and NONE_LEFT.match(passage.text, span[1]))
 
 
-def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim: Standing) -> bool:
+def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim: Standing, *, loosely: bool) -> bool:
     if value.start < span[1] and span[0] < value.end:
         return False
     first, second = sorted([span, (value.start, value.end)])
@@ -376,7 +393,7 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
     words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
     if span == first:  # "the port of the staging server is …"
         words -= {stem(word) for word in re.findall(r"\w+", claim.subject)}
-    return value.sure or words <= LINKS
+    return value.sure or loosely or words <= LINKS
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:

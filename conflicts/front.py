@@ -26,7 +26,7 @@ from conflicts.history import Believed, Question, believed, claims, lives, timel
 from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
 from conflicts.locking import MOST_KEYS, lock_keys, lock_namespace
 from conflicts.models import PendingConflict, Ruling
-from conflicts.naming import digests_of, spelling_digests
+from conflicts.naming import CLAIMED, NAMES, Naming, digests_of, named, spelling_digests
 from conflicts.placing import (
     BlockedByErasure,
     embeddings,
@@ -35,6 +35,7 @@ from conflicts.placing import (
     index_keywords,
     place_vectors,
 )
+from conflicts.precedence import ClaimsAtHand, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
@@ -45,7 +46,17 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
-from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
+from conflicts.rulings import (
+    binding_on,
+    claim_ruled,
+    of_conflicts,
+    protection,
+    ruled_on,
+    rulings,
+    text_ruled,
+    with_rank,
+    with_words,
+)
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -73,10 +84,12 @@ __all__ = [
     "AlreadyResolved",
     "Announcement",
     "BadPredicate",
+    "ClaimsAtHand",
     "Believed",
     "BlockedByErasure",
     "Bookmark",
     "Candidate",
+    "CLAIMED",
     "CannotSplit",
     "CannotUndo",
     "CeilingExceeded",
@@ -92,6 +105,8 @@ __all__ = [
     "Keep",
     "Kind",
     "MOST_KEYS",
+    "NAMES",
+    "Naming",
     "Newcomer",
     "News",
     "NoBookmark",
@@ -112,6 +127,7 @@ __all__ = [
     "StaleRule",
     "Statement",
     "Uncounted",
+    "Upheld",
     "admit",
     "alone",
     "believed",
@@ -138,11 +154,13 @@ __all__ = [
     "independent",
     "index_keywords",
     "is_disputed",
+    "keys_sought",
     "latest",
     "lives",
     "lock_keys",
     "lock_namespace",
     "lowered_source",
+    "named",
     "news",
     "place_vectors",
     "put_back",
@@ -182,5 +200,8 @@ __all__ = [
     "ruled_on",
     "rulings",
     "with_words",
+    "claim_ruled",
+    "text_ruled",
+    "with_rank",
     "rule_on_former_decisions",
 ]
