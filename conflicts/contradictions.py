@@ -20,6 +20,7 @@ from conflicts.words import Normaliser
 from memories.language.words import listed
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
+FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
 SHORT = 200  # characters of a word on oneself
 LINKS = listed("""
@@ -58,9 +59,9 @@ DENIES = (
 ORDERED = re.compile(
     r"\b(?:do not|don't|never) (?:expose|share|publish|leak|post|reveal|open|block|close)\b", re.IGNORECASE
 )
-ONCE = r"from|was|were|over|than|out of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
+ONCE = r"from|was|were|over|than|out of|left|leaving|old|former|previous|prior|expected|used to be|away from|about|without|hates?|dislikes?"
 DENIED_BEFORE = re.compile(
-    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE}) (?:the |a |an |in )?\W?)$", re.IGNORECASE
+    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE})\W{{1,2}}(?:the |a |an |in )?\W?)$", re.IGNORECASE
 )
 STRICT_BEFORE = re.compile(rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:from|left) )$", re.IGNORECASE)
 DENIED_AFTER = re.compile(
@@ -80,6 +81,12 @@ UNCERTAIN = re.compile(
     r"|thinking of|thinking about|dream\w*|hop(?:es?|ing) to"
     r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
     r"|suggest\w+)\b",
+    re.IGNORECASE,
+)
+# Who answers a question, or says what somebody would always choose, supposes nothing.
+ANSWERED = re.compile(
+    r"\b(?:if|in case|should|when) (?:you|anyone|anybody|someone|somebody|they)\b[^,:;]{0,60}[,:;]"
+    r"|\bwould (?:always |still |now )?(?:choose|pick|say|call|name|describe)\b",
     re.IGNORECASE,
 )
 PAST = re.compile(
@@ -244,9 +251,11 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
     if claim.normaliser == Normaliser.NUMBER:
         # So rare a value is spoken of without a cue.
         spans += [(s.start, s.end) for s in found if same(s.form) and _denied(passage, s, strict=True)]
-    if not spans or _says_nothing_of_now(passage):
+    if not spans or _says_nothing_of_now(passage, loosely=loosely):
         return None
-    spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found)]
+    if loosely and not found and seen == sightings.places:
+        found = list(sightings.small_places(passage))
+    spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found, loosely=loosely)]
     if not spans:
         return None
     if claim.predicate in ("allergic_to", "intolerant_to"):
@@ -304,8 +313,9 @@ def _in_company(low: str, predicate: str) -> bool:
     return wanted is None or any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", low) for word in wanted)
 
 
-def _says_nothing_of_now(passage: Passage) -> bool:
+def _says_nothing_of_now(passage: Passage, *, loosely: bool = False) -> bool:
     text = passage.text.rstrip(" \"')")
+    text = ANSWERED.sub(" ", text) if loosely else text
     if text.endswith("?") or UNCERTAIN.search(text):
         return True
     return bool(PAST.search(text)) and not NOW.search(text)
@@ -382,7 +392,7 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
     gap = passage.text[first[1] : second[0]]
     before = passage.text[max(0, first[0] - BEFORE) : first[0]]
     blocks = BLOCKS.get(claim.predicate)
-    if len(gap) > FAR or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.,:;!?]", before)[-1]))):
+    if len(gap) > (FARTHER if loosely else FAR) or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.,:;!?]", before)[-1]))):
         return False
     if claim.predicate == "port" and re.match(
         r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]
