@@ -7,7 +7,7 @@ nothing of now; another owner or another thing ("the user's sister", "the dinner
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from conflicts import sightings
@@ -61,7 +61,8 @@ ORDERED = re.compile(
 )
 ONCE = r"from|was|were|over|than|out of|left|leaving|old|former|previous|prior|expected|used to be|away from|about|without|hates?|dislikes?"
 DENIED_BEFORE = re.compile(
-    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE})\W{{1,2}}(?:the |a |an |in )?\W?)$", re.IGNORECASE
+    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE})\W{{1,2}}(?:the |a |an |in )?\W?)$",
+    re.IGNORECASE,
 )
 STRICT_BEFORE = re.compile(rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:from|left) )$", re.IGNORECASE)
 DENIED_AFTER = re.compile(
@@ -88,6 +89,10 @@ ANSWERED = re.compile(
     r"\b(?:if|in case|should|when) (?:you|anyone|anybody|someone|somebody|they)\b[^,:;]{0,60}[,:;]"
     r"|\bwould (?:always |still |now )?(?:choose|pick|say|call|name|describe)\b",
     re.IGNORECASE,
+)
+# What is left for another: "swapped Prague for Vienna".
+GIVEN_UP = re.compile(
+    r"\b(?:left|leaves|leaving|swapp?\w*|trad(?:ed|es|ing)|switched|exchang\w+|gave up|abandon\w+)(?: from)? $"
 )
 PAST = re.compile(
     r"\b(?:used to|formerly|previously|originally|last (?:year|month|week|spring|summer|autumn|fall|winter|time)"
@@ -196,10 +201,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Contrary:
-    """What a text says against a claim: another value, or (`negated`) that the claim's own is not so."""
+    """What a text says against a claim: another value, or (`negated`) that the claim's own is not so.
+
+    `sure`: it can mean nothing else, so that it may wait for a person; else it is only labelled.
+    """
 
     value: str
     negated: bool = False
+    sure: bool = True
 
 
 def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
@@ -207,7 +216,8 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     cues = cues_of(claim)
     for passage in said:
         if found := _against(passage, claim, cues):
-            return found
+            # What the same text asks, supposes or tells of the past may be what all of it is about.
+            return replace(found, sure=found.sure and not any(map(_says_nothing_of_now, said)))
     return None
 
 
@@ -251,6 +261,9 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
     if claim.normaliser == Normaliser.NUMBER:
         # So rare a value is spoken of without a cue.
         spans += [(s.start, s.end) for s in found if same(s.form) and _denied(passage, s, strict=True)]
+    if loosely:
+        given_up = ((GIVEN_UP.search(passage.text, 0, s.start), s) for s in found if same(s.form))
+        spans += [(verb.start(), own.end) for verb, own in given_up if verb]
     if not spans or _says_nothing_of_now(passage, loosely=loosely):
         return None
     if loosely and not found and seen == sightings.places:
@@ -260,16 +273,20 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
         return None
     if claim.predicate in ("allergic_to", "intolerant_to"):
         return _freed(passage, claim)
-    if claim.predicate in ("budget", "deadline") and any(_is_denied_to_be(passage, span) for span in spans):
+    if (loosely or claim.predicate in ("budget", "deadline")) and any(
+        _is_denied_to_be(passage, span) for span in spans
+    ):
         return Contrary(claim.value, negated=True)
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
     attached = [s for s in others if any(_is_attached(passage, span, s, claim, loosely=loosely) for span in spans)]
-    if any(not _denied(passage, one, strict=not attached) for one in own):
+    kept = [one for one in own if not (loosely and GIVEN_UP.search(passage.text, 0, one.start))]
+    if any(not _denied(passage, one, strict=not attached) for one in kept):
         return None
     if attached:
         first = min(attached, key=lambda s: (not s.sure, s.start))
-        return Contrary(passage.text[first.start : first.end].strip())
+        alone = len({one.form for one in others}) == 1 and (first.sure or claim.predicate not in CUES)
+        return Contrary(passage.text[first.start : first.end].strip(), sure=alone)
     return Contrary(claim.value, negated=True) if own else None
 
 
@@ -392,7 +409,9 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
     gap = passage.text[first[1] : second[0]]
     before = passage.text[max(0, first[0] - BEFORE) : first[0]]
     blocks = BLOCKS.get(claim.predicate)
-    if len(gap) > (FARTHER if loosely else FAR) or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.,:;!?]", before)[-1]))):
+    if len(gap) > (FARTHER if loosely else FAR) or (
+        blocks and (blocks.search(gap) or not loosely and blocks.search(re.split(r"[.,:;!?]", before)[-1]))
+    ):
         return False
     if claim.predicate == "port" and re.match(
         r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]

@@ -57,7 +57,7 @@ def speaks_of(
     subject = [stem(w) for w in re.findall(r"\w+", claim.subject)]
     subject = [w for w in subject if w not in {"the", "a", "an", "my", "our"}]
     own = set(subject) | {stem(w) for w in re.findall(r"\w+", claim.value)} | {s for cue in cues for s in cue.stems}
-    own |= {word.stem for word in passage.words if any((v.sure or loosely) and v.start <= word.start < v.end for v in values)}
+    own |= {word.stem for word in passage.words if any(_counts(v, word, loosely=loosely) for v in values)}
     own |= {"food", "nut"} if claim.predicate == "allergic_to" else set()
     clause = max((m.end() for m in CLAUSE.finditer(passage.text, 0, span[0])), default=0) if loosely else 0
     before = [word for word in passage.words if clause <= word.start and word.end <= span[0]]
@@ -71,6 +71,11 @@ def speaks_of(
     if users and not stems & PEOPLE:
         return _is_bare(passage, before, span, known)
     return True
+
+
+def _counts(value: Sighting, word: Word, *, loosely: bool) -> bool:
+    """Whether a word belongs to a value, and not to somebody who may own another thing."""
+    return value.start <= word.start < value.end and (value.sure or loosely and not is_given_name(word.text))
 
 
 def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:

@@ -120,7 +120,7 @@ def _shadow(
         if claim.fragment_id == fragment.id or not (rank > fragment.authority or own):
             continue
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
-        if against is None or not (claim.exclusive or against.negated):
+        if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
         if not against.negated and _is_said_beside(against.value, claim, claims, namings[claim.namespace_id]):
             continue

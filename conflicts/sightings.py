@@ -253,9 +253,7 @@ def _in_date(text: str, start: int, end: int) -> bool:
     number = text[start:end]
     there = max(0, min(12, start))
     days = (m for p in DATES[:5] for m in p.finditer(around) if m.start() <= there < m.end())
-    return any(_date(m) is not None for m in days) or bool(
-        re.fullmatch(r"(?:19|20)\d\d", number)
-    )
+    return any(_date(m) is not None for m in days) or bool(re.fullmatch(r"(?:19|20)\d\d", number))
 
 
 def _plain_number(text: str) -> float | None:
