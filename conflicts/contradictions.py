@@ -59,7 +59,10 @@ DENIES = (
 ORDERED = re.compile(
     r"\b(?:do not|don't|never) (?:expose|share|publish|leak|post|reveal|open|block|close)\b", re.IGNORECASE
 )
-ONCE = r"from|was|were|over|than|out of|left|leaving|old|former|previous|prior|expected|used to be|away from|about|without|hates?|dislikes?"
+ONCE = (
+    r"from|was|were|over|than|out of|left|leaving|old|former|previous|prior|expected|used to be|away from|about|without"
+    r"|hates?|dislikes?"
+)
 DENIED_BEFORE = re.compile(
     rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE})\W{{1,2}}(?:the |a |an |in )?\W?)$",
     re.IGNORECASE,
@@ -407,11 +410,10 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
         return False
     first, second = sorted([span, (value.start, value.end)])
     gap = passage.text[first[1] : second[0]]
-    before = passage.text[max(0, first[0] - BEFORE) : first[0]]
+    before = re.split(r"[.,:;!?]", passage.text[max(0, first[0] - BEFORE) : first[0]])[-1]
+    before = "" if loosely and claim.predicate != "budget" else before  # of what was spent the rest is left
     blocks = BLOCKS.get(claim.predicate)
-    if len(gap) > (FARTHER if loosely else FAR) or (
-        blocks and (blocks.search(gap) or not loosely and blocks.search(re.split(r"[.,:;!?]", before)[-1]))
-    ):
+    if len(gap) > (FARTHER if loosely else FAR) or (blocks and (blocks.search(gap) or blocks.search(before))):
         return False
     if claim.predicate == "port" and re.match(
         r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]

@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from conflicts.claims import USER, ClaimDraft, Statement
 from conflicts.contradictions import Contrary, Standing, agrees, contrary, is_said_plainly, read
+from conflicts.cues import CUES
 from conflicts.mentions import keys_of
 from conflicts.models import Ruling
 from conflicts.naming import Naming
@@ -30,6 +31,8 @@ class Shadow:
 
     statements: tuple[Statement, ...] = ()
     claim: ClaimDraft | None = None
+    # The keys of stronger claims that it does not surely contradict, whatever else was read in it.
+    unsure: frozenset[bytes] = frozenset()
 
     @property
     def changes(self) -> bool:
@@ -111,7 +114,7 @@ def _shadow(
     *,
     ruled: Mapping[uuid.UUID, int],
 ) -> Shadow:
-    statements, change, plainly = [], None, is_said_plainly(fragment.content)
+    statements, change, plainly, unsure = [], None, is_said_plainly(fragment.content), set()
     # Against the user's own words a ruling holds nobody back: both are served.
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
@@ -119,7 +122,10 @@ def _shadow(
         rank = claim.authority if is_heard else max(claim.authority, ruled.get(claim.fragment_id, 0))
         if claim.fragment_id == fragment.id or not (rank > fragment.authority or own):
             continue
-        against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
+        standing = standing_of(claim, namings[claim.namespace_id])
+        against = contrary(said, standing)
+        if not own and not (against and against.sure) and standing.predicate in CUES:
+            unsure.add(bytes(claim.key_digest))
         if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
         if not against.negated and _is_said_beside(against.value, claim, claims, namings[claim.namespace_id]):
@@ -127,7 +133,7 @@ def _shadow(
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
             change = ClaimDraft(claim.subject, claim.predicate, against.value)
-    return Shadow(tuple(statements), change)
+    return Shadow(tuple(statements), change, frozenset(unsure))
 
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:

@@ -1,4 +1,4 @@
-"""Candidates: what the scores of fragments are made of: of what was found, was said beside it, or claims what is asked."""
+"""Candidates: what the scores of fragments are made of: those found, those said beside them, and claims asked for."""
 
 import uuid
 from collections.abc import Collection, Sequence

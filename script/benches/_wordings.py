@@ -29,9 +29,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a fact: the contradicting texts that are served without a label, and those that stand above what they contradict.
+    """Of a fact: which contradicting texts are served without a label, and which above what they contradict.
 
-    Of the others those that are labelled, and those that wait.
+    Of the others which are labelled, and which wait.
     """
 
     fact: Fact
