@@ -67,6 +67,7 @@ from conflicts.settling import (
     visible_conflict,
     waiting,
 )
+from conflicts.shadows import contradicting, words_of
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
@@ -137,6 +138,7 @@ __all__ = [
     "canonical_predicate",
     "change_predicate",
     "claims",
+    "contradicting",
     "corroborate_all",
     "digests_of",
     "embeddings",
@@ -200,6 +202,7 @@ __all__ = [
     "ruled_on",
     "rulings",
     "with_words",
+    "words_of",
     "claim_ruled",
     "text_ruled",
     "with_rank",

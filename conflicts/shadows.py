@@ -5,6 +5,7 @@ it contradicts them is for `contradictions` to say.
 """
 
 import datetime
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from conflicts.claims import USER, ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, agrees, contrary, is_said_plainly, read
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, is_said_plainly, read
 from conflicts.cues import CUES
 from conflicts.mentions import keys_of
 from conflicts.models import Ruling
-from conflicts.naming import Naming
+from conflicts.naming import Naming, naming
 from conflicts.passages import Passage
 from memories.models import Claim, Fragment
 from memories.models.words import STANDING, SourceClass
@@ -64,6 +65,22 @@ def shadows(
         )
         for fragment, passages, mine in zip(fragments, said, keys, strict=True)
     ]
+
+
+def contradicting(fragments: Sequence[Fragment], *, now: datetime.datetime) -> set[uuid.UUID]:
+    """Return the ids of those whose text surely says otherwise than a stronger claim that stands by now."""
+    if not fragments:
+        return set()
+    found = shadows(fragments, naming(fragments[0].project_id, {f.namespace_id for f in fragments}), now=now)
+    against = zip(fragments, found, strict=True)
+    return {f.id for f, shadow in against if any(not said.retracts for said in shadow.statements)}
+
+
+def words_of(claims: Sequence[Claim]) -> str:
+    """Return a regular expression that finds the texts that may speak of the keys of these claims; empty for none."""
+    names = naming(claims[0].project_id, {claim.namespace_id for claim in claims}) if claims else {}
+    cues = {cue.stems[0] for c in claims for cue in cues_of(standing_of(c, names[c.namespace_id]))}
+    return rf"\m({'|'.join(sorted(map(re.escape, cues)))})" if cues else ""
 
 
 def _standing(

@@ -11,6 +11,7 @@ with the default embedder, every time in a project of its own. Measured with the
 - seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
 
 The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
+Floods of weaker texts succeed, too, where another text stands above the user's or a block lacks it (`_floods.py`).
 *Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
 answer that holds or names the other's memory, or a change of it.
 
@@ -47,6 +48,7 @@ from memories.models import Project
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import ATTACKS, BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._floods import FLOODS, Flooded
 from script.benches._ruled import ForUser, Ruled
 from script.benches._updates import UPDATES, Update
 from script.benches._wordings import MOST_BLOCKED, MOST_LABELLED, MOST_SERVED, facts, play
@@ -170,6 +172,7 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
         yield Served, family, attacks
     for family, attacks in ATTACKS.items():
         yield Ruled, replace(family, hole=""), attacks  # seed 3 knows no rulings
+    yield from ((Flooded, family, attacks) for family, attacks in FLOODS.items())
 
 
 def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
