@@ -99,7 +99,7 @@ def places_of(principal: Principal, question: Question) -> Places:
     whole = principal.all_users and question.all_users
     wanted = {"project": principal.project_id, "wide": wide, "whole": whole}
     wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
-    known = list(Namespace.objects.raw(KNOWN, wanted))
+    known: list[Any] = list(Namespace.objects.raw(KNOWN, wanted))
     rows = [row for row in known if _key(row) in order or wide and principal.covers_reading(row.name)]
     family = relatives([row for row in rows if row.root_name in wanted_roots], known)
     own = [row for row in rows if _key(row) in order and (row.root_name in wanted_roots or row.id not in family)]
