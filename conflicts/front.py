@@ -11,6 +11,7 @@ from conflicts.admission import (
     undisturbed,
     withdraw,
 )
+from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
 from conflicts.batching import Outcome, resolve_all, undo_all
@@ -18,6 +19,7 @@ from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import Correction, NotApplicable
+from conflicts.docket import ClaimsDisagree
 from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
@@ -46,6 +48,7 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
+from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
 from conflicts.rulings import (
     binding_on,
     claim_ruled,
@@ -66,6 +69,7 @@ from conflicts.settling import (
     undo,
     visible_conflict,
     waiting,
+    with_claims,
 )
 from conflicts.shadows import contradicting, words_of
 from conflicts.spelling import canonical_key, says_something
@@ -96,6 +100,7 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "ClaimsDisagree",
     "Correction",
     "Counted",
     "Disputed",
@@ -114,6 +119,7 @@ __all__ = [
     "Normaliser",
     "NotApplicable",
     "Outcome",
+    "PRESENT",
     "PendingConflict",
     "Policy",
     "PredicateTaken",
@@ -127,6 +133,7 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "USER",
     "Uncounted",
     "Upheld",
     "admit",
@@ -163,6 +170,7 @@ __all__ = [
     "lock_namespace",
     "lowered_source",
     "named",
+    "names_user",
     "news",
     "place_vectors",
     "put_back",
@@ -199,8 +207,12 @@ __all__ = [
     "binding_on",
     "of_conflicts",
     "protection",
+    "RulingMark",
+    "latest_mark",
+    "marks_of",
     "ruled_on",
     "rulings",
+    "with_claims",
     "with_words",
     "words_of",
     "claim_ruled",

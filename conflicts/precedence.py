@@ -53,7 +53,7 @@ class ClaimsAtHand:
     question: str
     claims: Sequence[Upheld]
     names: Mapping[uuid.UUID, Naming]
-    _standing: dict[uuid.UUID, Standing] = field(default_factory=dict)
+    _standing: dict[Upheld, Standing] = field(default_factory=dict)
 
     @cached_property
     def asked_for(self) -> list[Upheld]:
@@ -66,12 +66,12 @@ class ClaimsAtHand:
 
     def standing(self, claim: Upheld) -> Standing:
         """Return the claim with what its predicate's rule says."""
-        if claim.fragment_id not in self._standing:
+        if claim not in self._standing:
             names = self.names.get(claim.namespace_id) or next(iter(self.names.values()))
             rule = names.rule(claim.predicate)
             made = Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
-            self._standing[claim.fragment_id] = made
-        return self._standing[claim.fragment_id]
+            self._standing[claim] = made
+        return self._standing[claim]
 
     def named_by(self, text: str, claims: Iterable[Upheld]) -> list[Upheld]:
         """Return those of the claims whose key a text speaks of, whatever it says of it."""

@@ -179,7 +179,6 @@ def _put(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -
         row.namespace_id,
         old=names,
         new=Naming(names.salt, spellings_of([*others, rule])),
-        spellings=rule.spellings().union(*(other.spellings() for other in former)),
     )
     write_rule(row, rule, names=names, now=now)
     return row

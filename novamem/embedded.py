@@ -45,8 +45,7 @@ def running(data_dir: Path) -> Iterator[str]:
 
     Raises Unavailable with a hint.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
-    data_dir = data_dir.resolve()
+    data_dir = env.private_folder(data_dir).resolve()
     lock = data_dir / "postgres.users.lock"
     with lock.open("a") as users, (data_dir / "postgres.start.lock").open("a") as start:
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it

@@ -28,6 +28,13 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "PORT": (int, 8000),
     "ALLOWED_HOSTS": (list, ["localhost", "127.0.0.1", "[::1]"]),
     "CSRF_TRUSTED_ORIGINS": (list, []),
+    "BEHIND_TLS": (bool, False),
+    "TRUSTED_PROXIES": (list, ["127.0.0.1", "::1"]),
+    "REQUIRE_SECOND_FACTOR": (bool, False),
+    "METRICS_TOKEN": (str, ""),
+    "QUERY_WORDS": (int, 200),
+    "EVENT_STREAMS_PER_KEY": (int, 10),
+    "UPLOADS_PER_KEY": (int, 2),
     "DATABASE_POOL_SIZE": (int, 16),
     "WEB_PROCESSES": (int, min(4, os.cpu_count() or 1)),
     "EMBEDDER": (str, "minilm"),
@@ -90,6 +97,8 @@ WITHIN = {
     **dict.fromkeys(("ARCHIVE_DAYS", "PUT_AWAY_DAYS"), (1, 36_500)),
     "CAPACITY_FRAGMENTS": (1, 10**12),
     "BACKUP_KEEP": (1, 100_000),
+    "QUERY_WORDS": (1, 5_000),
+    **dict.fromkeys(("EVENT_STREAMS_PER_KEY", "UPLOADS_PER_KEY"), (1, 10_000)),
     **dict.fromkeys(("CAPACITY_HOT", "CAPACITY_WARM", "CAPACITY_COLD"), (0, 10**12)),
     "COGNITION_LLM_PORT": (0, 65_535),
     "COGNITION_LLM_TIMEOUT_MS": (1, 600_000),
@@ -189,10 +198,18 @@ def read() -> dict[str, Any]:
     return values
 
 
+def private_folder(path: Path) -> Path:
+    """Return a folder that only its owner may enter; made, or closed, if need be and if it is ours to close."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(PermissionError):
+        path.chmod(0o700)
+    return path
+
+
 def kept_secret(path: Path) -> str:
     """The secret in `path`; made on first use, readable by its owner only."""
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(48))

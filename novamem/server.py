@@ -41,10 +41,10 @@ class CanNotServe(Exception):
 def main() -> int:
     """Runs until a signal. Answers the exit code."""
     hurried = _interruptible()
+    os.umask(0o077)  # logs, locks and counts are nobody else's to read
     try:
         settings = env.load()
-        data_dir = Path(settings["NOVAMEM_DATA_DIR"])
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir = env.private_folder(Path(settings["NOVAMEM_DATA_DIR"]))
         with _alone(data_dir) as lock:
             port = choose_port(settings["HOST"], settings["PORT"], chosen="PORT" in os.environ)
             address = f"http://{_reachable(settings['HOST'])}:{port}"
@@ -154,7 +154,7 @@ def _serve(settings: dict[str, Any], url: str, port: int, address: str, hurried:
     env.kept_secret(data_dir / "secret_key")
     children = _children(settings, url, port)
     web, *others = children
-    web.log.parent.mkdir(exist_ok=True)
+    env.private_folder(web.log.parent)
     try:
         with step("web server"):
             web.start()

@@ -15,6 +15,11 @@ SECRET_KEY = ENV["SECRET_KEY"]
 DEBUG = ENV["DEBUG"]
 ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
 CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
+REQUIRE_SECOND_FACTOR = ENV["REQUIRE_SECOND_FACTOR"]
+METRICS_TOKEN = ENV["METRICS_TOKEN"]
+QUERY_WORDS = ENV["QUERY_WORDS"]
+EVENT_STREAMS_PER_KEY = ENV["EVENT_STREAMS_PER_KEY"]
+UPLOADS_PER_KEY = ENV["UPLOADS_PER_KEY"]
 DATA_DIR = Path(ENV["NOVAMEM_DATA_DIR"])
 EMBEDDER = ENV["EMBEDDER"]
 EMBEDDINGS_TIMEOUT = ENV["EMBEDDINGS_TIMEOUT"]
@@ -67,6 +72,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django_celery_beat",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "django_structlog",
     "drf_spectacular",
     "heroicons",
@@ -82,17 +90,19 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "novamem.logs.RequestLog",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
-    # Innermost: it is synchronous, and so one thread carries a request through all of them.
+    # Innermost: they are synchronous, and so one thread carries a request through all of them.
+    "memories.console.logins.SecondFactorGate",
     "memories.api.problems.ProblemMiddleware",
 ]
 
@@ -139,6 +149,13 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+# Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV["BEHIND_TLS"]
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV["BEHIND_TLS"] else 0
+
+OTP_TOTP_ISSUER = "NovaMem"
+# The brake on logins (memories.logins) counts codes too; two brakes would tell two times to wait.
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -207,7 +224,6 @@ SPECTACULAR_SETTINGS = {
 }
 
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],

@@ -7,9 +7,10 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import APIException, NotAuthenticated, Throttled, ValidationError
 
 from conflicts.front import (
@@ -20,6 +21,7 @@ from conflicts.front import (
     CannotUndo,
     CeilingExceeded,
     ClaimsCollide,
+    ClaimsDisagree,
     Disputed,
     NotApplicable,
     PredicateTaken,
@@ -85,6 +87,7 @@ KNOWN: dict[type[Exception], Known] = {
     PredicateTaken: Known(409, "predicate_taken"),
     AliasCollision: Known(409, "alias_taken"),
     ClaimsCollide: Known(409, "claims_collide"),
+    ClaimsDisagree: Known(400, "claims_disagree"),
     BlockedByErasure: Known(409, "blocked_by_erasure"),
     CountDiffers: Known(409, "count_differs"),
     BranchTaken: Known(409, "branch_taken"),
@@ -119,6 +122,9 @@ KNOWN: dict[type[Exception], Known] = {
     InFlight: Known(409, "in_flight", retry_after=1),
     KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
+    **dict.fromkeys(
+        (SuspiciousOperation, BadRequest, MultiPartParserError, UnreadablePostError), Known(400, "malformed")
+    ),
     EnvelopeTooLarge: Known(413, "too_large"),
     NoEnvelope: Known(409, "increment"),
     OperationalError: Known(503, "database_unavailable", retry_after=5),
@@ -136,7 +142,7 @@ SAFE_DETAIL = (
         InFlight,
         KeyReused,
     ),
-    *(PredicateTaken, AliasCollision, ClaimsCollide, History, Disputed),
+    *(PredicateTaken, AliasCollision, ClaimsCollide, ClaimsDisagree, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
     *(ModelTaken, UnfitState, VectorsMissing),
     *(TierMismatch, WaitsForDecision, Purged, CannotDigest),

@@ -1,8 +1,9 @@
 """Candidates: what the scores of fragments are made of: those found, those said beside them, and claims asked for."""
 
+import json
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q
@@ -55,7 +56,7 @@ class Candidate:
     rank: int = 0
     owner_id: uuid.UUID | None = None
     content: str = ""
-    claim: Upheld | None = None
+    claims: list[Upheld] = field(default_factory=list)
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
     passes: bool = True
 
@@ -105,8 +106,8 @@ LOADED = """
         WHERE project_id = %s AND fragment_id = f.id OFFSET 0
     ) AS a ON true
     LEFT JOIN LATERAL (
-        SELECT * FROM memories_claim
-        WHERE project_id = %s AND fragment_id = f.id AND status = 'active' OFFSET 0
+        SELECT key_digest FROM memories_claim
+        WHERE project_id = %s AND fragment_id = f.id AND status = 'active' ORDER BY position LIMIT 1
     ) AS c ON true
     LEFT JOIN LATERAL (
         SELECT -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
@@ -114,14 +115,18 @@ LOADED = """
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     WHERE f.project_id = %s AND f.id {among}"""
-PLAIN = "f.authority, f.owner_id, '', NULL, NULL, NULL, NULL, NULL"
+PLAIN = "f.authority, f.owner_id, '', NULL"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
-        c.subject, c.predicate, c.value, c.exclusive, greatest(c.authority, {claim_ruled("c")})"""
+        (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
+            greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)
+        FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active')"""
 MOST_CLAIMS = 50  # that a question brings in by their keys, the strongest
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
     FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
 PASSES = """EXISTS (SELECT FROM memories_fragment
     WHERE memories_fragment.project_id = f.project_id AND memories_fragment.id = f.id AND {condition})"""
+CLAIMED = """memories_claim.project_id = memories_fragment.project_id
+    AND memories_claim.fragment_id = memories_fragment.id"""
 SPEAKER = 40  # characters that a speaker's name has at the most
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
@@ -165,12 +170,12 @@ def _load(
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, subject, predicate, value, exclusive, claimed, passes = row
+    *scored, rank, owner_id, content, claims, passes = row
     found = Candidate(*scored, rank, owner_id, content, passes=passes)
     found.speaker = _speaker(found.speaker)
-    if subject is not None and found.key is not None:
-        said = (subject, predicate, value, exclusive, bytes(found.key), claimed, found.source)
-        found.claim = Upheld(found.id, found.namespace_id, *said)
+    for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
+        said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source)
+        found.claims.append(Upheld(found.id, found.namespace_id, *said))
     return found
 
 
@@ -191,13 +196,12 @@ def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidat
     reach, told = reached(Claim, search.reach)
     statement = f"""
         SELECT memories_fragment.id FROM memories_fragment
-        LEFT JOIN memories_claim ON memories_claim.project_id = memories_fragment.project_id
-            AND memories_claim.fragment_id = memories_fragment.id
         WHERE memories_fragment.project_id = %s AND memories_fragment.status = ANY (%s)
             AND memories_fragment.conversation_id <> ''
             AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
                 SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
-            AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
+            AND (EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
+                OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
     asked = [scopes[0].project_id, search.filters.statuses, *places, *told, *values]
     ids = [row[0] for row in fetch(statement, asked)]

@@ -143,7 +143,7 @@ def _with_claims(
     scopes = [scope for scope in places.own if scope.id in places.names]
     sought = load_claims(scopes, keys, wanted)
     by_id = {candidate.id: candidate for candidate in (*sought, *found)}
-    held = [candidate.claim for candidate in by_id.values() if candidate.claim]
+    held = [claim for candidate in by_id.values() for claim in candidate.claims]
     answering = [one.id for one in sought if one.passes and Status.ACTIVE in question.filters.statuses]
     trail.by_claims(answering)
     return [by_id[i] for i in trail.paths], ClaimsAtHand(question.query, held, places.names)

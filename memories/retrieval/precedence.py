@@ -106,11 +106,11 @@ class Seating:
         """The claim that a text contradicts, and the fragments among the candidates that have to stand before it."""
         if self.claims is None:
             return None, []
-        key = None if candidate.key is None else bytes(candidate.key)
+        own = {claim.key for claim in candidate.claims}
         stronger = [
             claim
             for claim in self.claims.claims
-            if may_hold(claim, candidate, self.places, rank=candidate.rank, key=key)
+            if may_hold(claim, candidate, self.places, rank=candidate.rank, keys=own)
         ]
         against = self.claims.contradicted_by(candidate.content, stronger) if stronger else None
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
@@ -119,9 +119,9 @@ class Seating:
         return against, [i for i in above if i in self._by_id]
 
 
-def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int, key: bytes | None) -> bool:
+def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int, keys: set[bytes]) -> bool:
     """Whether a claim is stronger than a text that claims nothing of its key, and may be about the same person."""
-    if claim.rank <= rank or claim.key == key:
+    if claim.rank <= rank or claim.key in keys:
         return False
     mine, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)
     return mine is None or mine == theirs or theirs is None and claim.namespace_id in places.ranks
@@ -131,8 +131,8 @@ def contradicting(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: P
     """Return the ids of those that state another value than a stronger claim."""
 
     def is_contrary(row: Fragment) -> bool:
-        key = bytes(row.claim.key_digest) if hasattr(row, "claim") else None
-        held = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, key=key)]
+        own = {bytes(row.claim.key_digest)} if hasattr(row, "claim") else set()
+        held = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
         return bool(held) and claims.contradicted_by(row.content, held) is not None
 
     return {row.id for row in fragments if is_contrary(row)}

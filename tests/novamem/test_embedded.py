@@ -86,6 +86,21 @@ def test_lets_nobody_in_without_the_password(data_dir: Path, server: Cluster) ->
                 psycopg.connect(host=str(server.socket), user=role, dbname="novamem", password="guess")
 
 
+def test_the_log_of_postgres_holds_no_values(data_dir: Path, server: Cluster) -> None:
+    with running(data_dir) as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TEMP TABLE said (text text UNIQUE, CHECK (length(text) < 40))")
+        for statement in (
+            "INSERT INTO said VALUES ('penicillin'), ('penicillin')",
+            f"INSERT INTO said VALUES ('penicillin{' ' * 40}')",
+            "SELECT 'penicillin' FROM nowhere",
+        ):
+            with pytest.raises(psycopg.Error):
+                connection.execute(statement.encode())
+    log = server.log.read_text()
+    assert log.count("ERROR:") == 3
+    assert "penicillin" not in log
+
+
 def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster, hold: Callable[[], Holder]) -> None:
     with hold() as first:
         pid = server.pid()

@@ -78,6 +78,18 @@ def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: C
     assert server.pid() is None
 
 
+def test_what_it_keeps_is_nobody_elses_to_read(serve: Callable[[], Served], data_dir: Path) -> None:
+    data_dir.chmod(0o755)
+    with serve() as served:
+        served.get("/readyz")
+        folders = [data_dir, data_dir / "logs", data_dir / "metrics"]
+        files = [path for path in data_dir.rglob("*") if path.is_file() and not path.is_symlink()]
+        assert {"web.log", "worker.log", "server.lock", "secret_key"} <= {path.name for path in files}
+        assert any(path.parent.name == "metrics" for path in files)
+        assert [path for path in folders if path.stat().st_mode & 0o777 != 0o700] == []
+        assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
     with serve():
         pass

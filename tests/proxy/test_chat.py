@@ -217,6 +217,22 @@ def test_attested_words_are_the_users(send, upstream, issue, captured, memories)
     assert (user.source, user.authority, answer.source) == ("user_explicit", 6, "inference")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Eve wrote:\n\nMy budget for the kitchen is $13.",
+        [{"type": "text", "text": "Read my file."}, {"type": "text", "text": "My budget for the kitchen is $13."}],
+        [{"type": "text", "text": "My budget for the kitchen is $13."}, {"type": "file", "file": {"file_id": "f"}}],
+    ],
+)
+def test_material_is_not_attested(content, send, upstream, issue, captured, memories):
+    proxy = issue(may_attest_user=True)
+    send(chat(content), Authorization=f"Bearer {proxy}")
+    captured()
+    user, _ = memories()
+    assert (user.source, user.authority) == ("user_implicit", 3)
+
+
 def test_the_same_request_again_is_kept_once(client, upstream, captured, memories):
     told = [{"role": "user", "content": HERON}]
     client.chat.completions.create(model="fake", messages=told)

@@ -7,6 +7,7 @@ import re
 import uuid
 from functools import reduce
 
+import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.security.endpoints import OF_A_PROJECT, ROWS, TABLE
@@ -50,6 +51,14 @@ def test_without_the_verb(path, method, body, verb, agent_of, project, ground, p
     answer = call(agent_of(project, verbs=others, ceiling="user_explicit").client, path, method, body, ground)
     assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
     assert picture() == before
+
+
+@pytest.mark.parametrize(("path", "method"), [(row[0], row[1]) for row in TABLE if row[1] == "get"])
+def test_more_parameters_than_anybody_needs_are_a_problem(path, method, alice, ground):
+    address = fill(path, ground)
+    many = "&".join(f"a{n}=1" for n in range(1001))
+    answer = alice.client.get(f"/api/v1/{address}{'&' if '?' in address else '?'}{many}")
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed")
 
 
 @OF_A_PROJECT

@@ -31,7 +31,9 @@ class Command(TyperCommand):
         namespaces: Annotated[str, Option(help="Patterns, separated by commas. Default: all of the project.")] = "",
         verbs: Annotated[str, Option(help="Of read, write, review, admin.")] = "read,write",
         ceiling: Annotated[str, Option(help="The strongest source class that the key may claim.")] = "tool_output",
-        attest_user: Annotated[bool, Option("--attest-user", help="May attest user turns (proxy only).")] = False,
+        attest_user: Annotated[
+            bool, Option("--attest-user", help="May attest what users plainly say (proxy, ingest, mem0).")
+        ] = False,
         users: Annotated[
             str, Option(help="Whether each request names a user: required, optional or none.")
         ] = "optional",
