@@ -50,7 +50,7 @@ def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], name
         subjects |= dict.fromkeys(run for _, _, run in _runs(words, LONGEST_SUBJECT))
     pairs = list(product(sorted(known), subjects))[:MOST]
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in known}
-    return digests_of(((subject, named[predicate]) for predicate, subject in pairs), salt=names.salt)
+    return digests_of(((subject_key(subject), named[predicate]) for predicate, subject in pairs), salt=names.salt)
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from conflicts.aliases import USERS, subject_key
 from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_spoken_of, read
-from conflicts.cues import PEOPLE, USERS
+from conflicts.cues import PEOPLE
 from conflicts.mentions import keys_of, keys_told
 from conflicts.naming import Naming
 from conflicts.passages import Passage, stem
@@ -101,6 +102,6 @@ class ClaimsAtHand:
     @staticmethod
     def _is_near(stems: set[str], claim: Standing) -> bool:
         subject = {stem(word) for word in re.findall(r"\w+", claim.subject)} - ARTICLES
-        if claim.subject.strip().lower() not in USERS and not subject <= stems | PEOPLE:
+        if subject_key(claim.subject) not in USERS and not subject <= stems | PEOPLE:
             return False
         return claim.predicate in WORDLESS or any(cue.stems[0] in stems for cue in cues_of(claim))
