@@ -219,7 +219,7 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     cues = cues_of(claim)
     for passage in said:
         if found := _against(passage, claim, cues):
-            return replace(found, sure=found.sure and is_of_now(said))
+            return replace(found, sure=found.sure and not any(map(_says_nothing_of_now, said)))
     return None
 
 

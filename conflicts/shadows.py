@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from conflicts.claims import USER, ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, is_of_now, is_said_plainly, read
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, is_said_plainly, read
 from conflicts.cues import CUES
 from conflicts.mentions import keys_of
 from conflicts.models import Ruling
@@ -143,7 +143,7 @@ def _shadow(
             continue
         standing = standing_of(claim, namings[claim.namespace_id])
         against = contrary(said, standing)
-        if not own and (against is None or not is_of_now(said)) and standing.predicate in CUES:
+        if not own and not (against and against.sure) and standing.predicate in CUES:
             unsure.add(bytes(claim.key_digest))
         if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
