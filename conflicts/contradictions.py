@@ -219,13 +219,9 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     cues = cues_of(claim)
     for passage in said:
         if found := _against(passage, claim, cues):
+            # What the same text asks, supposes or tells of the past may be what all of it is about.
             return replace(found, sure=found.sure and not any(map(_says_nothing_of_now, said)))
     return None
-
-
-def is_of_now(said: Sequence[Passage]) -> bool:
-    """Whether a text asks, supposes and tells of the past nothing, which may be what all of it is about."""
-    return not any(map(_says_nothing_of_now, said))
 
 
 def differs(said: Sequence[Passage], claim: Standing) -> Contrary | None:
