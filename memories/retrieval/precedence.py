@@ -52,7 +52,7 @@ class Seating:
         self._seat_all(self.waiting, capped=False)
         for claim in self._left():
             self._take(self._by_id[claim], self.scores[claim])
-        return sorted(self.seats.values(), key=lambda seat: -seat.score)
+        return sorted(self.seats.values(), key=lambda seat: (-seat.score, seat.contradicts is not None))
 
     def _asked_for(self) -> dict[uuid.UUID, Upheld]:
         """The claims that have a reserved place, by fragment."""
