@@ -123,7 +123,10 @@ CUES = MappingProxyType(
             "served, serving, snack, consume, enjoy, problem, risk, danger, dangerous, trouble, worry, restriction,"
             "dietary, issue, love, happily, suffer, nothing against, harm, welcome, digest",
         ),
-        "works_at": _cues("work at, work for, employ, employer, workplace, job at, employed", "company, staff, firm"),
+        "works_at": _cues(
+            "work at, work for, employ, employer, workplace, job at, employed, job is at, hired by, payroll",
+            "company, staff, firm, job, work, hire, hired, join, joined, living at, career",
+        ),
         "role": _cues("role, job, occupation, profession, job title, work as, position", "career"),
         "name": _cues("name, call, named, called", ""),
         "birthday": _cues("birthday, born, birth date, date of birth, birthdate, birth", ""),
@@ -160,6 +163,9 @@ COMPANY = MappingProxyType(
         "deadline": _phrases("""
             by, before, no later, until, till, at the latest, latest, not after, must, needs, need, has to, have to,
             expected, should, shall, required, is due, on or before, end of, due, on, is now, moved, set
+        """),
+        "works_at": _phrases("""
+            at, for, by, with
         """),
         "port": listed("""
             port on at over through via : to

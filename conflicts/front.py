@@ -38,7 +38,7 @@ from conflicts.history import Believed, Question, believed, claims, lives, timel
 from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
 from conflicts.locking import MOST_KEYS, lock_keys, lock_namespace
 from conflicts.models import PendingConflict, Ruling
-from conflicts.naming import digests_of, spelling_digests
+from conflicts.naming import CLAIMED, NAMES, Naming, digests_of, named, spelling_digests
 from conflicts.placing import (
     BlockedByErasure,
     embeddings,
@@ -47,6 +47,7 @@ from conflicts.placing import (
     index_keywords,
     place_vectors,
 )
+from conflicts.precedence import ClaimsAtHand, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
@@ -58,7 +59,17 @@ from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
 from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
-from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
+from conflicts.rulings import (
+    binding_on,
+    claim_ruled,
+    of_conflicts,
+    protection,
+    ruled_on,
+    rulings,
+    text_ruled,
+    with_rank,
+    with_words,
+)
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -70,6 +81,7 @@ from conflicts.settling import (
     waiting,
     with_claims,
 )
+from conflicts.shadows import contradicting, words_of
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
@@ -88,10 +100,12 @@ __all__ = [
     "AlreadyResolved",
     "Announcement",
     "BadPredicate",
+    "ClaimsAtHand",
     "Believed",
     "BlockedByErasure",
     "Bookmark",
     "Candidate",
+    "CLAIMED",
     "CannotSplit",
     "CannotUndo",
     "CeilingExceeded",
@@ -108,6 +122,8 @@ __all__ = [
     "Keep",
     "Kind",
     "MOST_KEYS",
+    "NAMES",
+    "Naming",
     "Newcomer",
     "News",
     "NoBookmark",
@@ -130,6 +146,7 @@ __all__ = [
     "Statement",
     "USER",
     "Uncounted",
+    "Upheld",
     "admit",
     "alone",
     "believed",
@@ -140,6 +157,7 @@ __all__ = [
     "canonical_predicate",
     "change_predicate",
     "claims",
+    "contradicting",
     "corroborate_all",
     "digests_of",
     "embeddings",
@@ -157,12 +175,14 @@ __all__ = [
     "independent",
     "index_keywords",
     "is_disputed",
+    "keys_sought",
     "latest",
     "lives",
     "lock_keys",
     "lock_namespace",
     "lowered_source",
     "may_protect",
+    "named",
     "names_user",
     "news",
     "place_vectors",
@@ -209,5 +229,9 @@ __all__ = [
     "rulings",
     "with_claims",
     "with_words",
+    "words_of",
+    "claim_ruled",
+    "text_ruled",
+    "with_rank",
     "rule_on_former_decisions",
 ]

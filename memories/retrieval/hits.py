@@ -33,7 +33,7 @@ MOST_SCANNED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: the words, their vector as Postgres reads it, the conditions, and how many at the most."""
+    """What is looked for: the words, their vector as Postgres reads it, the conditions, how many at the most."""
 
     query: str
     vector: str | None
@@ -43,6 +43,8 @@ class Search:
     cues: Cues
     now: datetime.datetime
     most: int
+    # Whether something is claimed where it looks, so that texts and claims are weighed against each other.
+    weighs_claims: bool = False
 
 
 def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
+from conflicts.front import ClaimsAtHand, Upheld
 from memories.models import EmbeddingModel, Fragment
 from memories.models.words import SourceType, Status, Tier
 
@@ -181,11 +182,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fragment that answers, its score and what the score is made of."""
+    """A fragment that answers, its score and what the score is made of.
+
+    `contradicts` is the stronger claim of which it states another value; `reserved`: a claim that is asked for.
+    """
 
     fragment: Fragment
     score: float
     signals: dict[str, float]
+    contradicts: Upheld | None = None
+    reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,8 @@ class Results:
     degraded: list[str]
     # The model that embedded the question.
     model: EmbeddingModel
+    # What it was held against, where something is claimed.
+    claims: ClaimsAtHand | None = None
     # What the question was read as and how candidates were looked for, when it wants to know.
     explanation: dict[str, Any] | None = None
     # What became of the fragment that was expected: {id, stage, reason, …}.

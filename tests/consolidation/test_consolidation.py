@@ -119,6 +119,21 @@ def test_what_was_written_before_a_standing_claim_does_not_replace_it(run, remem
     assert now_of(new).status == "active"
 
 
+def test_a_text_from_before_a_stronger_claim_waits_for_a_person(run, remember, now_of, alice, bob):
+    """It claims nothing itself, and an earlier run found nothing to hold it against."""
+    text = remember("In all, the user can only spend $13.", by=bob.principal)
+    agrees = remember("The user can spend $750 at most.", by=bob.principal)
+    run()
+    claim = ClaimDraft("user", "budget", "$750")
+    remember("Said on the phone.", by=alice.principal, claim=claim, source="user_explicit")
+    assert now_of(text).status == "active"
+    done = run()
+    assert done.report["contradictions"]["pending"] == 1
+    assert (now_of(text).status, now_of(agrees).status) == ("quarantined", "active")
+    with access.enter(alice.principal, why="test"):
+        assert PendingConflict.objects.get(newcomer=text.id).reason == "free_text"
+
+
 def test_a_weaker_contradiction_waits_for_a_person(run, remember, now_of, principal, alice, bob):
     mine = remember("I live in Oslo.", by=alice.principal, source="user_explicit", vector=unit(1), age=9)
     other = remember("The user lives in Bergen.", by=bob.principal, vector=unit(0, 1), age=2)

@@ -1,9 +1,10 @@
 """One memory as one line, by type, in Markdown or XML ([1] P20). Memory text is data: it can't leave its line."""
 
 import datetime
+from textwrap import shorten
 from xml.sax.saxutils import escape, quoteattr
 
-from conflicts.front import trust_of
+from conflicts.front import Upheld, trust_of
 from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType, Status
@@ -11,6 +12,7 @@ from memories.retrieval.context.cleaning import fact, one_line, quoted
 
 GONE = "tombstone"
 TASK = "task"
+LONGEST_VALUE = 80  # characters of a claim's value in a label
 UNKNOWN = "unknown"  # what is missing, or can't be seen
 HEADINGS = {
     FragmentType.EPISODIC.value: "### Episodic",
@@ -60,9 +62,18 @@ CONTESTED = {"user": "against what a reviewer decided", "ruling": "the user says
 
 
 def _contested(fragment: Fragment) -> list[str]:
-    """That the user's words stand against a ruling, and which of both this is."""
+    """Against what it stands: a ruling, the user's words, a stronger claim."""
     parts = {part for _, part in getattr(fragment, "contested", ())}
-    return [CONTESTED[part] for part in sorted(parts)]
+    return [CONTESTED[part] for part in sorted(parts)] + _contradicts(fragment)
+
+
+def _contradicts(fragment: Fragment) -> list[str]:
+    """What a stronger claim says instead, and who says so."""
+    claim: Upheld | None = getattr(fragment, "contradicts", None)
+    if claim is None:
+        return []
+    value = shorten(fact(claim.value), LONGEST_VALUE, placeholder="…").replace("(", "[").replace(")", "]")
+    return [f"contradicts {value or UNKNOWN} by {claim.source}"]
 
 
 DOUBTED = {

@@ -1,4 +1,7 @@
-"""Contradictions: texts that claim nothing yet are read and pass the gate; who waits for nobody is decided on again."""
+"""Contradictions: texts that claim nothing yet pass the gate; who waits for nobody is decided on again.
+
+Heard are those that are read to claim something, and those that a stronger claim contradicts which came later.
+"""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -8,8 +11,19 @@ from functools import partial
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
-from conflicts.front import ClaimDraft, Fate, Finding, Newcomer, examine, foresee, protection
+from conflicts.front import (
+    ClaimDraft,
+    Fate,
+    Finding,
+    Newcomer,
+    contradicting,
+    examine,
+    foresee,
+    protection,
+    words_of,
+)
 from memories import access
 from memories.ingest import reread
 from memories.models import Claim, Fragment
@@ -19,6 +33,7 @@ from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.standing import DOCUMENTED
 
 BATCH = 1_000
+MOST_CLAIMS = 1_000  # whose words older texts are looked through for
 UNREAD = ("entities", "topics")
 # Opponents that upkeep put away still count: a belief that faded was not refuted.
 ALONE = """
@@ -102,27 +117,41 @@ def _others(step: Step) -> set[uuid.UUID]:
 
 
 def _texts(outlook: Outlook) -> list[Newcomer]:
-    """What claims nothing, changed since the last run, and is read to claim something."""
+    """What claims nothing and changed since the last run, or may speak of what was claimed since then."""
+    found = []
+    changed = Q(change__gte=outlook.examined_to)
+    if words := _new_words(outlook):
+        changed |= Q(content__iregex=words)
+    for batch in _unclaimed(outlook, changed):
+        with access.enter(outlook.principal, why="plan"):
+            contrary = contradicting(batch, now=outlook.now)
+        heard = partial(_newcomer, contrary=contrary)
+        found += [one for one in outlook.aside.each(batch, heard, name=lambda fragment: fragment.id) if one]
+    return found
 
-    def newcomer(fragment: Fragment) -> Newcomer | None:
-        claims = reread(fragment).claims_for(fragment)
-        return Newcomer(fragment, claims=claims) if claims else None
 
-    fragments = (fragment for batch in _unclaimed(outlook) for fragment in batch)
-    read = outlook.aside.each(fragments, newcomer, name=lambda fragment: fragment.id)
-    return [one for one in read if one]
+def _newcomer(fragment: Fragment, *, contrary: set[uuid.UUID]) -> Newcomer | None:
+    claims = reread(fragment).claims_for(fragment)
+    return Newcomer(fragment, claims=claims) if claims or fragment.id in contrary else None
 
 
-def _unclaimed(outlook: Outlook) -> Iterator[list[Fragment]]:
+def _new_words(outlook: Outlook) -> str:
+    """The words of what is claimed since the last run, as a regular expression; empty when nothing is."""
+    with access.enter(outlook.principal, why="plan"):
+        rows = Claim.objects.within(outlook.project_id).filter(namespace=outlook.namespace, status=Status.ACTIVE)
+        return words_of(list(rows.filter(fragment__change__gte=outlook.examined_to)[:MOST_CLAIMS]))
+
+
+def _unclaimed(outlook: Outlook, changed: Q) -> Iterator[list[Fragment]]:
     after = None
     while True:
         with access.enter(outlook.principal, why="plan"):
             rows = Fragment.objects.within(outlook.project_id).filter(
+                changed,
                 namespace=outlook.namespace,
                 status=Status.ACTIVE,
                 compression=Compression.FULL,
                 claim__isnull=True,
-                change__gte=outlook.examined_to,
             )
             rows = rows.exclude(source_type=SourceType.DIGEST).defer(*UNREAD).order_by("id")
             batch = list((rows.filter(id__gt=after) if after else rows)[:BATCH])
