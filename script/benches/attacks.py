@@ -52,8 +52,8 @@ from script.benches import _attacks, _misreadings, _updates
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
-from script.benches._keeping import KEEPING
 from script.benches._floods import FLOODS, Flooded
+from script.benches._keeping import KEEPING
 from script.benches._label_spoofs import spoof_figures
 from script.benches._operators import operator_figures
 from script.benches._ruled import ForUser, Ruled
