@@ -3,7 +3,7 @@
 One project with so many users of five memories each, one with a single namespace of as many memories, and one with
 namespaces of five. All figures of a line come from the same minutes, asked in turns.
 
-    script/bench users                  # 100,000 users: about an hour
+    script/bench users                  # 100,000 users
     script/bench users --users 2000
 """
 
@@ -24,7 +24,7 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 django.setup()
 
 # Django has to be set up before its models can be imported.
-from _population import Texts, question, sentence
+from _population import question, sentence
 from _scopes import EACH, SMALL, Tenant, fill, name_of
 from django.db import connection, connections
 from django.utils import timezone
@@ -190,7 +190,7 @@ def main() -> None:
         cursor.execute("SHOW server_version")
         print(f"{machine()}, Postgres {cursor.fetchone()[0]}, load {os.getloadavg()[0]:.1f}")
     start = time.perf_counter()
-    tenants = fill(Texts(), options.users)
+    tenants = fill(options.users)
     print(f"\n{options.users:,} users of {EACH} memories, filled in {time.perf_counter() - start:.0f} s")
     sizes(tenants, options.users)
     connections.close_all()
