@@ -17,11 +17,9 @@ FUNCTIONS = f"""
             w.words || array_to_tsvector(nova_marks(f)), nova_word_count(w.words)
         FROM memories_fragment f
         LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
-        -- OFFSET 0: looked up for each fragment, or the planner begins with all users of the project.
+        -- OFFSET 0, and no join: looked up for each fragment, or the planner begins with all users of the project.
         CROSS JOIN LATERAL (
-            SELECT r.id, r.language FROM memories_namespace n
-            JOIN memories_namespace r ON r.project_id = n.project_id AND r.id = coalesce(n.parent_id, n.id)
-            WHERE n.project_id = f.project_id AND n.id = f.namespace_id OFFSET 0
+            SELECT r.id, r.language FROM memories_namespace r WHERE r.id = nova_root(f.namespace_id) OFFSET 0
         ) AS r
         -- Worked out once, not once for each use.
         CROSS JOIN LATERAL (SELECT to_tsvector(r.language::regconfig, f.content) AS words OFFSET 0) AS w

@@ -127,8 +127,8 @@ def keyword_hits(
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     statement = f"""
         SELECT h.fragment_id, h.score FROM (
-            SELECT h.fragment_id, h.score, row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id)
-                AS rank
+            SELECT h.fragment_id, h.score,
+                row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
             FROM {READ} AS r
             JOIN unnest(%s::uuid[], %s::uuid[], %s::int[]) WITH ORDINALITY AS n (root, scope, few, place) USING (place)
             CROSS JOIN LATERAL (

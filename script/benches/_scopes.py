@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from _population import CENTRES, DID, KIND, VOCABULARY, WHAT, WHERE, WHO, fragment, sentence
+from _population import DID, KIND, VOCABULARY, WHAT, WHERE, WHO, fragment, sentence
 from django.db import connection, connections
 from django.utils import timezone
 from rich.progress import track
@@ -22,6 +22,7 @@ from memories.models.raw import execute
 from memories.providers import active_model, embed
 
 EACH, AT_ONCE, SMALL = 5, 4_000, 40  # memories of a user, users at a time, namespaces as small as a user's scope
+CENTRES = 500  # each two of them make a vector
 # As `_population.sentence`: plain words, and six as rare as words are.
 SENTENCE = """format('%%s %%s a %%s %%s %%s: %%s.', {columns}, (
     SELECT string_agg(({vocabulary})[floor(exp(random() * ln({size} + 1)))::int], ' ') FROM generate_series(1, 6)
@@ -47,7 +48,8 @@ FRAGMENTS = """
 KEYWORDS = "SELECT nova_index_keywords(array_agg(id)) FROM made"
 # Texts that say something of two: sums of real embeddings.
 EMBEDDINGS = """
-    INSERT INTO memories_embedding (project_id, root_id, namespace_id, fragment_id, status, session_id, model_id, vector, cold)
+    INSERT INTO memories_embedding
+        (project_id, root_id, namespace_id, fragment_id, status, session_id, model_id, vector, cold)
     SELECT f.project_id, nova_root(f.namespace_id), f.namespace_id, f.id, f.status, '', %s,
         l2_normalize(one.vector + other.vector), false
     FROM made m JOIN memories_fragment f ON f.project_id = %s AND f.id = m.id
