@@ -19,7 +19,7 @@ from memories.api.once import Answer, answer_once
 from memories.api.operations import OperationAnswer, place_of, started
 from memories.forgetting import CountDiffers
 from memories.models import Project
-from memories.models.namespace import FORM
+from memories.models.namespace import is_written
 
 
 class ForkInput(Strict):
@@ -66,7 +66,7 @@ class ForkView(APIView):
         """Copies the namespace into a new or empty one; the report counts what was copied."""
         target = validated(ForkInput, request.data)["target"]
         target = target if ":" in target else f"{principal_of(request).project}:{target}"
-        if FORM.fullmatch(target) and not principal_of(request).covers(target):
+        if is_written(target) and not principal_of(request).covers(target):
             raise NotFound("namespace")
         return started(request, kind="fork", namespace=name, options={"target": target})
 

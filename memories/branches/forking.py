@@ -9,7 +9,7 @@ from memories import access, failpoints
 from memories.access import Principal
 from memories.branches.copying import PARTS, PARTS_OF_NAMESPACES, Way, await_vectors, chosen, copy, note_origins
 from memories.models import Fragment, Namespace, Operation, Origin
-from memories.models.namespace import FORM, SHARED
+from memories.models.namespace import SHARED, is_written, parts_of
 from memories.models.raw import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 
@@ -21,17 +21,25 @@ class BranchTaken(Exception):
 def check_fork(options: Options) -> None:
     """Raises BadOptions unless they name a target."""
     target = options.get("target")
-    if set(options) != {"target"} or not isinstance(target, str) or not FORM.fullmatch(target):
+    if set(options) != {"target"} or not isinstance(target, str) or not is_written(target):
         raise BadOptions("target", "Name the new namespace: project:branch.")
-    if target.partition(":")[2] == SHARED:
+    if parts_of(target)[0].partition(":")[2] == SHARED:
         raise BadOptions("target", f"{SHARED!r} is what the whole project reads, and no branch.")
 
 
 def refuse_taken(operation: Operation) -> None:
-    """Raises BranchTaken before a fork is queued whose target is not empty."""
-    found = Namespace.objects.within(operation.project_id).filter(name=operation.options["target"]).first()
+    """Raises BranchTaken before a fork is queued whose target is not empty, BadOptions before one to another user."""
+    target = operation.options["target"]
+    require_same_user(operation, target, field="target")
+    found = Namespace.objects.within(operation.project_id).named([target]).first()
     if found is not None and (found.id == operation.namespace_id or not is_empty(found)):
         raise BranchTaken(f"there is {found.name} already, with memories in it")
+
+
+def require_same_user(operation: Operation, other: str, *, field: str) -> None:
+    """Raise BadOptions where a branch would carry one user's memories to another, or to all."""
+    if operation.namespace is not None and operation.namespace.user != parts_of(other)[1]:
+        raise BadOptions(field, "The scope of a user has branches of the same user only.")
 
 
 def is_empty(namespace: Namespace) -> bool:

@@ -45,7 +45,7 @@ class Term:
 def terms_of(
     scopes: Sequence[SearchScope], question: Question, scores: Mapping[uuid.UUID, float], *, now: datetime.datetime
 ) -> dict[uuid.UUID, list[Term]]:
-    """Return by fragment the terms that found it; `scores` are the BM25 of all found by words. Inside `access.enter`."""
+    """Return by fragment the terms that found it, of all whose BM25 `scores` are. Inside `access.enter`."""
     if not scores:
         return {}
     reach = question.reach(now)

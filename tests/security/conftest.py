@@ -34,13 +34,17 @@ from tests.conftest import stored
 
 
 @pytest.fixture(scope="module")
-def ground(django_db_setup, django_db_blocker, tmp_path_factory):
-    """What Alice's project holds, made once: a fragment, a predicate, an operation in acme:main, and so on."""
+def ground(request, django_db_setup, django_db_blocker, tmp_path_factory):
+    """What Alice's project holds, made once: a fragment, a predicate, an operation in acme:main, and so on.
+
+    Of the user whom a module names (`WHOSE`), in her scope.
+    """
     place = tmp_path_factory.mktemp("matrix")
     files = {**settings.STORAGES["backups"], "OPTIONS": {"location": str(place / "backups")}}
     own = override_settings(DATA_DIR=place, STORAGES={**settings.STORAGES, "backups": files})
+    user = getattr(request.module, "WHOSE", None)
     with own, django_db_blocker.unblock(), transaction.atomic():
-        yield _made(access.system_principal(keys.ensure_project("acme")), now=timezone.now())
+        yield _made(access.system_principal(keys.ensure_project("acme")).of_user(user), now=timezone.now())
         transaction.set_rollback(True)
 
 
