@@ -1,6 +1,6 @@
-"""Keyword statistics summed over the scopes that are read (SPEC §18.1, docs/decisions/0094)."""
+"""Keyword statistics summed over the scopes that are read (docs/decisions/0094); look-ups that walk no users."""
 
-from django.db import migrations
+from django.db import migrations, models
 
 from memories.migrations._promises import in_module
 
@@ -183,8 +183,11 @@ def of_each_scope() -> str:
 
 
 class Migration(migrations.Migration):
-    """Functions that weigh words by all that is read."""
+    """Functions that weigh words by all that is read, and an index of copies."""
 
     dependencies = [("memories", "0012_history_of_new_columns")]
 
-    operations = [migrations.RunSQL(FUNCTIONS, of_each_scope())]
+    operations = [
+        migrations.RunSQL(FUNCTIONS, of_each_scope()),
+        migrations.AddIndex("origin", models.Index(fields=["project", "root_id"], name="origin_line")),
+    ]

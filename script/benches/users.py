@@ -61,13 +61,15 @@ def compare(
     ways: tuple[Way, Way],
     rounds: int,
 ) -> tuple[float, float]:
-    """Return the medians of two ways, asked in turns with the same questions, after a tenth to warm up."""
-    dice = random.Random(11)
+    """Return the medians of two ways, asked in turns, after a tenth to warm up.
+
+    Each has questions of its own: the vector of one that was just asked is kept, and the second would not pay for it.
+    """
+    dice = (random.Random(11), random.Random(12))
     took: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds + rounds // 10):
-        body = make(dice)
-        for times, way in zip(took, ways, strict=True):
-            times.append(way.ask(client, dice, path, body))
+    for turn in range(rounds + rounds // 10):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            took[which].append(ways[which].ask(client, dice[which], path, make(dice[which])))
     return statistics.median(took[0][-rounds:]), statistics.median(took[1][-rounds:])
 
 

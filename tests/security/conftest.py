@@ -63,7 +63,7 @@ def db(ground):
 
 
 def _made(principal, *, now):
-    store = partial(stored, principal)
+    store, whole = partial(stored, principal), principal.of_everybody()
     row = store("acme:main", "Something that stands already in the main room.")
     store("acme:main", "A pattern.", source_type="taste-vault", source_id="n1")
     store("acme:side", "Something in the side room.")
@@ -83,7 +83,7 @@ def _made(principal, *, now):
     jobs.run(principal, run.id)
     pack = jobs.start(principal, kind="pack", namespace=row.namespace, options={}, now=now, wake_up=False)
     jobs.run(principal, pack.id)
-    made = jobs.start(principal, kind="backup", namespace=None, options={}, now=now, wake_up=False)
+    made = jobs.start(whole, kind="backup", namespace=None, options={}, now=now, wake_up=False)
     return {
         **others,
         "user": address_of("ann"),
@@ -100,12 +100,12 @@ def _made(principal, *, now):
         "decided": _proposal(principal, row.namespace, list(others.values()), decision="dismissed", decided_at=now),
         "conflict": conflict,
         "settled": settled,
-        "predicate": register_predicate(principal, namespace="acme:main", name="shoe_size", now=now).id,
+        "predicate": register_predicate(whole, namespace="acme:main", name="shoe_size", now=now).id,
         "model": EmbeddingModel.objects.create(name="second", provider="fake", dim=384).id,
         "operation": start(principal, **wish, dry_run=False, now=now).id,
         "run": run.id,
         "pack": pack.id,
-        "backup": jobs.run(principal, made.id).report["backup_id"],
+        "backup": jobs.run(whole, made.id).report["backup_id"],
     }
 
 
