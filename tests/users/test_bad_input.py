@@ -114,7 +114,6 @@ def test_an_erasure_of_another_count_erases_nothing(alice, state):
     for count in (0, 2, 1000):
         answer = alice.client.delete(f"/api/v1/users/{address_of('ann')}?namespace=acme:main&expected_count={count}")
         assert (answer.status_code, answer.json()["code"]) == (409, "count_differs")
-        assert answer.json()["count"] == 1
     for count in (-1, "many"):
         answer = alice.client.delete(f"/api/v1/users/{address_of('ann')}?expected_count={count}")
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "expected_count")
