@@ -25,13 +25,25 @@ MOST_PAIRS = 100  # told at once; whoever settles them asks again
 FIRST_SPARE = 1000  # slots that nobody came to by deciding
 AT_ONCE = 5000  # keys asked for in one statement
 DIGESTS = ("predicate_digest", "key_digest", "value_digest")
-READ = ("fragment", "namespace", "predicate", *DIGESTS, "subject", "value", "exclusive", "session_id", "slot", "status")
+READ = (
+    "id",
+    "fragment",
+    "namespace",
+    "predicate",
+    *DIGESTS,
+    "subject",
+    "value",
+    "exclusive",
+    "session_id",
+    "slot",
+    "status",
+)
 CLAIMS = """
     UPDATE memories_claim c
     SET predicate_digest = m.predicate, key_digest = m.key, value_digest = m.value, exclusive = m.exclusive
     FROM unnest(%s::uuid[], %s::bytea[], %s::bytea[], %s::bytea[], %s::boolean[])
-        AS m (fragment_id, predicate, key, value, exclusive)
-    WHERE c.project_id = %s AND c.fragment_id = m.fragment_id
+        AS m (claim_id, predicate, key, value, exclusive)
+    WHERE c.project_id = %s AND c.id = m.claim_id
 """
 # A conflict is named as the claim of its newcomer is, or, where that said it in free text, as the claim it opposes.
 CONFLICTS = """
@@ -39,8 +51,8 @@ CONFLICTS = """
     SET predicate_digest = m.predicate, key_digest = m.key,
         value_digest = CASE WHEN c.value_digest = m.old_value THEN m.value ELSE c.value_digest END
     FROM unnest(%s::uuid[], %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[])
-        AS m (fragment_id, predicate, old_key, key, old_value, value)
-    WHERE c.project_id = %s AND c.{side}_id = m.fragment_id AND c.key_digest = m.old_key AND c.statement IS NULL
+        AS m (claim_id, predicate, old_key, key, old_value, value)
+    WHERE c.project_id = %s AND c.{side}_claim = m.claim_id AND c.key_digest = m.old_key AND c.statement IS NULL
 """
 
 
@@ -103,7 +115,7 @@ class Move:
     @property
     def order(self) -> tuple[uuid.UUID, bytes, str, datetime.datetime, uuid.UUID]:
         """By place and beginning; what has none began before all others."""
-        return *self.place, self.claim.valid_from or EARLIEST, self.claim.fragment_id
+        return *self.place, self.claim.valid_from or EARLIEST, self.claim.id
 
     def overlaps(self, other: "Move") -> bool:
         """Whether both hold at some instant."""
@@ -159,7 +171,7 @@ def follow_built_in(project_id: uuid.UUID, namespace_id: uuid.UUID, *, names: Na
         if before != after:
             moves.append(Move(claim, before, after))
     for number, move in enumerate((move for move in moves if move.arrives), start=FIRST_SPARE):
-        Claim.objects.filter(project_id=project_id, fragment=move.claim.fragment_id).update(slot=number)
+        Claim.objects.filter(project_id=project_id, id=move.claim.id).update(slot=number)
     write(project_id, moves)
     return len(moves)
 
@@ -176,7 +188,7 @@ def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
 
 def locked(claims: Any) -> Iterator[Claim]:
     """What is to move, kept as it is meanwhile."""
-    rows: Iterator[Claim] = claims.only(*READ, "valid_from", "valid_until").order_by("fragment_id").select_for_update()
+    rows: Iterator[Claim] = claims.only(*READ, "valid_from", "valid_until").order_by("id").select_for_update()
     return iter(rows)
 
 
@@ -198,13 +210,13 @@ def _named(claim: Claim, old: Naming, new: Naming) -> Names:
 def refuse_collisions(project_id: uuid.UUID, namespace_id: uuid.UUID, moves: Sequence[Move]) -> None:
     """Raises ClaimsCollide when these moves would set standing claims against each other or against those that stay."""
     places = {move.after.key for move in moves if move.arrives}
-    moved = {move.claim.fragment_id for move in moves}
+    moved = {move.claim.id for move in moves}
     standing = Claim.objects.within(project_id).filter(with_users(namespace_id), status__in=STANDING, exclusive=True)
     there = [
         Move(claim, Names.of(claim), Names.of(claim))
         for chunk in _chunks(sorted(places))
         for claim in standing.filter(key_digest__in=chunk)
-        if claim.fragment_id not in moved
+        if claim.id not in moved
     ]
     arrived = [move for move in moves if move.stands and move.after.key in places]
     if pairs := list(islice(_collisions([*there, *arrived]), MOST_PAIRS)):
@@ -230,7 +242,7 @@ def write(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
     """
     if not moves:
         return
-    ids, before, after = zip(*((move.claim.fragment_id, move.before, move.after) for move in moves), strict=True)
+    ids, before, after = zip(*((move.claim.id, move.before, move.after) for move in moves), strict=True)
     predicates, keys, values = ([getattr(name, part) for name in after] for part in ("predicate", "key", "value"))
     old_keys, old_values = [name.key for name in before], [name.value for name in before]
     claims: list[Any] = [list(ids), predicates, keys, values, [name.exclusive for name in after], project_id]

@@ -61,6 +61,8 @@ def cap(principal: Principal) -> None:
         execute(f"UPDATE staged_{table} SET authority = least(authority, %s)", [highest])
     # Whoever it waited for is not here.
     execute("DELETE FROM staged_fragment WHERE status = 'quarantined'", [])
+    execute("UPDATE staged_claim SET verdict = 'archived', status = 'archived' WHERE verdict = 'quarantined'", [])
+    execute("UPDATE staged_claim SET superseded_by_id = NULL", [])
     execute(f"DELETE FROM staged_links s WHERE {REACHING}", [])
     for table in ("votes", "labels", *STRANGE):
         execute(f"DELETE FROM staged_{table}", [])

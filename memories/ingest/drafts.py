@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,8 +41,8 @@ class Draft:
     default_source: str = "inference"
     provenance_source_id: str = ""
     parents: list[uuid.UUID] = field(default_factory=list)
-    claim: ClaimDraft | None = None
-    # Read a claim out of the text; who "I" is in it, "user" when not given.
+    claims: Sequence[ClaimDraft] = ()
+    # Read claims out of the text; who "I" is in it, "user" when not given.
     extract_claim: bool = False
     speaker: str | None = None
     # Said by the user before our eyes: counts as user_explicit, when the grant may attest that.

@@ -10,7 +10,7 @@ from memories import access
 from memories.access import Principal
 from memories.ingest.losers import has_losers, losers_of, stand_again
 from memories.ingest.reading import stated
-from memories.ingest.revising import check_change, claim_of, fragment_for_change
+from memories.ingest.revising import check_change, claims_of, fragment_for_change
 from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
 from memories.models.lineage import Digest, made_of
 from memories.models.raw import execute
@@ -121,7 +121,7 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
     for row in held:
         said = stated(originals.get(row.id, row.content))
         row.updated_at = now
-        readmit(Newcomer(row, None, claim_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
+        readmit(Newcomer(row, None, claims_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
     return [row.id for row in held if row.status in STANDING]
 
 

@@ -42,13 +42,13 @@ def embed_pending(
         # Fragments first, in the order in which everybody locks them.
         wanted = [row.fragment_id for row in due if row.id in done]
         locked = Fragment.objects.within(principal.project_id).filter(id__in=wanted).order_by("id")
-        rows_held = locked.select_related("claim").select_for_update(no_key=True, of=("self",))
-        current = {row.id: row for row in rows_held}
+        current = {row.id: row for row in locked.select_for_update(no_key=True, of=("self",))}
+        claims = Claim.objects.by_fragment(principal.project_id, current)
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
         fresh = [
-            (fragment, done[pending_id], getattr(fragment, "claim", None))
+            (fragment, done[pending_id], claims.get(fragment.id, []))
             for pending_id in claimed
             if (fragment := current.get(rows[pending_id].fragment_id))
         ]

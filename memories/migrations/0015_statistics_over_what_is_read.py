@@ -13,10 +13,10 @@ FUNCTIONS = f"""
     CREATE OR REPLACE FUNCTION nova_index_keywords(fragments uuid[]) RETURNS void LANGUAGE sql AS $$
         INSERT INTO memories_keywords AS k (project_id, root_id, namespace_id, fragment_id, status, session_id, valid_from,
             valid_until, words, length)
-        SELECT f.project_id, r.id, f.namespace_id, f.id, f.status, coalesce(c.session_id, ''), c.valid_from, c.valid_until,
+        SELECT f.project_id, r.id, f.namespace_id, f.id, f.status, c.session_id, c.valid_from, c.valid_until,
             w.words || array_to_tsvector(nova_marks(f)), nova_word_count(w.words)
         FROM memories_fragment f
-        LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
+        CROSS JOIN LATERAL nova_reach(f.project_id, f.id) AS c
         -- OFFSET 0, and no join: looked up for each fragment, or the planner begins with all users of the project.
         CROSS JOIN LATERAL (
             SELECT r.id, r.language FROM memories_namespace r WHERE r.id = nova_root(f.namespace_id) OFFSET 0
@@ -174,18 +174,22 @@ FUNCTIONS = f"""
 
 def of_each_scope() -> str:
     """Return the functions as they were: each scope's own statistics weigh what it holds."""
-    former: str = in_module("0008_search_by_root").FUNCTIONS
+    of_claims: str = in_module("0013_claims_of_a_fragment").REACH
+    of_roots: str = in_module("0008_search_by_root").FUNCTIONS
     index, hits = (
-        former[former.index(f"{begin}(") :].partition("$$;")
-        for begin in ("CREATE OR REPLACE FUNCTION nova_index_keywords", "CREATE FUNCTION nova_keyword_hits")
+        "".join(text[text.index(f"{begin}(") :].partition("$$;")[:2])
+        for text, begin in (
+            (of_claims, "CREATE OR REPLACE FUNCTION nova_index_keywords"),
+            (of_roots, "CREATE FUNCTION nova_keyword_hits"),
+        )
     )
-    return "DROP FUNCTION nova_keyword_hits, nova_read, nova_counted;" + "".join([*index[:2], *hits[:2]])
+    return f"DROP FUNCTION nova_keyword_hits, nova_read, nova_counted; {index} {hits}"
 
 
 class Migration(migrations.Migration):
     """Functions that weigh words by all that is read, and an index of copies."""
 
-    dependencies = [("memories", "0012_history_of_new_columns")]
+    dependencies = [("memories", "0013_claims_of_a_fragment")]
 
     operations = [
         migrations.RunSQL(FUNCTIONS, of_each_scope()),

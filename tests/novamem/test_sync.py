@@ -25,6 +25,8 @@ def tell(service, committed):
     """Stores a memory."""
 
     def keep(content, **more):
+        if "claim" in more:
+            more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=f"{committed.name}:main", content=content, **more)
         (kept,) = ingest.keep(service, ingest.prepare([draft]), now=timezone.now())
         return kept.fragment

@@ -86,7 +86,7 @@ def fill(principal, name, vectors, *, words="heron", **more):
         ]
         insert(rows)
         index_keywords([row.id for row in rows])
-        insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=model))
+        insert(embeddings([(row, v, []) for row, v in zip(rows, vectors, strict=True)], model=model))
     return rows
 
 
@@ -355,7 +355,7 @@ def test_indexes_of_a_model_that_was_retired_are_dropped(ground, small, followin
     with access.enter(ground, why="test"):
         former, (main,) = active_model(), spaces(ground, "main")
         rows = Embedding.objects.within(ground.project_id).filter(namespace=main.id)
-        insert(embeddings([(row.fragment, axis(1), None) for row in rows.select_related("fragment")], model=following))
+        insert(embeddings([(row.fragment, axis(1), []) for row in rows.select_related("fragment")], model=following))
     assert keep_indexes(ground) == (2, 0)
     assert drop_strays() == 0
     with access.enter(ground, why="test"):
