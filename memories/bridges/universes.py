@@ -18,7 +18,7 @@ from memories.api.fields import Strict, Text, UserField, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
-from memories.api.operations import OperationAnswer, started
+from memories.api.operations import OperationAnswer, of_all_users, started
 from memories.models import Namespace
 from memories.models.namespace import SHARED
 from memories.models.project import NAME_PART
@@ -76,14 +76,15 @@ class BranchesView(APIView):
             source = next(iter(access.readable(principal, [place])), None)
             if source is None or not principal.covers(name):
                 raise NotFound("namespace")
-            rows = Namespace.objects.within(principal.project_id).named([name])
-            known = rows.filter(forked_from=source).first()
-            if known is not None:
-                return Answer(201, {"namespace": name, "forked_from": source.name, "copied": branches.copied(known)})
-            if branches.size(source) > FEW:
-                wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
-                return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
-            return Answer(201, BranchAnswer(branches.copy_namespace(source, name)).data)
+            with access.enter(of_all_users(principal, source), why="fork"):
+                known = Namespace.objects.within(principal.project_id).named([name]).filter(forked_from=source).first()
+                if known is not None:
+                    made = {"namespace": name, "forked_from": source.name, "copied": branches.copied(known)}
+                    return Answer(201, made)
+                if branches.size(source) > FEW:
+                    wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
+                    return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+                return Answer(201, BranchAnswer(branches.copy_namespace(source, name)).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -103,6 +104,4 @@ class MergesView(APIView):
         values = validated(BranchMergeInput, request.data)
         target = values["target_namespace"]
         source = principal.scope(branch_of(target, values["branch_id"]))
-        if not principal.covers(source):
-            raise NotFound("namespace")
         return started(request, kind="merge", namespace=target, options={"source": source})
