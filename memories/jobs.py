@@ -243,10 +243,12 @@ def _start_in_every_project(kind: str, model: EmbeddingModel, *, now: datetime.d
 def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:
     """Starts a consolidation of each namespace of the project, but for those where one is open.
 
-    Of the scopes of users only those in which memories have changed since the last one.
+    Of the scopes of users only those in which memories have changed since the last one began.
     """
     with access.enter(principal, why="start consolidate"):
+        open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, kind="consolidate")
         changed = Connected.objects.within(principal.project_id).filter(changed=True, namespace__parent__isnull=False)
+        changed = changed.exclude(namespace__in=open_ones.values("namespace"))
         scopes = set(changed.select_for_update(of=("self",)).values_list("namespace_id", flat=True))
         changed.update(changed=False)
         rows = Namespace.objects.within(principal.project_id)

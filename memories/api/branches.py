@@ -9,17 +9,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import branches, jobs
+from memories import access, branches, jobs
 from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
-from memories.api.operations import OperationAnswer, place_of, started
+from memories.api.operations import OperationAnswer, of_all_users, place_of, started
 from memories.forgetting import CountDiffers
 from memories.models import Project
-from memories.models.namespace import FORM
 
 
 class ForkInput(Strict):
@@ -66,8 +65,6 @@ class ForkView(APIView):
         """Copies the namespace into a new or empty one; the report counts what was copied."""
         target = validated(ForkInput, request.data)["target"]
         target = target if ":" in target else f"{principal_of(request).project}:{target}"
-        if FORM.fullmatch(target) and not principal_of(request).covers(target):
-            raise NotFound("namespace")
         return started(request, kind="fork", namespace=name, options={"target": target})
 
 
@@ -82,8 +79,6 @@ class MergeView(APIView):
     def post(self, request: Request, name: str) -> Response:
         """Replays what the namespace wrote through the target's gate; the report lists what became of it."""
         values = validated(MergeInput, request.data)
-        if not principal_of(request).covers(name):
-            raise NotFound("namespace")
         options = {"source": name, **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {})}
         wish = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
         return started(request, kind="merge", **wish)
@@ -102,8 +97,9 @@ class NamespaceView(APIView):
         def effect(_: None) -> Answer:
             place = place_of(principal, name)
             assert place is not None  # it was named
-            _check_count(values, branches.size(place))
-            wish: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": name}}
+            with access.enter(of_all_users(principal, place), why="count"):
+                _check_count(values, branches.size(place))
+            wish: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": place.name}}
             return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)

@@ -19,6 +19,7 @@ from memories.api.inputs import Extra, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
 from memories.models import Namespace, Operation
+from memories.models.namespace import is_written
 from memories.models.words import OperationState
 from memories.operations import BadOptions
 
@@ -106,6 +107,32 @@ def require_all(principal: Principal) -> None:
         raise NotPermitted("this request covers only a part of the project: name a namespace")
 
 
+# What takes a namespace's users along, and the other namespace that it names.
+WITH_USERS = {"fork": "target", "merge": "source", "pack": "", "delete": ""}
+
+
+def of_all_users(principal: Principal, place: Namespace | None) -> Principal:
+    """Return who touches a namespace with all its users. Raise NotPermitted where it has some who are not reached."""
+    if place is None or place.user is not None:
+        return principal
+    everybody = principal.of_everybody()
+    if not principal.speaks_for_all:
+        with access.enter(everybody, why="look"):
+            if Namespace.objects.within(place.project_id).below([place]).exists():
+                raise NotPermitted("this is about all users of the namespace: name one, or take a key for all of them")
+    return everybody
+
+
+def require_places(principal: Principal, kind: str, place: Namespace | None, options: dict[str, Any]) -> None:
+    """Raise NotFound, NotPermitted unless all that a job touches is the principal's: the other namespace, the users."""
+    other = options.get(WITH_USERS[kind])
+    if isinstance(other, str) and is_written(other):
+        if not principal.covers(other):
+            raise NotFound("namespace")
+        of_all_users(principal, access.find(principal, other))
+    of_all_users(principal, place)
+
+
 class OperationsView(APIView):
     """Operations: list and start."""
 
@@ -155,6 +182,8 @@ def started(
 
     def effect(_: None) -> Answer:
         place = place_of(principal, namespace)
+        if kind in WITH_USERS:
+            require_places(principal, kind, place, options)
         wish: dict[str, Any] = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
         return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 

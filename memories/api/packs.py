@@ -57,7 +57,7 @@ class PackDownloadView(APIView):
             if made is None:
                 raise NotFound("pack")
             place_of(principal, made.namespace.name)
-        name = f"{made.namespace.name.replace(':', '-')}.sqlite"
+        name = f"{made.namespace.name.replace(':', '-').replace('/', '-')}.sqlite"
         return FileResponse(
             packs.stored(principal, made),
             as_attachment=True,

@@ -151,7 +151,7 @@ UNRULED = """
 
 def bring_rulings(way: Way, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> None:
     """What people ruled in a branch holds in the target too, where nobody ruled otherwise there."""
-    with paired(elsewhere):
+    with paired(way, elsewhere):
         execute(RULED, way.values)
 
 
@@ -181,12 +181,12 @@ def bring_history(way: Way, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UU
 
 def bring_along(way: Way, stored: Mapping[uuid.UUID, uuid.UUID], counterparts: Mapping[uuid.UUID, uuid.UUID]) -> None:
     """What hangs on memories that were replayed: votes, reads, labels, and links drawn by hand to what is there too."""
-    with paired(stored):
+    with paired(way, stored):
         for part in PARTS:
             if part.model in ("conflicts.Vote", "memories.Access", "memories.ClusterLabel"):
                 copy(way, part, clash="ON CONFLICT DO NOTHING")
         note_origins(way)
-    with paired({**counterparts, **stored}):
+    with paired(way, {**counterparts, **stored}):
         (links,) = [part for part in PARTS if part.model == "memories.Link"]
         by_hand = Part(links.model, links.instead, f"t.kind = 'related' AND {links.rows}")
         copy(way, by_hand, clash="ON CONFLICT DO NOTHING")

@@ -13,11 +13,11 @@ from memories.access import NotFound, Principal
 from memories.branches.carrying import bring_along, bring_history, bring_rulings, carry, forget_there, take_rulings_away
 from memories.branches.copying import Way
 from memories.branches.deleting import refuse_stronger
-from memories.branches.forking import with_users
+from memories.branches.forking import require_same_user, with_users
 from memories.branches.lineup import line_up
 from memories.branches.replaying import replay
 from memories.models import EmbeddingModel, Namespace, Operation, Origin
-from memories.models.namespace import FORM, scope_name
+from memories.models.namespace import is_written, scope_name
 from memories.models.raw import execute, fetch
 from memories.operations import (
     BadOptions,
@@ -41,14 +41,15 @@ class _OnlyLooked(Exception):
 def check_merge(options: Options) -> None:
     """Raises BadOptions unless they name a source."""
     source = options.get("source")
-    if set(options) - {"plan_id"} != {"source"} or not isinstance(source, str) or not FORM.fullmatch(source):
+    if set(options) - {"plan_id"} != {"source"} or not isinstance(source, str) or not is_written(source):
         raise BadOptions("source", "Name the branch that is merged: project:branch.")
     check_plan_id(options)
 
 
 def refuse_unfit_merge(operation: Operation) -> None:
     """Raises NotFound for a source that is not there, BadOptions for a merge with itself, and as its plan is unfit."""
-    rows = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"])
+    require_same_user(operation, operation.options["source"], field="source")
+    rows = Namespace.objects.within(operation.project_id).named([operation.options["source"]])
     found = rows.values_list("id", flat=True).first()
     if found is None:
         raise NotFound("namespace")

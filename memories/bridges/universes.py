@@ -14,11 +14,11 @@ from rest_framework.views import APIView
 from memories import access, branches, jobs
 from memories.access import NotFound
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import Strict, Text, UserField, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.once import Answer, answer_once
-from memories.api.operations import OperationAnswer, started
+from memories.api.operations import OperationAnswer, of_all_users, started
 from memories.models import Namespace
 from memories.models.namespace import SHARED
 from memories.models.project import NAME_PART
@@ -32,6 +32,7 @@ class BranchInput(Strict):
 
     branch_id = Text(max_length=63, validators=[branch_form])
     source_namespace = Text(validators=[namespace_form])
+    user = UserField(help_text="Only this user's memories, into the same user's scope of the branch.")
 
 
 class BranchMergeInput(Strict):
@@ -39,10 +40,11 @@ class BranchMergeInput(Strict):
 
     branch_id = Text(max_length=63, validators=[branch_form])
     target_namespace = Text(validators=[namespace_form])
+    user = UserField(help_text="Only this user's memories, into the same user's scope of the target.")
 
 
 class BranchAnswer(serializers.Serializer[Any]):
-    """The branch's namespace, and how many memories it began with."""
+    """The branch's namespace, or a user's scope in it, and how many memories it began with."""
 
     namespace = serializers.CharField()
     forked_from = serializers.CharField()
@@ -50,7 +52,7 @@ class BranchAnswer(serializers.Serializer[Any]):
 
 
 def branch_of(place: str, branch_id: str) -> str:
-    """The name of a branch beside a namespace."""
+    """The name of a branch beside a namespace or a scope."""
     return f"{place.partition(':')[0]}:{branch_id}"
 
 
@@ -68,19 +70,21 @@ class BranchesView(APIView):
         principal = principal_of(request)
         values = validated(BranchInput, request.data)
         place = values["source_namespace"]
-        name = branch_of(place, values["branch_id"])
+        name = principal.scope(branch_of(place, values["branch_id"]))
 
         def effect(_: None) -> Answer:
             source = next(iter(access.readable(principal, [place])), None)
             if source is None or not principal.covers(name):
                 raise NotFound("namespace")
-            known = Namespace.objects.within(principal.project_id).filter(name=name, forked_from=source).first()
-            if known is not None:
-                return Answer(201, {"namespace": name, "forked_from": place, "copied": branches.copied(known)})
-            if branches.size(source) > FEW:
-                wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
-                return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
-            return Answer(201, BranchAnswer(branches.copy_namespace(source, name)).data)
+            with access.enter(of_all_users(principal, source), why="fork"):
+                known = Namespace.objects.within(principal.project_id).named([name]).filter(forked_from=source).first()
+                if known is not None:
+                    made = {"namespace": name, "forked_from": source.name, "copied": branches.copied(known)}
+                    return Answer(201, made)
+                if branches.size(source) > FEW:
+                    wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
+                    return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+                return Answer(201, BranchAnswer(branches.copy_namespace(source, name)).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -98,7 +102,6 @@ class MergesView(APIView):
         """Merges the branch into the target; follow the operation under its id."""
         principal = principal_of(request)
         values = validated(BranchMergeInput, request.data)
-        source, target = branch_of(values["target_namespace"], values["branch_id"]), values["target_namespace"]
-        if not principal.covers(source):
-            raise NotFound("namespace")
+        target = values["target_namespace"]
+        source = principal.scope(branch_of(target, values["branch_id"]))
         return started(request, kind="merge", namespace=target, options={"source": source})

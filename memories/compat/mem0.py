@@ -21,7 +21,7 @@ from rest_framework.views import APIView
 
 from conflicts.front import Admission
 from memories import access, forgetting, ingest, users
-from memories.access import Principal
+from memories.access import NotFound, Principal
 from memories.api.authentication import USER as USER_HEADER
 from memories.api.authentication import KeyAuthentication, bearer_of, key_of, principal_of
 from memories.api.fields import Flag, Number, Strict, Text, UserField, Whole, validated
@@ -257,6 +257,17 @@ def matching(
     return rows.filter(status__in=statuses, **asked).select_related("namespace").newest_first()
 
 
+def forget_matching(request: Request, principal: Principal, mine: dict[str, str]) -> None:
+    """Forget what belongs to the entities, for good, all or none. Raise ValidationError where it is too much."""
+    with access.enter(principal, why="forget"):
+        rows = matching(principal, place_of(request), mine, statuses=Status.values)
+        ids = dict(rows.values_list("id", "namespace__user")[: MOST_DELETED + 1])
+        if len(ids) > MOST_DELETED:
+            raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
+        for memory_id in sorted(ids):
+            forgetting.forget(key_of(request).of_user(ids[memory_id]), memory_id, now=timezone.now())
+
+
 class MemZeroView(APIView):
     """Takes keys as mem0's client gives them."""
 
@@ -380,14 +391,7 @@ class MemoriesView(MemZeroView):
         mine = whose(validated(Whose, request.query_params.dict()))
         if not mine:
             raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
-        principal = about(request, mine)
-        with access.enter(principal, why="forget"):
-            rows = matching(principal, place_of(request), mine, statuses=Status.values)
-            ids = dict(rows.values_list("id", "namespace__user")[: MOST_DELETED + 1])
-            if len(ids) > MOST_DELETED:
-                raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
-            for memory_id in sorted(ids):
-                forgetting.forget(key_of(request).of_user(ids[memory_id]), memory_id, now=timezone.now())
+        forget_matching(request, about(request, mine), mine)
         return Response({"message": "Memories deleted successfully!"})
 
 
@@ -406,13 +410,20 @@ class EntitiesView(MemZeroView):
 
 @extend_schema(exclude=True)
 class EntityView(MemZeroView):
-    """A user."""
+    """A user, an agent, an app or a run."""
 
     verbs = {"DELETE": "admin"}
 
-    def delete(self, request: Request, user: str) -> Response:
-        """Erases all that is kept of the user there, for good."""
-        users.erase_user(key_of(request), user, place_of(request), expected=None, now=timezone.now())
+    def delete(self, request: Request, kind: str, name: str) -> Response:
+        """Erases all that is kept there of a user; of an agent, an app or a run what belongs to it, whoever's it is."""
+        principal = key_of(request)
+        if kind == "user":
+            users.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
+        elif kind in ("agent", "app", "run"):
+            mine = whose(validated(Whose, {f"{kind}_id": name}))
+            forget_matching(request, principal.of_user(None, all_users=True), mine)
+        else:
+            raise NotFound(f"kind of entity {kind}")
         return Response({"message": "Entity deleted successfully!"})
 
 

@@ -11,7 +11,7 @@ urlpatterns = [
     path("mem0/v3/memories/", mem0.ListView.as_view()),
     path("mem0/v1/memories/", mem0.MemoriesView.as_view()),
     path("mem0/v1/entities/", mem0.EntitiesView.as_view()),
-    path("mem0/v2/entities/user/<path:user>/", mem0.EntityView.as_view()),
+    path("mem0/v2/entities/<str:kind>/<path:name>/", mem0.EntityView.as_view()),
     path("mem0/v1/memories/<uuid:memory_id>/", mem0.MemoryView.as_view()),
     path("mem0/v1/memories/<uuid:memory_id>/history/", mem0.HistoryView.as_view()),
 ]

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
     """Columns, the look-up that answers one, and the function."""
 
     dependencies = [
-        ("memories", "0013_claims_of_a_fragment"),
+        ("memories", "0015_statistics_over_what_is_read"),
     ]
 
     operations = [

@@ -36,6 +36,8 @@ class Origin(models.Model):
         indexes: ClassVar = [
             # The counterparts of a memory in another namespace.
             models.Index(fields=["project", "namespace", "root_id"], name="origin_by_root"),
+            # Its copies wherever they are, in whichever user's scope.
+            models.Index(fields=["project", "root_id"], name="origin_line"),
         ]
 
     def __str__(self) -> str:

@@ -36,10 +36,15 @@ def insert(rows: Sequence[models.Model]) -> None:
         _copy(model, rows)
 
 
-def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
-    fields = [
+def stored_fields(model: type[models.Model]) -> list[Any]:
+    """Return the fields of which a new row gives the values: neither generated nor the database's own."""
+    return [
         f for f in model._meta.concrete_fields if f.column and not f.generated and f.db_default is models.NOT_PROVIDED
     ]
+
+
+def _copy(model: type[models.Model], rows: Sequence[models.Model]) -> None:
+    fields = stored_fields(model)
     columns = sql.SQL(", ").join([sql.Identifier(str(f.column)) for f in fields])
     table, staging = sql.Identifier(model._meta.db_table), sql.Identifier(f"staging_{next(_numbers)}")
     with connection.cursor() as cursor:

@@ -42,8 +42,7 @@ MADE_OF = f"""
         SELECT n.place, array_agg(n.id) AS ids FROM (
             SELECT place, id FROM root
             UNION SELECT r.place, o.fragment_id FROM root r
-            JOIN memories_namespace s ON s.project_id = %(project)s
-            JOIN memories_origin o ON o.project_id = s.project_id AND o.namespace_id = s.id AND o.root_id = r.id
+            JOIN memories_origin o ON o.project_id = %(project)s AND o.root_id = r.id
         ) AS n GROUP BY n.place),
     made AS (
         SELECT f.id, f.namespace_id, f.parents, {LINEAGE.format("f")} AS lineage, true AS stands

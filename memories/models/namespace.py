@@ -56,6 +56,15 @@ def parts_of(name: str) -> tuple[str, str | None]:
         raise BadUser("Encode the user's name as UTF-8.") from error
 
 
+def is_written(name: str) -> bool:
+    """Return whether a name is that of a namespace or a scope."""
+    try:
+        parts_of(name)
+    except BadUser:
+        return False
+    return True
+
+
 class NamespaceQuerySet(TenantQuerySet):
     """Namespaces by name."""
 

@@ -29,6 +29,8 @@ BUDGET_PER_HIT, FILTERED_ENOUGH = 5, 3  # times as many as are asked for
 # where all are about as near; pgvector takes no more.
 EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 800
 MOST_SCANNED = 20_000
+# What the texts of these roots and scopes tell of a question.
+READ = "nova_read(%s::uuid[], %s::uuid[], %s::text[], %s, %s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,29 +111,53 @@ def _named(scopes: Sequence[SearchScope]) -> list[list[uuid.UUID | None]]:
     return [[scope.id for scope in scopes], [scope.root_id for scope in scopes], [scope.scope_id for scope in scopes]]
 
 
-def keyword_hits(scopes: Sequence[SearchScope], search: Search, *, among: Few | None = None) -> dict[uuid.UUID, float]:
-    """BM25 score by fragment id, best first, of the `most` best; `among` are the few that may pass the filters."""
+def keyword_hits(
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    others: Sequence[SearchScope] = (),
+    among: Few | None = None,
+) -> dict[uuid.UUID, float]:
+    """BM25 score by fragment id, best first, of the `most` best of the scopes and of as many of the `others`.
+
+    Words weigh by all texts of both. `among` are the few that may pass the filters.
+    """
     filters, reach, most = search.filters, search.reach, search.most
     condition, values = where(Fragment, filters.ranges)
     # Row by row, best first, until enough passed: most of them are never looked at.
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
     statement = f"""
-        SELECT h.fragment_id, h.score
-        FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::int[]) AS n (id, root, scope, few)
-        CROSS JOIN LATERAL (
-            SELECT one.fragment_id, one.score
-            FROM (
-                SELECT * FROM nova_keyword_hits(n.root, n.scope, %s::text[], %s, %s, %s,
-                    CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
-                ORDER BY score DESC, fragment_id OFFSET 0
-            ) AS one
-            {checked if condition else ""}
+        SELECT h.fragment_id, h.score FROM (
+            SELECT h.fragment_id, h.score,
+                row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
+            FROM {READ} AS r
+            JOIN unnest(%s::uuid[], %s::uuid[], %s::int[]) WITH ORDINALITY AS n (root, scope, few, place) USING (place)
+            CROSS JOIN LATERAL (
+                SELECT one.fragment_id, one.score
+                FROM (
+                    SELECT * FROM nova_keyword_hits(n.root, n.scope, %s::text[], %s, %s, r.lexemes, r.held, r.documents,
+                        r.counted, r.held_of_all, r.documents_of_all, r.mean_length_of_all,
+                        CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
+                    ORDER BY score DESC, fragment_id OFFSET 0
+                ) AS one
+                {checked if condition else ""}
+            ) AS h
         ) AS h
-        ORDER BY h.score DESC, h.fragment_id LIMIT %s"""
+        WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
     counts = among.counts if among else {}
-    asked = [*_named(scopes), [counts.get(scope.id) for scope in scopes]]
-    asked += [filters.statuses, reach.session_id, reach.at, search.query]
+    read = [*scopes, *others]
+    _, *named = _named(read)
+    reached_by = [filters.statuses, reach.session_id, reach.at]
+    asked = [
+        len(scopes),
+        *named,
+        *reached_by,
+        search.query,
+        *named,
+        [counts.get(scope.id) for scope in read],
+        *reached_by,
+    ]
     # The marks find whom they found before; naming these costs more.
     asked.append(among.ids if among and not among.marked else None)
     asked.append(json.dumps(filters.marks) if filters.marks else None)

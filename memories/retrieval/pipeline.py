@@ -65,7 +65,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
-                trail.terms = terms_of([*places.own, *places.others], question.query, trail.bm25)
+                trail.terms = terms_of([*places.own, *places.others], question, trail.bm25, now=now)
         expected = whereabouts(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
     for stage, milliseconds in took.items():
@@ -108,9 +108,9 @@ def _candidates(
     )
     scopes = [*places.own, *places.others]
     ready = indexed(scopes, model)
+    among = passing(scopes, wanted)
+    trail.by_words(keyword_hits(places.own, wanted, others=places.others, among=among))
     for pool in filter(None, [places.own, places.others]):
-        among = passing(pool, wanted)
-        trail.by_words(keyword_hits(pool, wanted, among=among))
         if vector is not None:
             cosine, ways = nearest(pool, wanted, indexed=ready, among=among)
             trail.by_meaning(cosine)

@@ -289,6 +289,28 @@ def _bridges(crossing: Crossing, key: str) -> None:
         crossing.attempt(key, "GET", f"{base}/universes/branches?namespace={space}", **who)
 
 
+def _proxy(crossing: Crossing, key: str) -> None:
+    """Chats with an upstream that says what it was told."""
+    path, place = "/v1/chat/completions", {"X-NovaMem-Namespace": crossing.namespace}
+
+    def chat(text: str, **more: str) -> dict[str, Any]:
+        return {"model": "echoing", "messages": [{"role": "user", "content": text}], **more}
+
+    hers = {**place, "X-NovaMem-User": "ann"}
+    crossing.require_open("POST", path, chat("What is my safe word?"), **hers)
+    header = {**place, "X-NovaMem-User": "ben"}
+    for text in ("What is my safe word?", "What is under the stairs?", "Where do I live?", "I live in Oslo.", *TEXTS):
+        for session in ({}, {"X-NovaMem-Session": "c1"}):
+            crossing.attempt(key, "POST", path, chat(text), **header, **session)
+        for said in ({"user": "ben"}, {"safety_identifier": "ben"}, *([{}] if key != "bound" else [])):
+            crossing.attempt(key, "POST", path, chat(text, **said), **place)
+        crossing.attempt(key, "POST", path, chat(text, user="ann"), **header)
+        crossing.attempt(key, "POST", path, chat(text), **header, **{"X-NovaMem-Project-Wide": "true"})
+        if key == "bound":
+            crossing.attempt(key, "POST", path, chat(text), **hers)
+    crossing.attempt(key, "POST", "/v1/responses", {"model": "echoing", "input": "What is my safe word?"}, **header)
+
+
 DOORS: dict[str, Callable[[Crossing, str], None]] = {
     "lists and ids": _reads,
     "search, batch, context": _questions,
@@ -300,6 +322,7 @@ DOORS: dict[str, Callable[[Crossing, str], None]] = {
     "MCP": _mcp,
     "mem0": _compat,
     "bridges": _bridges,
+    "proxy": _proxy,
 }
 
 

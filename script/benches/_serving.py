@@ -30,7 +30,7 @@ def manage(*arguments: str) -> str:
 
 
 @contextmanager
-def serving(*, log: Path | None = None) -> Iterator[str]:
+def serving(*, log: Path | None = None, **settings: str) -> Iterator[str]:
     """A web server on a free port against the bench database, warmed up; its URL. It logs to `log`, else here."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -40,7 +40,9 @@ def serving(*, log: Path | None = None) -> Iterator[str]:
     command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--processes", processes]
     command += ["--log-level", "warning"]
     with log.open("w") if log else nullcontext() as out:
-        server = subprocess.Popen(command, env={**os.environ, "LOG_LEVEL": "WARNING"}, stdout=out, stderr=out)
+        server = subprocess.Popen(
+            command, env={**os.environ, "LOG_LEVEL": "WARNING", **settings}, stdout=out, stderr=out
+        )
         try:
             _wait(url, server)
             yield url

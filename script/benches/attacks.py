@@ -48,6 +48,7 @@ from django.db import connection, connections
 
 from memories import access, keys
 from memories.models import Project
+from memories.providers import fake_upstream
 from script.benches import _attacks, _misreadings, _updates
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import BUDGET, Attack, Family
@@ -315,7 +316,8 @@ def main() -> None:
     found: list[str] = []
     log = Path(os.environ["NOVAMEM_DATA_DIR"]) / "attacks.log"  # most of these requests are refused
     with (
-        serving(log=log) as url,
+        fake_upstream.serving(keep=False) as upstream,
+        serving(log=log, PROXY_UPSTREAM_URL=upstream.url) as url,
         httpx2.Client(base_url=url, timeout=120, trust_env=False) as client,
         ThreadPoolExecutor(options.jobs) as pool,
     ):

@@ -63,9 +63,8 @@ def test_nothing_points_across_projects(principal, other, store):
 
 def test_keyword_search_of_another_namespace_finds_nothing(store, principal, other):
     row = store("acme:main", "The heron nests behind the old mill.")
-    ask = (
-        "SELECT count(*) FROM nova_keyword_hits(%s, %s, '{active}', '', now(), 'heron', NULL, NULL, NULL, 500, 10, 10)"
-    )
+    ask = """SELECT count(*) FROM nova_keyword_hits(%s, %s, '{active}', '', now(), '{heron}', '{1}', 1, false,
+        '{1}', 1, 5, NULL, NULL, NULL, 500, 10, 10)"""
     found = []
     for who in (principal, other):
         with access.enter(who, why="test"), connection.cursor() as cursor:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from memories import jobs
+
 URL = "/api/v1/bridges"
 LOG = {"id": "b-17", "summary": "The nest counter compiles", "status": "success"}
 BUILD = {"namespace": "acme:main", "project": "herons", "phase": 2, "log": LOG}
@@ -50,3 +52,41 @@ def test_a_key_that_requires_users_tells_nothing_without_one(agent_of, project):
     required = agent_of(project, users="required")
     for path, body in EVENTS.items():
         assert post(required, path, body, 400)["code"] == "user_required"
+
+
+def test_a_branch_of_a_user_holds_only_that_users_memories_and_merges_back(alice, principal):
+    for user in ("ann", "ben"):
+        sent = {"namespace": "acme:main", "user": user, "content": f"I am {user}."}
+        assert alice.client.post("/api/v1/fragments", sent, format="json").status_code == 201
+    branch = {"branch_id": "what-if", "source_namespace": "acme:main", "user": "ann"}
+    made = {"namespace": "acme:what-if/ann", "forked_from": "acme:main/ann", "copied": 1}
+    assert post(alice, "universes/branches", branch, 201) == made
+    assert post(alice, "universes/branches", branch, 201) == made
+    post(alice, "universes/branches", {**branch, "user": "nobody"}, 404)
+    sent = {"namespace": "acme:what-if", "user": "ann", "content": "I moved to Oslo."}
+    assert alice.client.post("/api/v1/fragments", sent, format="json").status_code == 201
+    merge = {"branch_id": "what-if", "target_namespace": "acme:main", "user": "ann"}
+    told = post(alice, "universes/merges", merge, 202)
+    assert jobs.run(principal, told["id"]).state == "succeeded"
+    listed = {
+        user: {
+            row["content"]
+            for row in alice.client.get(f"/api/v1/fragments?namespace=acme:main&user={user}").json()["results"]
+        }
+        for user in ("ann", "ben")
+    }
+    assert "I moved to Oslo." in listed["ann"]
+    assert "I moved to Oslo." not in listed["ben"]
+
+
+def test_no_branch_carries_one_users_memories_to_another(alice, bob):
+    for user in ("ann", "ben"):
+        sent = {"namespace": "acme:main", "user": user, "content": f"I am {user}."}
+        assert alice.client.post("/api/v1/fragments", sent, format="json").status_code == 201
+    for kind, options in (
+        ("fork", {"target": "acme:side/ben"}), ("fork", {"target": "acme:side"}),
+        ("merge", {"source": "acme:main/ben"}), ("merge", {"source": "acme:main"}),
+    ):  # fmt: skip
+        wish = {"kind": kind, "namespace": "acme:main", "user": "ann", "options": options}
+        answer = alice.client.post("/api/v1/operations", wish, format="json")
+        assert (answer.status_code, answer.json()["code"]) == (400, "validation"), answer.content

@@ -1,5 +1,6 @@
 """Users at the command line: `--user`, scopes as they are written, and manage.py users."""
 
+import gzip
 import io
 import json
 
@@ -108,3 +109,22 @@ def test_users_are_listed_exported_and_erased(homes, count):
     assert "1 memories" in run("users", "erase", ZOE, "--namespace", "acme:main", "--expect", 1)
     assert [row["user"] for row in told("users", "list", "--project", "acme")] == ["ben"]
     assert contents("memory", "list") == {OSLO, SHOP}
+
+
+def test_a_pack_of_a_user_holds_only_that_users_memories(homes, tmp_path):
+    path = tmp_path / "zoe.sqlite"
+    made = told("pack", "write", "acme:main", path, "--user", ZOE)
+    assert (made["namespace"], made["memories"]) == ("acme:main/zo%C3%AB%2F1", 1)
+    found = told("pack", "search", path, "where does one live?")
+    assert [row["content"] for row in found] == [LISBON]
+    with pytest.raises(CommandError):
+        run("pack", "write", "acme:main", path, "--user", "nobody")
+
+
+def test_an_export_of_a_user_holds_only_that_users_memories(homes, tmp_path):
+    path = tmp_path / "zoe.ndjson.gz"
+    run("export", path, "--project", "acme", "--namespace", "acme:main", "--user", ZOE)
+    text = gzip.decompress(path.read_bytes()).decode()
+    assert (LISBON in text, OSLO in text, SHOP in text) == (True, False, False)
+    with pytest.raises(CommandError, match="--namespace"):
+        run("export", path, "--project", "acme", "--user", ZOE)

@@ -405,11 +405,10 @@ def test_one_projects_trouble_does_not_stop_the_builder(ground, small, monkeypat
 
 
 def test_without_the_owners_login_no_index_is_built(db, settings, monkeypatch):
-    with monkeypatch.context() as patch, pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
-        patch.delitem(
-            settings.DATABASES, "owner"
-        )  # for as long as the command only: the connection has to end as it began
-        call_command("indexes")
+    with monkeypatch.context() as patch:  # for as long as the command only: the connection has to end as it began
+        patch.delitem(settings.DATABASES, "owner")
+        with pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
+            call_command("indexes")
 
 
 def test_a_graph_is_built_with_the_care_that_recall_was_measured_with(ground, small):

@@ -125,11 +125,11 @@ def test_another_namespace_does_not_change_what_is_found(fill, count, ask, monke
     tagged = fill([f"the garden holds a piano of {who}" for who in PEOPLE], tags=["t"])
     count()
     queries = ["garden", "unheardof garden", "melanie garden", "melanie caroline garden"]
-    alone = [ask(query, tags=["t"]) for query in queries]
+    alone = [list(ask(query, tags=["t"])) for query in queries]
     assert all(set(found) == set(tagged) for found in alone)
     for more in (15, 30):
         fill(["something else entirely"] * more, name="other", tags=["t"])
-        assert [ask(query, "main", "other", tags=["t"]) for query in queries] == alone
+        assert [list(ask(query, "main", "other", tags=["t"])) for query in queries] == alone
 
 
 @pytest.mark.parametrize("query", ["garden", "garden piano", "n5 piano", "jordan piano"])

@@ -34,13 +34,17 @@ from tests.conftest import stored
 
 
 @pytest.fixture(scope="module")
-def ground(django_db_setup, django_db_blocker, tmp_path_factory):
-    """What Alice's project holds, made once: a fragment, a predicate, an operation in acme:main, and so on."""
+def ground(request, django_db_setup, django_db_blocker, tmp_path_factory):
+    """What Alice's project holds, made once: a fragment, a predicate, an operation in acme:main, and so on.
+
+    Of the user whom a module names (`WHOSE`), in her scope.
+    """
     place = tmp_path_factory.mktemp("matrix")
     files = {**settings.STORAGES["backups"], "OPTIONS": {"location": str(place / "backups")}}
     own = override_settings(DATA_DIR=place, STORAGES={**settings.STORAGES, "backups": files})
+    user = getattr(request.module, "WHOSE", None)
     with own, django_db_blocker.unblock(), transaction.atomic():
-        yield _made(access.system_principal(keys.ensure_project("acme")), now=timezone.now())
+        yield _made(access.system_principal(keys.ensure_project("acme")).of_user(user), now=timezone.now())
         transaction.set_rollback(True)
 
 
@@ -59,7 +63,7 @@ def db(ground):
 
 
 def _made(principal, *, now):
-    store = partial(stored, principal)
+    store, whole = partial(stored, principal), principal.of_everybody()
     row = store("acme:main", "Something that stands already in the main room.")
     store("acme:main", "A pattern.", source_type="taste-vault", source_id="n1")
     store("acme:side", "Something in the side room.")
@@ -79,7 +83,7 @@ def _made(principal, *, now):
     jobs.run(principal, run.id)
     pack = jobs.start(principal, kind="pack", namespace=row.namespace, options={}, now=now, wake_up=False)
     jobs.run(principal, pack.id)
-    made = jobs.start(principal, kind="backup", namespace=None, options={}, now=now, wake_up=False)
+    made = jobs.start(whole, kind="backup", namespace=None, options={}, now=now, wake_up=False)
     return {
         **others,
         "user": address_of("ann"),
@@ -96,12 +100,12 @@ def _made(principal, *, now):
         "decided": _proposal(principal, row.namespace, list(others.values()), decision="dismissed", decided_at=now),
         "conflict": conflict,
         "settled": settled,
-        "predicate": register_predicate(principal, namespace="acme:main", name="shoe_size", now=now).id,
+        "predicate": register_predicate(whole, namespace="acme:main", name="shoe_size", now=now).id,
         "model": EmbeddingModel.objects.create(name="second", provider="fake", dim=384).id,
         "operation": start(principal, **wish, dry_run=False, now=now).id,
         "run": run.id,
         "pack": pack.id,
-        "backup": jobs.run(principal, made.id).report["backup_id"],
+        "backup": jobs.run(whole, made.id).report["backup_id"],
     }
 
 

@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from memories import access, backups
 from memories.management.bundles import run
+from memories.management.operating import OfUser, scope_named
 from memories.management.running import projects_named
 
 
@@ -24,6 +25,7 @@ class Command(TyperCommand):
         file: Annotated[Path, Argument(help="Where to write.")],
         project: Annotated[str, Option(help="The project.")],
         namespace: Annotated[list[str] | None, Option(help="Only this namespace; may be repeated.")] = None,
+        user: OfUser = "",
         policy: Annotated[str, Option(help="full or identity.")] = "full",
         embeddings: Annotated[bool, Option("--embeddings", help="With vectors.")] = False,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
@@ -31,7 +33,10 @@ class Command(TyperCommand):
         """Exit code 1 when that fails; the backup stays as any other."""
         (found,) = projects_named(project)
         principal = access.system_principal(found)
-        options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": namespace or []}
+        if user and not namespace:
+            raise CommandError("Say of which agent's user: --namespace.")
+        places = [scope_named(name, user) for name in namespace or []]
+        options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": places}
         report = run(self, principal, "backup", options, as_json=as_json)
         part = file.with_name(f"{file.name}.part")
         try:

@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from memories import access, backups, jobs, keys, packs
 from memories.access import NotFound
-from memories.management.operating import described, namespace_named, watched
+from memories.management.operating import OfUser, described, namespace_named, watched
 from memories.models.words import OperationState
 
 File = Annotated[Path, Argument(help="The pack: an SQLite file.")]
@@ -34,10 +34,11 @@ class Command(TyperCommand):
         self,
         namespace: Annotated[str, Argument(help="The namespace: project:agent.")],
         file: File,
+        user: OfUser = "",
         as_json: Json = False,
     ) -> None:
-        """Writes all that a namespace holds into a file, with progress."""
-        principal, place = namespace_named(namespace)
+        """Writes all that a namespace holds, or a user's scope in it, into a file, with progress."""
+        principal, place = namespace_named(namespace, user)
         made: dict[str, Any] = {"kind": "pack", "namespace": place, "options": {}, "now": timezone.now()}
         operation = watched(principal, jobs.start(principal, **made, wake_up=False), namespace)
         if operation.state != OperationState.SUCCEEDED:

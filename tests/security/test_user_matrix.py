@@ -1,0 +1,90 @@
+"""Principals × endpoints × another user's ids: nobody reads, learns of or changes what is another user's.
+
+The rows are those of the matrix of tenants, where a test sees to it that every path of the API stands among them.
+"""
+
+import json
+
+import pytest
+from django.apps import apps
+from rest_framework.test import APIClient
+
+from memories import access, jobs
+from memories.models import Namespace, Operation
+from tests.security.endpoints import TABLE
+from tests.security.test_matrix import call
+
+WHOSE = "ann"
+# What a row may name of hers, by its path.
+HERS = ("fragment", "archived", "tombstone", "episode", "cluster", "conflict", "settled", "proposal", "decided", "run",
+        "pack", "operation", "user", "backup")  # fmt: skip
+# Names of a project, which all its users have in common, and a person's own rights, which whoever has the verb for all
+# of the namespace carries out.
+OF_ALL = ("namespaces", "projects", "users", "backups", "restores", "operations", "erasures", "packs", "universes")
+EVERYTHING = {"verbs": ["read", "write", "review", "admin"], "ceiling": "user_explicit", "may_read_wide": True}
+WAYS = {
+    "for ben": (EVERYTHING, "ben"),
+    "for nobody": (EVERYTHING, None),
+    "bound to ben, for ben": ({**EVERYTHING, "user_patterns": ["ben"]}, "ben"),
+    "bound to ben, for nobody": ({**EVERYTHING, "user_patterns": ["ben"]}, None),
+}
+
+
+@pytest.fixture
+def hers(principal, ground):
+    """All rows of ann's scope, in whichever table."""
+
+    def take():
+        with access.enter(principal, why="test"):
+            scope = Namespace.objects.within(principal.project_id).get(parent__name="acme:main", user=WHOSE)
+            found = {"scope": [scope.name]}
+            for model in apps.get_models():
+                names = {field.name for field in model._meta.fields}
+                if (
+                    model._meta.app_label not in ("memories", "conflicts")
+                    or "Event" in model.__name__
+                    or model is Operation
+                ):
+                    continue
+                if "namespace" in names:
+                    rows = model.objects.filter(namespace=scope)
+                elif "fragment" in names:
+                    rows = model.objects.filter(fragment__namespace=scope)
+                else:
+                    continue
+                found[model.__name__] = sorted(map(str, rows.values()))
+            return found
+
+    return take
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("path", "method", "body"), [row[:3] for row in TABLE], ids=[f"{m} {p}" for p, m, *_ in TABLE])
+def test_another_users_memories_are_out_of_reach(way, path, method, body, agent_of, project, principal, ground, hers):
+    grant, user = WAYS[way]
+    agent = agent_of(project, **grant)
+    if user:  # who has a scope of his own besides
+        kept = {"namespace": "acme:main", "user": user, "content": "Ben was here.", "key": "its-own"}
+        assert agent.client.post("/api/v1/fragments", kept, format="json").status_code == 201
+    before, operations = hers(), _operations(principal)
+    headers = {"Authorization": f"Bearer {agent.key}", **({"X-NovaMem-User": user} if user else {})}
+    answer = call(APIClient(headers=headers), path, method, body, ground)
+    told = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    if user is None and "bound" not in way and any(path.removeprefix("bridges/").startswith(name) for name in OF_ALL):
+        assert answer.status_code < 500
+        return
+    assert answer.status_code < 500
+    if any(f"{{{name}}}" in path for name in HERS):
+        assert answer.status_code in (403, 404), told
+    sent = json.dumps(body) + path
+    for name in HERS:
+        assert f"{{{name}}}" in sent or str(ground[name]).encode() not in told, name
+    assert b"Something" not in told
+    for made in set(_operations(principal)) - set(operations):
+        jobs.run(principal, made)
+    assert hers() == before
+
+
+def _operations(principal):
+    with access.enter(principal, why="test"):
+        return list(Operation.objects.values_list("id", flat=True))
