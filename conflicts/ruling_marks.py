@@ -2,10 +2,9 @@
 
 import datetime
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from django.db.models import Q
 
@@ -53,14 +52,15 @@ class Subject:
     def decision_of(self, ruling: Ruling) -> Verb | None:
         """Return what a ruling did with it, None for nothing."""
         if self.fragment_id:
-            said: Any = self.fragment_id
-            chosen, ruled_out = ruling.chosen_fragments, ruling.ruled_out_fragments
-        else:
-            place = ruling.namespace_id, ruling.session_id, bytes(ruling.key_digest)
-            if place != (self.namespace_id, self.session_id, self.key_digest):
-                return None
-            said, chosen, ruled_out = self.value_digest.hex(), ruling.chosen, ruling.ruled_out
-        return Verb.CHOSEN if said in chosen else Verb.RULED_OUT if said in ruled_out else None
+            return _decision(self.fragment_id, ruling.chosen_fragments, ruling.ruled_out_fragments)
+        place = ruling.namespace_id, ruling.session_id, bytes(ruling.key_digest)
+        if place != (self.namespace_id, self.session_id, self.key_digest):
+            return None
+        return _decision(self.value_digest.hex(), ruling.chosen, ruling.ruled_out)
+
+
+def _decision(said: object, chosen: Collection[object], ruled_out: Collection[object]) -> Verb | None:
+    return Verb.CHOSEN if said in chosen else Verb.RULED_OUT if said in ruled_out else None
 
 
 def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[Subject, list[RulingMark]]:
@@ -83,7 +83,7 @@ def marks_of(fragment: Fragment) -> list[RulingMark]:
     place = fragment.namespace_id
     subjects = [Subject(place, c.session_id, bytes(c.key_digest), bytes(c.value_digest)) for c in claims]
     found = ruling_marks(fragment.project_id, [*subjects, Subject(place, fragment_id=fragment.id)])
-    once = {mark.ruling_id: mark for marks in reversed(found.values()) for mark in marks}
+    once = {mark.ruling_id: mark for marks in found.values() for mark in marks}
     return sorted(once.values(), key=lambda mark: (mark.at, mark.ruling_id))
 
 

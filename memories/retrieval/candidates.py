@@ -171,7 +171,8 @@ def _load(
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
     *scored, rank, owner_id, content, claims, passes = row
-    found = Candidate(*scored, rank, owner_id, content, passes=passes)
+    found = Candidate(*scored, rank, owner_id, content)
+    found.passes = passes
     found.speaker = _speaker(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
         said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source)

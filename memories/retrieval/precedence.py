@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conflicts.front import ClaimsAtHand, Upheld
-from memories.models import Fragment
+from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.places import Places
 
@@ -131,7 +131,8 @@ def contradicting(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: P
     """Return the ids of those that state another value than a stronger claim."""
 
     def is_contrary(row: Fragment) -> bool:
-        own = {bytes(row.claim.key_digest)} if hasattr(row, "claim") else set()
+        first: Claim | None = getattr(row, "claim", None)
+        own = {bytes(first.key_digest)} if first else set()
         held = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
         return bool(held) and claims.contradicted_by(row.content, held) is not None
 

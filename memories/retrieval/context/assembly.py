@@ -4,6 +4,7 @@ import datetime
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from memories import access, governance, tallies
 from memories.access import Principal
@@ -142,7 +143,8 @@ def _candidates(
     hits = results.hits
     linked = linked_to(hits, request.question, places, principal, most=request.most, now=now)
     for hit in hits:
-        hit.fragment.contradicts = hit.contradicts
+        told: Any = hit.fragment
+        told.contradicts = hit.contradicts
     items = [item(hit.fragment, hit.score, first=hit.reserved) for hit in hits]
     items += [item(fragment, value) for fragment, value in linked]
     if not linked or request.question.filters.include_all:

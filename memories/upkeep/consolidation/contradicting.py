@@ -101,7 +101,7 @@ def _stronger(outlook: Outlook, findings: Sequence[Finding]) -> set[uuid.UUID]:
 
     def is_above(fragment_id: uuid.UUID, other: uuid.UUID) -> bool:
         own = authority[fragment_id]
-        return own > authority.get(other, 0) and own > protection(outlook.project_id, other)
+        return bool(own > authority.get(other, 0) and own > protection(outlook.project_id, other))
 
     return {i for i, others in hidden.items() if others and all(is_above(i, other) for other in others)}
 
