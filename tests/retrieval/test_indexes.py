@@ -405,8 +405,9 @@ def test_one_projects_trouble_does_not_stop_the_builder(ground, small, monkeypat
 
 
 def test_without_the_owners_login_no_index_is_built(db, settings, monkeypatch):
+    # For the command only: the test itself has to find the connection at its end.
     with monkeypatch.context() as patch, pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
-        patch.delitem(settings.DATABASES, "owner")  # for as long as the command only: the connection has to end as it began
+        patch.delitem(settings.DATABASES, "owner")
         call_command("indexes")
 
 
