@@ -70,9 +70,7 @@ class Migration(migrations.Migration):
                 ("address", models.BinaryField(max_length=16)),
                 (
                     "outcome",
-                    models.CharField(
-                        choices=[(one, one.replace("_", " ").title()) for one in OUTCOMES], max_length=16
-                    ),
+                    models.CharField(choices=[(one, one.replace("_", " ").title()) for one in OUTCOMES], max_length=16),
                 ),
             ],
             options={
