@@ -11,7 +11,7 @@ from django.db import connection
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
 from conflicts.contradictions import agrees
 from conflicts.gate import Stance, objection
-from conflicts.ledger import Ledger, Verdict
+from conflicts.ledger import Ledger, Verdict, is_ruled_by_another
 from conflicts.locking import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming, naming
@@ -252,7 +252,7 @@ class Docket:
     def _read(self, case: Case, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
         case.contradictions = list(self._contradictions(case))
-        if not case.contradictions:
+        if not case.contradictions or self._only_rulings_oppose(case):
             case.retracted = tuple(self._retracted(case))
             return Status.ACTIVE, ""
         bars = [] if by_a_person else [bar for c in case.contradictions if (bar := self._bar(case, c))]
@@ -305,6 +305,12 @@ class Docket:
             others = tuple(o for o in opponents if said.negated or not self._agrees(said, o, names))
             if others:
                 yield Contradiction(said, place, value, others)
+
+    def _only_rulings_oppose(self, case: Case) -> bool:
+        """Whether the user's own words are only against what somebody else ruled: both are served until one decides."""
+        said = free_stance(case.fragment, b"", now=self.now)
+        opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
+        return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
 
     def _agrees(self, said: Statement, other: Stance, names: Naming) -> bool:
         """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""

@@ -46,6 +46,7 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
+from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
 from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
 from conflicts.settling import (
     AlreadyResolved,
@@ -182,6 +183,9 @@ __all__ = [
     "binding_on",
     "of_conflicts",
     "protection",
+    "RulingMark",
+    "latest_mark",
+    "marks_of",
     "ruled_on",
     "rulings",
     "with_claims",

@@ -8,16 +8,17 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby, product
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from conflicts.gate import Stance, objection
 from conflicts.naming import Naming, naming
+from conflicts.ruling_marks import RulingMark, Subject, latest_mark, ruling_marks
 from conflicts.wording import Words, worded, wordings
 from memories import access
 from memories.access import Principal
@@ -67,6 +68,8 @@ class Believed:
     owner: str
     status: str
     recorded_at: datetime.datetime
+    # The ruling in force that chose or ruled out what it says.
+    ruling: RulingMark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ class Life(Believed):
     superseded_by: uuid.UUID | None
     moved: bool
     beliefs: tuple[Interval, ...]
+    # All that was ever ruled on what it says, oldest first.
+    rulings: tuple[RulingMark, ...]
 
 
 def claims(principal: Principal, question: Question, *, now: datetime.datetime) -> QuerySet[Any]:
@@ -117,7 +122,8 @@ def claims(principal: Principal, question: Question, *, now: datetime.datetime) 
     if question.subject is not None:
         said = said.filter(pgh_obj__in=_ever_on(principal, key, claim="pgh_obj", now="id"))
     mine = said.filter(fragment=OuterRef("id")).order_by("pgh_obj")
-    rows = rows.annotate(beliefs=ArraySubquery(mine.values("pgh_id")))
+    known = Value(known_at, DateTimeField())
+    rows = rows.annotate(beliefs=ArraySubquery(mine.values("pgh_id")), known_at=known)
     return rows.filter(id__in=said.values("fragment"))
 
 
@@ -218,10 +224,19 @@ def _by_key(said: QuerySet[Any]) -> dict[tuple[uuid.UUID, bytes, bytes], list[St
 def believed(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
     """What the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
     owners = _owners(principal, rows)
+    found = _told(principal, rows)
+    marks = ruling_marks(principal.project_id, [_subject(row, said, now) for row, _, said, now in found])
+    return [
+        _believed(row, state, said, owners, now, marks[_subject(row, said, now)]) for row, state, said, now in found
+    ]
+
+
+def _told(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any, Words, Claim | None]]:
+    """Each fragment with a claim, or an event of one, its words, and the claim as it stands, if it does."""
     claims = Claim.objects.by_fragment(principal.project_id, [row.id for row in rows])
     if not any(hasattr(row, "beliefs") for row in rows):
         asked = [(row, claim) for row in rows for claim in claims[row.id] if claim.id in row.said]
-        return [_believed(row, claim, Words.of_claim(claim), owners, claim) for row, claim in asked]
+        return [(row, claim, Words.of_claim(claim), claim) for row, claim in asked]
     ids = [event_id for row in rows for event_id in row.beliefs]
     events = events_of(Claim).objects.filter(project=principal.project_id).in_bulk(ids)
     names = naming(principal.project_id, {row.namespace_id for row in rows})
@@ -229,7 +244,12 @@ def believed(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
     now = {claim.id: claim for mine in claims.values() for claim in mine}
     then = [(row, events[event_id]) for row in rows for event_id in row.beliefs]
     found = [(row, event, worded(event, words[row.id])) for row, event in then]
-    return [_believed(row, event, said, owners, now.get(event.pgh_obj_id)) for row, event, said in found if said]
+    return [(row, event, said, now.get(event.pgh_obj_id)) for row, event, said in found if said]
+
+
+def _subject(row: Any, said: Words, now: Claim | None) -> Subject:
+    """What rulings are looked up for: the words' digests follow the rules of today, as those of rulings do."""
+    return Subject(row.namespace_id, now.session_id if now else "", said.key, said.value_digest)
 
 
 def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
@@ -237,7 +257,14 @@ def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
     return dict(found.values_list("id", "name"))
 
 
-def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str], now: Claim | None) -> Believed:
+def _believed(
+    row: Any,
+    state: Any,
+    said: Words,
+    owners: Mapping[uuid.UUID, str],
+    now: Claim | None,
+    marks: Sequence[RulingMark],
+) -> Believed:
     """From a fragment and the claim, or an event of the claim, that tells its state; `now` is the claim, if it is."""
     return Believed(
         id=state.id if isinstance(state, Claim) else state.pgh_obj_id,
@@ -258,6 +285,7 @@ def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str]
         owner=owners.get(row.owner_id, ""),
         status=state.status,
         recorded_at=row.recorded_at,
+        ruling=latest_mark(marks, getattr(row, "known_at", None)),
     )
 
 
@@ -299,23 +327,31 @@ def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate:
             said = [(event, _said(event, words[row.id], key, now)) for event in mine]
             on_key = [(event, what) for event, what in said if what is not None]
             if on_key:
-                moved = said[-1][1] is None
-                found.append(_life(row, on_key[-1], owners, now, moved=moved, beliefs=_intervals(said)))
-    return found
+                found.append((row, now, said, *on_key[-1]))
+    marks = ruling_marks(principal.project_id, [_subject(row, what, now) for row, now, _, _, what in found])
+    return [_life(row, now, said, last, what, owners, marks) for row, now, said, last, what in found]
 
 
 def _life(
     row: Any,
-    last: tuple[Any, Words],
-    owners: Mapping[uuid.UUID, str],
     now: Claim | None,
-    *,
-    moved: bool,
-    beliefs: list[Interval],
+    said: Sequence[tuple[Any, Words | None]],
+    last: Any,
+    what: Words,
+    owners: Mapping[uuid.UUID, str],
+    marks: Mapping[Subject, Sequence[RulingMark]],
 ) -> Life:
-    claim = asdict(_believed(row, *last, owners, now)) | {"status": now.status if now else row.status}
-    successor = (now.superseded_by_id if now else None) or row.superseded_by_id
-    return Life(**claim, superseded_by=successor, moved=moved, beliefs=tuple(beliefs))
+    """All that was ever believed of a claim; `said` is what each of its events said of the key, `last` the last one."""
+    mine = marks[_subject(row, what, now)]
+    claim = _believed(row, last, what, owners, now, mine)
+    told = {one.name: getattr(claim, one.name) for one in fields(Believed)}
+    return Life(
+        **{**told, "status": now.status if now else row.status},
+        superseded_by=(now.superseded_by_id if now else None) or row.superseded_by_id,
+        moved=said[-1][1] is None,
+        beliefs=tuple(_intervals(said)),
+        rulings=tuple(mine),
+    )
 
 
 def _said(event: Any, words: Sequence[Words], key: bytes, now: Claim | None) -> Words | None:

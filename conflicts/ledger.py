@@ -145,10 +145,10 @@ class Ledger:
         return max(found, key=lambda other: other.authority, default=None)
 
     def contradicted(self, said: Stance, *, negated: bool) -> list[Stance]:
-        """The standing claims of more authority that a free text says not to be so."""
-        others = [o for o in self.standing.values() if o.fragment_id != said.fragment_id]
-        stronger = [o for o in others if o.rank > said.authority and said.meets(o)]
-        return [o for o in stronger if (o.value == said.value) == negated and (negated or o.exclusive)]
+        """The standing claims of more authority, or that somebody else ruled, which a free text says not to be so."""
+        held = [o for o in self.standing.values() if o.fragment_id != said.fragment_id and said.meets(o)]
+        held = [o for o in held if o.rank > said.authority or (said.attested and is_ruled_by_another(o, said))]
+        return [o for o in held if (o.value == said.value) == negated and (negated or o.exclusive)]
 
     def _waiting_twin(self, newcomer: Stance) -> uuid.UUID | None:
         return next(
@@ -162,6 +162,12 @@ class Ledger:
             ),
             None,
         )
+
+
+def is_ruled_by_another(stance: Stance, speaker: Stance) -> bool:
+    """Return whether nothing but somebody else's ruling lets a stance hold against the user's own words."""
+    by_another = stance.is_ruled and stance.ruled_by != speaker.owner_id
+    return by_another and stance.authority <= speaker.authority
 
 
 @dataclass(frozen=True, slots=True)

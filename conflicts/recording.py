@@ -21,7 +21,7 @@ from conflicts.verdicts import Change, put
 from conflicts.votes import Voter, corroborate, roots_of
 from conflicts.words import Kind, Reason, Resolution
 from memories.models import Claim, Fragment, Link
-from memories.models.words import STANDING, ClaimScope, LinkKind, Status
+from memories.models.words import OPEN, STANDING, ClaimScope, LinkKind, Status
 
 MOST_TAGS = 100
 
@@ -68,7 +68,8 @@ def record(
         touched.add(place)
     found = pair_up(docket, touched)
     for case in cases:
-        if case.contradictions and case.fragment.status == Status.QUARANTINED:
+        # What stands against rulings only waits for a decision, too.
+        if case.contradictions and case.fragment.status in OPEN:
             found[case.fragment.id] += _text_conflicts(docket, case)
     return found
 
@@ -284,7 +285,8 @@ def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
         for opponent in contradiction.opponents
     ]
     once = {row.existing_claim: row for row in reversed(made)}
-    return list(PendingConflict.objects.bulk_create(list(once.values())))
+    waiting = {row.existing_claim for row in docket.pending[case.fragment.id]}
+    return list(PendingConflict.objects.bulk_create([row for claim, row in once.items() if claim not in waiting]))
 
 
 def _text_conflict(

@@ -216,15 +216,20 @@ def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
 def with_words(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
     said = _values(principal.project_id, rows)
-    ids = {row.decided_by for row in rows if row.decided_by}
-    owners = Owner.objects.within(principal.project_id).filter(id__in=ids) if ids else ()
-    names = {owner.id: owner.name.removeprefix("user:") for owner in owners}
+    names = names_of_deciders(principal.project_id, rows)
     for row in rows:
         row.by = names.get(row.decided_by)
         key = bytes(row.key_digest)
         row.said_chosen = [_told(i, said, key, row.chosen) for i in row.chosen_fragments]
         row.said_ruled_out = [_told(i, said, key, row.ruled_out) for i in row.ruled_out_fragments]
     return list(rows)
+
+
+def names_of_deciders(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, str]:
+    """Return who decided, by owner id."""
+    ids = {row.decided_by for row in rulings if row.decided_by}
+    owners = Owner.objects.within(project_id).filter(id__in=ids) if ids else ()
+    return {owner.id: owner.name.removeprefix("user:") for owner in owners}
 
 
 def _told(

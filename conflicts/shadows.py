@@ -112,12 +112,13 @@ def _shadow(
     ruled: Mapping[uuid.UUID, int],
 ) -> Shadow:
     statements, change, plainly = [], None, is_said_plainly(fragment.content)
-    # Against the user's own words a ruling holds nobody back: both are served.
+    # The user's own words reach what was ruled, too: both are served until somebody decides.
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
         own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
-        rank = claim.authority if is_heard else max(claim.authority, ruled.get(claim.id, 0))
-        if claim.fragment_id == fragment.id or not (rank > fragment.authority or own):
+        ruling = ruled.get(claim.id, 0)
+        is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
+        if claim.fragment_id == fragment.id or not (is_held or own):
             continue
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
         if against is None or not (claim.exclusive or against.negated):

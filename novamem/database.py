@@ -20,6 +20,7 @@ QUEUE = "celery"
 REFUSED = (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject)
 MEANWHILE = (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation)
 LOCK = 0x6E6F7661  # advisory: two processes that prepare at once would disturb each other's grants
+TEMPLATE_LOCK, WHOLE = LOCK + 1, "migrated"
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -70,23 +71,41 @@ def prepare(url: str) -> None:
         _install_queue(connection)
 
 
-def prepare_database(url: str, name: str) -> str:
-    """Drops and makes database `name` beside that of `url`, prepared; for tests. Answers its URL.
+def prepare_database(url: str, name: str, *, template: str = "template1") -> str:
+    """Drop and make database `name` beside that of `url`, prepared, a copy of `template`; for tests. Return its URL.
 
     It gives up durability for speed: a commit does not wait for the disk. Who waits for a lock, or leaves a transaction
     open, gets an error rather than for ever.
     """
+    copied, made = sql.Identifier(template), sql.Identifier(name)
     with connect(url) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(made))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, copied))
         for setting in (
             "synchronous_commit = off",
             "lock_timeout = '60s'",
             "idle_in_transaction_session_timeout = '3min'",
         ):
-            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(sql.Identifier(name), sql.SQL(setting)))
+            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(made, sql.SQL(setting)))
     prepare(url_for(url, name))
     return url_for(url, name)
+
+
+@contextmanager
+def template_database(url: str, name: str) -> Iterator[bool]:
+    """Hold the database that others are copied from; yield whether it still has to be filled.
+
+    It is marked as whole when the block ends well; one that is not marked is made anew. Others wait meanwhile.
+    """
+    with connect(url) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", [TEMPLATE_LOCK])
+        marked = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        found = _one(connection, marked, name)
+        if found != WHOLE:
+            prepare_database(url, name)
+        yield found != WHOLE
+        if found != WHOLE:
+            connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), WHOLE))
 
 
 @contextmanager

@@ -63,15 +63,18 @@ BESIDE = {
     # The user's words stand against what a person ruled, until somebody decides: each side says so.
     "contested": """SELECT coalesce(jsonb_agg(jsonb_build_array(x.id, x.part) ORDER BY x.id), '[]') FROM (
             SELECT p.existing_id AS id, 'user' AS part FROM conflicts_pendingconflict p
-            JOIN memories_claim c ON c.project_id = p.project_id AND c.id = p.newcomer_claim
-                AND c.status IN ('active', 'disputed')
             WHERE p.project_id = memories_fragment.project_id AND p.newcomer_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.kind = 'claim' AND p.existing_id IS NOT NULL
+                AND p.resolved_at IS NULL AND p.existing_id IS NOT NULL AND (
+                    p.kind = 'text' AND memories_fragment.status IN ('active', 'disputed')
+                    OR p.kind = 'claim' AND EXISTS (SELECT FROM memories_claim c WHERE c.project_id = p.project_id
+                        AND c.id = p.newcomer_claim AND c.status IN ('active', 'disputed')))
             UNION ALL SELECT p.newcomer_id, 'ruling' FROM conflicts_pendingconflict p
-            JOIN memories_claim n ON n.project_id = p.project_id AND n.id = p.newcomer_claim
-                AND n.status IN ('active', 'disputed')
             WHERE p.project_id = memories_fragment.project_id AND p.existing_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.kind = 'claim') AS x""",
+                AND p.resolved_at IS NULL AND (
+                    p.kind = 'text' AND EXISTS (SELECT FROM memories_fragment n WHERE n.project_id = p.project_id
+                        AND n.id = p.newcomer_id AND n.status IN ('active', 'disputed'))
+                    OR p.kind = 'claim' AND EXISTS (SELECT FROM memories_claim n WHERE n.project_id = p.project_id
+                        AND n.id = p.newcomer_claim AND n.status IN ('active', 'disputed')))) AS x""",
     "further": """SELECT coalesce(jsonb_agg(to_jsonb(c)
             - '{subject_digest,predicate_digest,key_digest,value_digest,validity}'::text[]
             ORDER BY c.position), '[]')
