@@ -20,8 +20,8 @@ def said(principal):
     return told
 
 
-def test_all_that_a_text_claims_is_kept_in_its_order(store, said):
-    row = store("acme:main", TEXT, source="user_explicit", extract_claim=True)
+def test_all_that_a_text_claims_is_kept_in_its_order(store, said, alice):
+    row = store("acme:main", TEXT, source="user_explicit", extract_claim=True, by=alice.principal)
     assert [(value, status) for _, value, _, status in said(row)] == [
         ("Ada", "active"),
         ("Oslo", "active"),
@@ -45,6 +45,7 @@ def test_a_text_that_is_rewritten_loses_the_places_of_its_claims(store, principa
     assert [one["span"] for one in shown["claims"]] == [None, None, None]
 
 
-def test_of_values_that_exclude_each_other_the_first_one_counts(store, said):
-    row = store("acme:main", "I live in Oslo. I live in Bergen.", source="user_explicit", extract_claim=True)
+def test_of_values_that_exclude_each_other_the_first_one_counts(store, said, alice):
+    wish = {"source": "user_explicit", "extract_claim": True, "by": alice.principal}
+    row = store("acme:main", "I live in Oslo. I live in Bergen.", **wish)
     assert [value for _, value, _, _ in said(row)] == ["Oslo"]
