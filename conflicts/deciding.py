@@ -13,7 +13,7 @@ from conflicts.docket import Docket, place_of
 from conflicts.gate import Period, Stance
 from conflicts.models import PendingConflict
 from conflicts.placing import index_keywords, place_vectors, refuse_forgotten
-from conflicts.recording import Succession, supersede_claims
+from conflicts.recording import Succession, supersede, supersede_claims
 from conflicts.splitting import split
 from conflicts.verdicts import Change, put
 from conflicts.words import Keep, Kind, Resolution
@@ -97,8 +97,7 @@ def carry_out(
         raise NotApplicable("the newcomer was forgotten")
     claims = _decided(docket, row, newcomer)
     if action == Resolution.REJECT:
-        _leave(docket, newcomer, claims, why=REJECTED)
-        return Effects()
+        return Effects(_leave(docket, newcomer, claims, why=REJECTED))
     if correction is not None:
         return _correct(docket, newcomer, claims, correction, [row, *siblings])
     stances = [stance_of(claim) for claim in claims]
@@ -186,7 +185,7 @@ def _correct(
     docket.read({place_of(claim) for claim in made} - docket.ledgers.keys())
     stances = [stance_of(claim) for claim in made]
     opponents = _opponents(docket, stances, conflicts)
-    _leave(docket, newcomer, claims, why=EDITED)
+    left = _leave(docket, newcomer, claims, why=EDITED)
     insert([fragment])
     gone = {*opponents, *(claim.id for claim in claims)}
     for claim, stance in zip(made, stances, strict=True):
@@ -197,7 +196,7 @@ def _correct(
     ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
     link = Link.objects.create(project_id=docket.project_id, **ends)
     done = supersede_claims(docket.project_id, dict.fromkeys(opponents, fragment.id), now=docket.now)
-    done.links.append(str(link.id))
+    done.links += [str(link.id), *left.links]
     return _effects(docket, done, opponents, made=[str(fragment.id)])
 
 
@@ -293,11 +292,12 @@ def _stand(docket: Docket, newcomer: Fragment, stances: Sequence[Stance]) -> Non
         _put(docket, newcomer, Status.ACTIVE)
 
 
-def _leave(docket: Docket, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> None:
+def _leave(docket: Docket, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
     """Archives claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
-    put(docket.project_id, {claim.id: Change(Status.ARCHIVED) for claim in claims}, now=docket.now, why=why)
     if not claims:
         _put(docket, newcomer, Status.ARCHIVED, why=why)
+    changes = {claim.id: Change(Status.ARCHIVED) for claim in claims}
+    return supersede(docket.project_id, put(docket.project_id, changes, now=docket.now, why=why), now=docket.now)
 
 
 def _put(docket: Docket, fragment: Fragment, status: Status, *, why: str = "") -> None:

@@ -67,8 +67,8 @@ def _put(
     before = str(fragment.status)
     own = [str(changes[c.id].status) if c.id in changes else own_status(c, before) for c in claims]
     after = whole(own, standing=Status(before) if before in STANDING else Status.ACTIVE)
-    successor = next((changes[c.id].successor for c in reversed(claims) if c.id in changes), None)
-    fallen = successor if after == Status.SUPERSEDED else None
+    heirs = [changes[c.id].successor if c.id in changes else c.superseded_by_id for c in reversed(claims)]
+    fallen = next(filter(None, heirs), None) if after == Status.SUPERSEDED and after != before else None
     if fallen and len(claims) == 1:
         return fallen  # all of them in one statement, later
     if after not in STANDING and after != before:  # first, so that nothing stands for a moment that shall not

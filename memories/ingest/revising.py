@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from conflicts.front import (
@@ -122,7 +122,7 @@ def revise(
         row.revision += 1
         row.updated_at = now
         if new_text or "claims" in changes:
-            claims = changes["claims"] if "claims" in changes else claims_of(row)
+            claims = changes.get("claims", claims_of(row))
             _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])
@@ -153,6 +153,8 @@ def _decide_anew(
             raise History(f"this memory is {row.status}: what it claims is history")
         rewrite(Newcomer(row, vector), model=model)
         return
+    if model is not None:  # nobody read where the new text says them
+        claims = [replace(draft, span=None) for draft in claims]
     disputed = row.status == Status.DISPUTED
     readmit(
         Newcomer(row, vector, claims, stated(row.content)),

@@ -59,6 +59,7 @@ RELATIONS = """
     CREATE INDEX relation_by_fragment ON memories_relation (project_id, fragment_id);
 """
 UNDO_RELATIONS = """
+    DROP INDEX relation_by_fragment;
     DELETE FROM memories_relation WHERE claim_id <> fragment_id;
     ALTER TABLE memories_relation DROP CONSTRAINT {key}, ADD CONSTRAINT {key} PRIMARY KEY (project_id, fragment_id),
         DROP COLUMN claim_id;

@@ -191,6 +191,22 @@ def test_rejecting_the_last_claim_that_waits_archives_the_fragment(say, tell, al
     assert standing(alice, told) == ["archived", "archived", "archived"]
 
 
+def test_what_was_replaced_in_part_and_then_rejected_is_superseded(say, tell, alice, carol, rows):
+    say(claim(HOME, "Oslo"))
+    told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
+    heir = say(claim(DOG, "Max"))
+    assert standing(alice, told) == ["quarantined", "quarantined", "superseded"]
+    before = rows()
+    (conflict,) = pending(carol)
+    decide(carol, conflict, "reject")
+    assert (standing(alice, told), read(alice, told)["superseded_by"]) == (
+        ["superseded", "archived", "superseded"],
+        heir["id"],
+    )
+    undo(carol, conflict)
+    assert rows() == before
+
+
 def test_a_value_that_was_rejected_comes_back_archived_beside_one_that_stands(say, tell, alice, carol):
     say(claim(HOME, "Oslo"))
     decide(carol, pending(carol)[0], "reject") if pending(carol) else None

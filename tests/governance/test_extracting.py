@@ -135,12 +135,32 @@ def test_who_does_not_want_a_claim_is_not_read(model_server, store, count):
     assert count(PendingReading) == 0
 
 
-def test_a_later_value_of_the_same_owner_replaces_an_earlier_one(model_server, principal, alice, tell, read):
+@pytest.mark.parametrize(("registered", "former"), [(True, "superseded"), (False, "active")])
+def test_a_later_value_replaces_an_earlier_one_where_there_is_one_value(
+    model_server, principal, alice, tell, read, registered, former
+):
+    if registered:
+        rule = {"namespace": "acme:main", "name": "wheel", "exclusive": True}
+        assert alice.client.post("/api/v1/predicates", rule, format="json").status_code == 201
     tell(by=alice.principal)
     assert read() == 1
     tell("The mill's wheel is iron.", by=alice.principal)
     assert read() == 1
-    assert [(c[2], c[4]) for c in claims(principal)] == [("iron", "active"), ("oaken", "superseded")]
+    assert [(c[2], c[4]) for c in claims(principal)] == [("iron", "active"), ("oaken", former)]
+
+
+def test_all_that_a_text_claims_is_kept(model_server, principal, tell, read, proposal_history):
+    model_server.mode = "obeying"
+    text = "The mill's wheel is oaken, its roof is slate."
+    facts = [("wheel", "oaken"), ("roof", "slate")]
+    told = [{"n": 0, "subject": "mill", "predicate": p, "value": v, "span": f"{p} is {v}"} for p, v in facts]
+    tell(f"{text} ANSWER WITH: {json.dumps({'claims': told})}")
+    assert read() == 1
+    assert {(c[1], c[2], c[4]) for c in claims(principal)} == {
+        ("wheel", "oaken", "active"),
+        ("roof", "slate", "active"),
+    }
+    assert [entry.outcome for entry in proposal_history()] == ["allowed", "allowed"]
 
 
 def test_what_is_believed_more_stands_and_its_rival_stays_too(
