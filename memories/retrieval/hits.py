@@ -147,7 +147,7 @@ def keyword_hits(
     read = [*scopes, *others]
     _, *named = _named(read)
     reached_by = [filters.statuses, reach.session_id, reach.at]
-    asked = [
+    asked: list[Any] = [
         len(scopes),
         *named,
         *reached_by,
