@@ -200,7 +200,12 @@ def _case(docket: Docket, newcomer: Newcomer, shadow: Shadow, *, returning: bool
         for one in shadow.statements
         if not (returning and one.retracts) and names.key(one.subject, one.predicate).both not in own
     ]
-    return docket.case(newcomer.fragment, [*newcomer.claims, *more], [*newcomer.statements, *said])
+    read = [
+        one
+        for one in newcomer.statements
+        if one.retracts or names.key(one.subject, one.predicate).both not in shadow.unsure
+    ]
+    return docket.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *said])
 
 
 def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Docket:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from memories.access import NotPermitted, Principal
 from memories.models.words import SourceClass
 
 SOURCE_WEIGHT = {
@@ -14,6 +15,20 @@ SOURCE_WEIGHT = {
 }
 # 6 for the strongest class down to 1 for the weakest.
 SOURCE_RANK = {source: rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
+
+# From this importance on upkeep neither shortens nor evicts. Only whom the user is near says so.
+PROTECTED, MOST_OF_THE_WEAK = 0.7, 0.69
+
+
+def rank_of(principal: Principal) -> int:
+    """How far whoever acts may be believed."""
+    return SOURCE_RANK[SourceClass(principal.ceiling)]
+
+
+def refuse_below(principal: Principal, authorities: Iterable[int | None], *, what: str) -> None:
+    """Raise NotPermitted when any of these is above the principal's ceiling; never for the operator."""
+    if not principal.is_operator and max((rank or 0 for rank in authorities), default=0) > rank_of(principal):
+        raise NotPermitted(f"{what} is believed more than this key's ceiling")
 
 
 class CeilingExceeded(Exception):
@@ -35,3 +50,13 @@ def granted_authority(*, source: str, ceiling: str, parents: Iterable[int] = ())
 def lowered_source(*, source: str, ceiling: str) -> str:
     """`source`, or the ceiling when it is weaker: for defaults, which a caller did not ask for."""
     return min(SourceClass(source), SourceClass(ceiling), key=SOURCE_RANK.__getitem__)
+
+
+def may_protect(rank: int) -> bool:
+    """Return whether the word of a writer whose ceiling has that rank is enough to keep a memory from upkeep."""
+    return rank >= SOURCE_RANK[SourceClass.USER_IMPLICIT]
+
+
+def bounded_importance(importance: float, *, rank: int, standing: float = 0.0) -> float:
+    """Return the importance that a writer may give; a weak one protects nothing that was not (`standing`) before."""
+    return importance if may_protect(rank) else min(importance, max(MOST_OF_THE_WEAK, standing))

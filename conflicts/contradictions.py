@@ -7,7 +7,7 @@ nothing of now; another owner or another thing ("the user's sister", "the dinner
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from conflicts import sightings
@@ -20,6 +20,7 @@ from conflicts.words import Normaliser
 from memories.language.words import listed
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
+FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
 SHORT = 200  # characters of a word on oneself
 LINKS = listed("""
@@ -58,9 +59,13 @@ DENIES = (
 ORDERED = re.compile(
     r"\b(?:do not|don't|never) (?:expose|share|publish|leak|post|reveal|open|block|close)\b", re.IGNORECASE
 )
-ONCE = r"from|was|were|over|than|out of|left|leaving|old|former|used to be|away from|about|without|hates?|dislikes?"
+ONCE = (
+    r"from|was|were|over|than|out of|left|leaving|old|former|previous|prior|expected|used to be|away from|about|without"
+    r"|hates?|dislikes?"
+)
 DENIED_BEFORE = re.compile(
-    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE}) (?:the |a |an |in )?\W?)$", re.IGNORECASE
+    rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:{ONCE})\W{{1,2}}(?:the |a |an |in )?\W?)$",
+    re.IGNORECASE,
 )
 STRICT_BEFORE = re.compile(rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:from|left) )$", re.IGNORECASE)
 DENIED_AFTER = re.compile(
@@ -81,6 +86,16 @@ UNCERTAIN = re.compile(
     r"|plan(?:s|ning)? (?:to|on)|wish\w*|want(?:s|ed)? to (?:live|move|relocate)|someday|one day|propos\w+"
     r"|suggest\w+)\b",
     re.IGNORECASE,
+)
+# Who answers a question, or says what somebody would always choose, supposes nothing.
+ANSWERED = re.compile(
+    r"\b(?:if|in case|should|when) (?:you|anyone|anybody|someone|somebody|they)\b[^,:;]{0,60}[,:;]"
+    r"|\bwould (?:always |still |now )?(?:choose|pick|say|call|name|describe)\b",
+    re.IGNORECASE,
+)
+# What is left for another: "swapped Prague for Vienna".
+GIVEN_UP = re.compile(
+    r"\b(?:left|leaves|leaving|swapp?\w*|trad(?:ed|es|ing)|switched|exchang\w+|gave up|abandon\w+)(?: from)? $"
 )
 PAST = re.compile(
     r"\b(?:used to|formerly|previously|originally|last (?:year|month|week|spring|summer|autumn|fall|winter|time)"
@@ -189,10 +204,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Contrary:
-    """What a text says against a claim: another value, or (`negated`) that the claim's own is not so."""
+    """What a text says against a claim: another value, or (`negated`) that the claim's own is not so.
+
+    `sure`: it can mean nothing else, so that it may wait for a person; else it is only labelled.
+    """
 
     value: str
     negated: bool = False
+    sure: bool = True
 
 
 def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
@@ -200,8 +219,26 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     cues = cues_of(claim)
     for passage in said:
         if found := _against(passage, claim, cues):
+            # What the same text asks, supposes or tells of the past may be what all of it is about.
+            return replace(found, sure=found.sure and not any(map(_says_nothing_of_now, said)))
+    return None
+
+
+def differs(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+    """As `contrary`, more suspicious: whatever value of the kind stands with the cue is taken for what it speaks of."""
+    cues = cues_of(claim)
+    for passage in said:
+        if found := _against(passage, claim, cues, loosely=True):
             return found
     return None
+
+
+def is_spoken_of(said: Sequence[Passage], claim: Standing) -> bool:
+    """Whether the passages name a claim's key: its subject and its predicate."""
+    cues = cues_of(claim)
+    return any(
+        speaks_of(passage, span, claim, cues) for passage in said for span in _cue_spans(passage, claim.predicate, cues)
+    )
 
 
 def is_said_plainly(text: str) -> bool:
@@ -220,30 +257,39 @@ def cues_of(claim: Standing) -> tuple[Cue, ...]:
     return (*(Cue(stems) for stems in named), *CUES.get(claim.predicate, ()))
 
 
-def _against(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> Contrary | None:
+def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely: bool = False) -> Contrary | None:
     spans = _cue_spans(passage, claim.predicate, cues)
     seen, same = _kind(claim)
     found = list(seen(passage)) if seen else []
     if claim.normaliser == Normaliser.NUMBER:
         # So rare a value is spoken of without a cue.
         spans += [(s.start, s.end) for s in found if same(s.form) and _denied(passage, s, strict=True)]
-    if not spans or _says_nothing_of_now(passage):
+    if loosely:
+        given_up = ((GIVEN_UP.search(passage.text, 0, s.start), s) for s in found if same(s.form))
+        spans += [(verb.start(), own.end) for verb, own in given_up if verb]
+    if not spans or _says_nothing_of_now(passage, loosely=loosely):
         return None
-    spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found)]
+    if loosely and not found and seen == sightings.places:
+        found = list(sightings.small_places(passage))
+    spans = [span for span in spans if speaks_of(passage, span, claim, cues, values=found, loosely=loosely)]
     if not spans:
         return None
     if claim.predicate in ("allergic_to", "intolerant_to"):
         return _freed(passage, claim)
-    if claim.predicate in ("budget", "deadline") and any(_is_denied_to_be(passage, span) for span in spans):
+    if (loosely or claim.predicate in ("budget", "deadline")) and any(
+        _is_denied_to_be(passage, span) for span in spans
+    ):
         return Contrary(claim.value, negated=True)
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
-    attached = [s for s in others if any(_is_attached(passage, span, s, claim) for span in spans)]
-    if any(not _denied(passage, one, strict=not attached) for one in own):
+    attached = [s for s in others if any(_is_attached(passage, span, s, claim, loosely=loosely) for span in spans)]
+    kept = [one for one in own if not (loosely and GIVEN_UP.search(passage.text, 0, one.start))]
+    if any(not _denied(passage, one, strict=not attached) for one in kept):
         return None
     if attached:
         first = min(attached, key=lambda s: (not s.sure, s.start))
-        return Contrary(passage.text[first.start : first.end].strip())
+        alone = len({one.form for one in others}) == 1 and (first.sure or claim.predicate not in CUES)
+        return Contrary(passage.text[first.start : first.end].strip(), sure=alone)
     return Contrary(claim.value, negated=True) if own else None
 
 
@@ -287,8 +333,9 @@ def _in_company(low: str, predicate: str) -> bool:
     return wanted is None or any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", low) for word in wanted)
 
 
-def _says_nothing_of_now(passage: Passage) -> bool:
+def _says_nothing_of_now(passage: Passage, *, loosely: bool = False) -> bool:
     text = passage.text.rstrip(" \"')")
+    text = ANSWERED.sub(" ", text) if loosely else text
     if text.endswith("?") or UNCERTAIN.search(text):
         return True
     return bool(PAST.search(text)) and not NOW.search(text)
@@ -358,14 +405,15 @@ def _is_denied_to_be(passage: Passage, span: tuple[int, int]) -> bool:
     return bool(HAS_NONE.search(passage.text[: span[0]]) and NONE_LEFT.match(passage.text, span[1]))
 
 
-def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim: Standing) -> bool:
+def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim: Standing, *, loosely: bool) -> bool:
     if value.start < span[1] and span[0] < value.end:
         return False
     first, second = sorted([span, (value.start, value.end)])
     gap = passage.text[first[1] : second[0]]
-    before = passage.text[max(0, first[0] - BEFORE) : first[0]]
+    before = re.split(r"[.,:;!?]", passage.text[max(0, first[0] - BEFORE) : first[0]])[-1]
+    before = "" if loosely and claim.predicate != "budget" else before  # of what was spent the rest is left
     blocks = BLOCKS.get(claim.predicate)
-    if len(gap) > FAR or (blocks and (blocks.search(gap) or blocks.search(re.split(r"[.,:;!?]", before)[-1]))):
+    if len(gap) > (FARTHER if loosely else FAR) or (blocks and (blocks.search(gap) or blocks.search(before))):
         return False
     if claim.predicate == "port" and re.match(
         r" of (?:the )?(?!database|server|service)\w+", passage.text[value.end :]
@@ -376,7 +424,7 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
     words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
     if span == first:  # "the port of the staging server is …"
         words -= {stem(word) for word in re.findall(r"\w+", claim.subject)}
-    return value.sure or words <= LINKS
+    return value.sure or loosely or words <= LINKS
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:

@@ -15,12 +15,11 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(phrase.split()) for phrase in text.split(",") if phrase.strip())
 
 
-# Whom a memory's owner is called in texts, besides "I"; as subjects of claims they are one.
+# What a memory's owner is called in texts, besides "I".
 PEOPLE = listed("""
     user customer client human they them their theirs he she him her his hers i me my mine we us our you your guest
     member account profile
 """)
-USERS = ("user", "the user", "customer", "client", "me", "i", "human")
 # What may stand between an owner and a noun without making it another thing.
 NEUTRAL = listed("""
     zero residential legal personal registered
@@ -124,7 +123,10 @@ CUES = MappingProxyType(
             "served, serving, snack, consume, enjoy, problem, risk, danger, dangerous, trouble, worry, restriction,"
             "dietary, issue, love, happily, suffer, nothing against, harm, welcome, digest",
         ),
-        "works_at": _cues("work at, work for, employ, employer, workplace, job at, employed", "company, staff, firm"),
+        "works_at": _cues(
+            "work at, work for, employ, employer, workplace, job at, employed, job is at, hired by, payroll",
+            "company, staff, firm, job, work, hire, hired, join, joined, living at, career",
+        ),
         "role": _cues("role, job, occupation, profession, job title, work as, position", "career"),
         "name": _cues("name, call, named, called", ""),
         "birthday": _cues("birthday, born, birth date, date of birth, birthdate, birth", ""),
@@ -161,6 +163,9 @@ COMPANY = MappingProxyType(
         "deadline": _phrases("""
             by, before, no later, until, till, at the latest, latest, not after, must, needs, need, has to, have to,
             expected, should, shall, required, is due, on or before, end of, due, on, is now, moved, set
+        """),
+        "works_at": _phrases("""
+            at, for, by, with
         """),
         "port": listed("""
             port on at over through via : to

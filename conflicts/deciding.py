@@ -153,6 +153,17 @@ def _opponents(docket: Docket, stances: Sequence[Stance], conflicts: Sequence[Pe
     return sorted(found)
 
 
+def standing_against(docket: Docket, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
+    """The fragments of all that stand against what these claim, whether or not a conflict names them."""
+    claims = Claim.objects.within(docket.project_id).filter(fragment__in=[i for i in newcomers if i])
+    return {
+        other.fragment_id
+        for claim in claims.select_related("fragment")
+        if (ledger := docket.ledgers.get(place_of(claim)))
+        for other in ledger.opponents(stance_of(claim))
+    }
+
+
 def _supersede(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
     _place(docket, stances, without=set(opponents))
     _stand(docket, newcomer, stances)

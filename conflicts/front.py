@@ -11,8 +11,19 @@ from conflicts.admission import (
     undisturbed,
     withdraw,
 )
+from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
-from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
+from conflicts.authority import (
+    PROTECTED,
+    SOURCE_RANK,
+    CeilingExceeded,
+    bounded_importance,
+    granted_authority,
+    lowered_source,
+    may_protect,
+    rank_of,
+    refuse_below,
+)
 from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
@@ -27,7 +38,7 @@ from conflicts.history import Believed, Question, believed, claims, lives, timel
 from conflicts.leaving import erase_all, was_ruled_out, withdraw_all, yield_to
 from conflicts.locking import MOST_KEYS, lock_keys, lock_namespace
 from conflicts.models import PendingConflict, Ruling
-from conflicts.naming import digests_of, spelling_digests
+from conflicts.naming import CLAIMED, NAMES, Naming, digests_of, named, spelling_digests
 from conflicts.placing import (
     BlockedByErasure,
     embeddings,
@@ -36,6 +47,7 @@ from conflicts.placing import (
     index_keywords,
     place_vectors,
 )
+from conflicts.precedence import ClaimsAtHand, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
@@ -47,7 +59,17 @@ from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
 from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
-from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
+from conflicts.rulings import (
+    binding_on,
+    claim_ruled,
+    of_conflicts,
+    protection,
+    ruled_on,
+    rulings,
+    text_ruled,
+    with_rank,
+    with_words,
+)
 from conflicts.settling import (
     AlreadyResolved,
     CannotUndo,
@@ -59,6 +81,7 @@ from conflicts.settling import (
     waiting,
     with_claims,
 )
+from conflicts.shadows import contradicting, words_of
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
 from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
@@ -70,16 +93,19 @@ __all__ = [
     "AT_ONCE",
     "FEEDBACK",
     "MOST_AGREEMENT",
+    "PROTECTED",
     "Action",
     "Admission",
     "AliasCollision",
     "AlreadyResolved",
     "Announcement",
     "BadPredicate",
+    "ClaimsAtHand",
     "Believed",
     "BlockedByErasure",
     "Bookmark",
     "Candidate",
+    "CLAIMED",
     "CannotSplit",
     "CannotUndo",
     "CeilingExceeded",
@@ -96,12 +122,15 @@ __all__ = [
     "Keep",
     "Kind",
     "MOST_KEYS",
+    "NAMES",
+    "Naming",
     "Newcomer",
     "News",
     "NoBookmark",
     "Normaliser",
     "NotApplicable",
     "Outcome",
+    "PRESENT",
     "PendingConflict",
     "Policy",
     "PredicateTaken",
@@ -115,16 +144,20 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "USER",
     "Uncounted",
+    "Upheld",
     "admit",
     "alone",
     "believed",
+    "bounded_importance",
     "built_in_predicates",
     "candidates",
     "canonical_key",
     "canonical_predicate",
     "change_predicate",
     "claims",
+    "contradicting",
     "corroborate_all",
     "digests_of",
     "embeddings",
@@ -142,17 +175,23 @@ __all__ = [
     "independent",
     "index_keywords",
     "is_disputed",
+    "keys_sought",
     "latest",
     "lives",
     "lock_keys",
     "lock_namespace",
     "lowered_source",
+    "may_protect",
+    "named",
+    "names_user",
     "news",
     "place_vectors",
     "put_back",
     "queue",
     "queue_length",
+    "rank_of",
     "readmit",
+    "refuse_below",
     "register_predicate",
     "registered_predicates",
     "repetitions",
@@ -190,5 +229,9 @@ __all__ = [
     "rulings",
     "with_claims",
     "with_words",
+    "words_of",
+    "claim_ruled",
+    "text_ruled",
+    "with_rank",
     "rule_on_former_decisions",
 ]

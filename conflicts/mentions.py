@@ -7,8 +7,10 @@ predicates nobody registered, its own words.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 
-from conflicts.cues import CUES, USERS
+from conflicts.aliases import USER, USERS, subject_key
+from conflicts.cues import CUES
 from conflicts.naming import Naming
 from conflicts.passages import Passage, stem
 from conflicts.predicates import SEEDS, Rule
@@ -29,7 +31,26 @@ def keys_of(said: Sequence[Passage], names: Naming) -> set[bytes]:
         if len(pairs) > MOST:
             break
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in {p for _, p in pairs}}
-    return digests_of(((subject, named[predicate]) for subject, predicate in pairs), salt=names.salt)
+    return digests_of(((subject_key(subject), named[predicate]) for subject, predicate in pairs), salt=names.salt)
+
+
+def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], names: Naming) -> set[bytes]:
+    """The digests of the keys that texts can tell of the user or of what a question names, by the cues of known rules.
+
+    Fewer than `keys_of` finds, for many texts at once.
+    """
+    own = _index(tuple(dict.fromkeys(names.registered.values())))
+    known: set[str] = set()
+    for passage in (passage for said in texts for passage in said):
+        stems = [word.stem for word in passage.words[:MOST_WORDS]]
+        known |= {*_predicates(stems, _built_in()), *_predicates(stems, own)}
+    subjects = dict.fromkeys(USERS)
+    for passage in asked:
+        words = [canonical_key(word.text.removesuffix("'s")) for word in passage.words[:MOST_WORDS]]
+        subjects |= dict.fromkeys(run for _, _, run in _runs(words, LONGEST_SUBJECT))
+    pairs = list(product(sorted(known), subjects))[:MOST]
+    named = {predicate: canonical_key(names.rule(predicate).name) for predicate in known}
+    return digests_of(((subject_key(subject), named[predicate]) for predicate, subject in pairs), salt=names.salt)
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
@@ -42,10 +63,8 @@ def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
             yield user, predicate
         for _, _, subject in subjects:
             yield subject, predicate
-            yield f"the {subject}", predicate
     for start, end, predicate in _runs(words, LONGEST_PREDICATE):
-        for user in USERS[:3]:
-            yield user, predicate
+        yield USER, predicate
         for first, last, subject in subjects:
             if last == start or (last < start <= last + 2) or (first > end and first <= end + 2) or first == end:
                 yield subject, predicate

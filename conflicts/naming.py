@@ -1,9 +1,11 @@
 """Naming: the digests under which a namespace knows subjects, predicates and values, by its rules."""
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from conflicts.aliases import subject_key
 from conflicts.models import Predicate
 from conflicts.predicates import Rule, is_known, rule_for, spellings_of
 from conflicts.spelling import canonical_key, digest_of
@@ -38,7 +40,7 @@ class Naming:
 
     def subject(self, subject: str) -> bytes:
         """The digest of a subject."""
-        return digest_of(canonical_key(subject), salt=self.salt)
+        return digest_of(subject_key(subject), salt=self.salt)
 
     def predicate(self, predicate: str) -> bytes:
         """The digest of a predicate: all its spellings have one."""
@@ -46,7 +48,7 @@ class Naming:
 
     def key(self, subject: str, predicate: str) -> Key:
         """The digests of a claim's key."""
-        whole = digest_of(canonical_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
+        whole = digest_of(subject_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
         return Key(self.subject(subject), self.predicate(predicate), whole)
 
     def value(self, predicate: str, value: str) -> bytes:
@@ -58,6 +60,23 @@ class Naming:
         if self.registers(predicate):
             return self.rule(predicate).exclusive or asked is True
         return asked is not False
+
+
+# Of the namespace `n` of a statement: whether something is claimed in it, and what `Naming` needs, as JSON.
+CLAIMED = """EXISTS (SELECT FROM memories_claim c
+    WHERE c.project_id = n.project_id AND c.namespace_id = n.id AND c.status = 'active')"""
+NAMES = """jsonb_build_object(
+    'salt', (SELECT encode(p.salt, 'hex') FROM memories_project p WHERE p.id = n.project_id),
+    'rules', (SELECT jsonb_agg(jsonb_build_array(r.name, r.exclusive, r.normaliser, r.aliases, r.policy))
+        FROM conflicts_predicate r
+        WHERE r.project_id = n.project_id AND r.namespace_id = coalesce(n.parent_id, n.id)))"""
+
+
+def named(told: str) -> Naming:
+    """Return the names of a namespace of which a statement told `NAMES`."""
+    found = json.loads(told)
+    rules = [Rule(name, one, kind, tuple(aliases), policy) for name, one, kind, aliases, policy in found["rules"] or ()]
+    return Naming(bytes.fromhex(found["salt"]), spellings_of(rules))
 
 
 def naming(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Naming]:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, USERS, Cue
+from conflicts.aliases import USER_NAMES, USERS, subject_key
+from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
 from conflicts.passages import Passage, Word, stem
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.words import STOPWORDS, listed
@@ -14,6 +15,7 @@ CLIENTS = re.compile(r"(?:user|customer|client)'s (?:customer|client|user|guest|
 if TYPE_CHECKING:
     from conflicts.contradictions import Standing
 
+CLAUSE = re.compile(r"[,;.:(] ")
 NOBODYS = listed("""
     today what when where who how that it here there let yesterday tomorrow year month week this
 """)
@@ -41,17 +43,27 @@ PRONOUNS = listed("""
 
 
 def speaks_of(
-    passage: Passage, span: tuple[int, int], claim: "Standing", cues: Sequence[Cue], *, values: Sequence[Sighting] = ()
+    passage: Passage,
+    span: tuple[int, int],
+    claim: "Standing",
+    cues: Sequence[Cue],
+    *,
+    values: Sequence[Sighting] = (),
+    loosely: bool = False,
 ) -> bool:
-    """Whether what a cue speaks of is the claim's subject's, and the thing itself; `values` may stand before it."""
+    """Whether what a cue speaks of is the claim's subject's, and the thing itself; `values` may stand before it.
+
+    Loosely: what stands behind a comma is nobody's before it, and unsure values are values.
+    """
     subject = [stem(w) for w in re.findall(r"\w+", claim.subject)]
     subject = [w for w in subject if w not in {"the", "a", "an", "my", "our"}]
     own = set(subject) | {stem(w) for w in re.findall(r"\w+", claim.value)} | {s for cue in cues for s in cue.stems}
-    own |= {word.stem for word in passage.words if any(v.sure and v.start <= word.start < v.end for v in values)}
+    own |= {word.stem for word in passage.words if any(_counts(v, word, loosely=loosely) for v in values)}
     own |= {"food", "nut"} if claim.predicate == "allergic_to" else set()
-    before = [word for word in passage.words if word.end <= span[0]]
+    clause = max((m.end() for m in CLAUSE.finditer(passage.text, 0, span[0])), default=0) if loosely else 0
+    before = [word for word in passage.words if clause <= word.start and word.end <= span[0]]
     stems = {word.stem for word in passage.words}
-    users = claim.subject.strip().lower() in USERS
+    users = subject_key(claim.subject) in USERS
     if not users and not (set(subject) <= stems and not _is_of_it(passage, subject, own)):
         return False
     known = own | (PEOPLE if users else set())
@@ -60,6 +72,11 @@ def speaks_of(
     if users and not stems & PEOPLE:
         return _is_bare(passage, before, span, known)
     return True
+
+
+def _counts(value: Sighting, word: Word, *, loosely: bool) -> bool:
+    """Whether a word belongs to a value, and not to somebody who may own another thing."""
+    return value.start <= word.start < value.end and (value.sure or loosely and not is_given_name(word.text))
 
 
 def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int], known: set[str]) -> bool:
@@ -91,7 +108,7 @@ def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int]
 def _yields(behind: Sequence[Word]) -> bool:
     """Whether the user stands behind a relative, who is not the user's: the doctor ruled out the user's allergy."""
     stems = [word.stem for word in behind]
-    at = next((place for place, one in enumerate(stems) if one in USERS), None)
+    at = next((place for place, one in enumerate(stems) if one in USER_NAMES or one in USERS), None)
     return at is not None and not set(stems[:at]) <= {"of", "the", "to", "and", "with", "for"}
 
 

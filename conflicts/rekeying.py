@@ -6,7 +6,7 @@ namespace and brings them up to date here.
 
 import datetime
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
@@ -22,7 +22,6 @@ from memories.models.words import STANDING
 
 EARLIEST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 MOST_PAIRS = 100  # told at once; whoever settles them asks again
-FIRST_SPARE = 1000  # slots that nobody came to by deciding
 AT_ONCE = 5000  # keys asked for in one statement
 DIGESTS = ("predicate_digest", "key_digest", "value_digest")
 READ = (
@@ -129,51 +128,23 @@ class Move:
         return self.before.key != other.before.key and self.after.value != other.after.value
 
 
-def rekey(
-    project_id: uuid.UUID, namespace_id: uuid.UUID, *, old: Naming, new: Naming, spellings: Iterable[str]
-) -> None:
+def rekey(project_id: uuid.UUID, namespace_id: uuid.UUID, *, old: Naming, new: Naming) -> None:
     """Names the claims and conflicts of a namespace anew, in the open transaction.
 
-    `spellings` are those of the changed rule, before and after. The caller holds the namespace. Raises ClaimsCollide
+    Whichever spelling is read otherwise from now on is concerned. The caller holds the namespace. Raises ClaimsCollide
     before anything is written.
     """
-    digests = {old.predicate(spelling) for spelling in spellings}
-    mine = {"project_id": project_id, "predicate_digest__in": digests}
     here = with_users(namespace_id)
-    moves = list(_moves(Claim.objects.filter(here, **mine), old, new))
+    moves = list(_moves(Claim.objects.within(project_id).filter(here), old, new))
     refuse_collisions(project_id, namespace_id, moves)
     write(project_id, moves)
-    _rekey_statements(PendingConflict.objects.filter(here, **mine, statement__isnull=False), new)
+    statements = PendingConflict.objects.within(project_id).filter(here, statement__isnull=False)
+    _rekey_statements(statements, old, new)
 
 
 def with_users(namespace_id: uuid.UUID) -> Q:
     """Rows of a namespace and of its users' scopes, which have its rules."""
     return Q(namespace=namespace_id) | Q(namespace__parent=namespace_id)
-
-
-def follow_built_in(project_id: uuid.UUID, namespace_id: uuid.UUID, *, names: Naming) -> int:
-    """Names the claims of a namespace by the built-in rules as they are now; answers how many moved.
-
-    Claims that come to share a key stand beside each other, for nobody chose between them; claims of a predicate that
-    takes many values by now exclude none. The caller holds the namespace.
-    """
-    claims = Claim.objects.filter(project_id=project_id, namespace_id=namespace_id)
-    spellings = [
-        spelling
-        for spelling in claims.order_by().values_list("predicate", flat=True).distinct()
-        if names.registers(spelling)
-    ]
-    moves = []
-    for claim in locked(claims.filter(predicate__in=spellings)):
-        key, before = names.key(claim.subject, claim.predicate), Names.of(claim)
-        one = claim.exclusive and names.rule(claim.predicate).exclusive
-        after = Names(key.predicate, key.both, names.value(claim.predicate, claim.value), exclusive=one)
-        if before != after:
-            moves.append(Move(claim, before, after))
-    for number, move in enumerate((move for move in moves if move.arrives), start=FIRST_SPARE):
-        Claim.objects.filter(project_id=project_id, id=move.claim.id).update(slot=number)
-    write(project_id, moves)
-    return len(moves)
 
 
 def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
@@ -270,9 +241,13 @@ def _rekey_rulings(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
     Ruling.objects.bulk_update(changed, named, batch_size=AT_ONCE)
 
 
-def _rekey_statements(conflicts: Any, new: Naming) -> None:
+def _rekey_statements(conflicts: Any, old: Naming, new: Naming) -> None:
     """What free texts were read as is named anew from what was read."""
-    rows = list(conflicts)
+    rows = [
+        row
+        for row in conflicts
+        if _reading(old, row.statement["predicate"]) != _reading(new, row.statement["predicate"])
+    ]
     for row in rows:
         said = row.statement
         key = new.key(said["subject"], said["predicate"])

@@ -8,9 +8,11 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, SmallIntegerField
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce, Greatest
 
-from conflicts.authority import SOURCE_RANK
+from conflicts.authority import rank_of
 from conflicts.gate import Binding, Period
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming, naming
@@ -18,7 +20,27 @@ from conflicts.words import Kind, Policy, Resolution
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Owner
-from memories.models.words import SourceClass
+
+
+def claim_ruled(claim: str) -> str:
+    """Return as SQL the authority of the rulings that chose the value of a statement's claim; null without any."""
+    return f"""(SELECT max(r.authority) FROM conflicts_ruling r
+        WHERE r.project_id = {claim}.project_id AND r.namespace_id = {claim}.namespace_id
+            AND r.key_digest = {claim}.key_digest AND r.session_id = {claim}.session_id AND r.replaced_by_id IS NULL
+            AND encode({claim}.value_digest, 'hex') = ANY (r.chosen))"""
+
+
+def text_ruled(fragment: str) -> str:
+    """Return as SQL the authority of the rulings that chose a statement's fragment for its text; null without any."""
+    return f"""(SELECT max(r.authority) FROM conflicts_ruling r
+        WHERE r.project_id = {fragment}.project_id AND r.fragment_id = {fragment}.id AND r.replaced_by_id IS NULL
+            AND {fragment}.id = ANY (r.chosen_fragments))"""
+
+
+def with_rank(claims: Any) -> Any:
+    """Return the claims with `rank`: the authority of each, or that of the ruling that chose it."""
+    ruled = RawSQL(claim_ruled("memories_claim"), [], SmallIntegerField(null=True))
+    return claims.annotate(rank=Greatest(F("authority"), Coalesce(ruled, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +69,6 @@ def binding_of(row: Ruling) -> Binding:
     chosen, ruled_out = (frozenset(map(bytes.fromhex, digests)) for digests in (row.chosen, row.ruled_out))
     period = Period(row.valid_from, row.valid_until)
     return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
-
-
-def rank_of(principal: Principal) -> int:
-    """How far whoever decides may be believed."""
-    return SOURCE_RANK[SourceClass(principal.ceiling)]
 
 
 def leave(

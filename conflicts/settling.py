@@ -9,14 +9,14 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from conflicts import deciding, rulings
+from conflicts import authority, deciding, rulings
 from conflicts.deciding import Correction, Effects, NotApplicable
 from conflicts.docket import Docket
 from conflicts.locking import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
 from conflicts.naming import Naming
 from conflicts.recording import one_value_checked_at_the_end, pair_up
-from conflicts.registry import StaleRule
+from conflicts.registry import StaleRule, refuse_low_rule
 from conflicts.rekeying import ClaimsCollide
 from conflicts.snapshots import bring_back, same_belief, snapshot
 from conflicts.words import Ballot, Keep, Kind, Resolution
@@ -78,6 +78,7 @@ def resolve(
             siblings = [*siblings, *_freed(docket, row, principal)]
         if settlement.action != Resolution.REJECT:
             rulings.refuse_weaker(principal, _overruled(docket, [row, *siblings]))
+        _refuse_low(principal, docket, [row, *siblings], settlement)
         touched = deciding.concerned(docket, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
@@ -105,6 +106,22 @@ def resolve(
         }
         row.save()
         return row
+
+
+def _refuse_low(principal: Principal, docket: Docket, conflicts: list[PendingConflict], settlement: Settlement) -> None:
+    """Raise NotPermitted when somebody above the principal's ceiling would yield, or get another value beside it."""
+    newcomers = {conflict.newcomer_id for conflict in conflicts}
+    if settlement.action == Resolution.REJECT:
+        yielding = newcomers
+    else:
+        yielding = {conflict.existing_id for conflict in conflicts} | deciding.standing_against(docket, newcomers)
+        yielding |= newcomers if settlement.correction else set()
+    rows = Fragment.objects.within(docket.project_id).filter(id__in=yielding)
+    authority.refuse_below(principal, rows.values_list("authority", flat=True), what="what this decides on")
+    if (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE):
+        for claim in [claim for claim in docket.claims.values() if claim.fragment_id in newcomers]:
+            names = docket.namings[claim.namespace_id]
+            refuse_low_rule(principal, claim.namespace_id, names, [claim.predicate])
 
 
 def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
@@ -148,6 +165,8 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         settled_ids = [row.id, *map(uuid.UUID, done["siblings"])]
         mine = rulings.of_conflicts(row.project_id, settled_ids).values()
         rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in mine])
+        sides = Fragment.objects.within(row.project_id).filter(id__in={*done["fragments"], *done.get("made", ())})
+        authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
         if not same_belief(snapshot(row.project_id, map(uuid.UUID, done["after"])), done["after"]):
             raise CannotUndo("one of the memories was changed since, or forgotten")
         rulings.take_away(settled_ids, row.project_id)

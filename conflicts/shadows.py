@@ -5,6 +5,7 @@ it contradicts them is for `contradictions` to say.
 """
 
 import datetime
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from conflicts.claims import USER, ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, agrees, contrary, is_said_plainly, read
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, is_said_plainly, read
+from conflicts.cues import CUES
 from conflicts.mentions import keys_of
 from conflicts.models import Ruling
-from conflicts.naming import Naming
+from conflicts.naming import Naming, naming
 from conflicts.passages import Passage
 from memories.models import Claim, Fragment
-from memories.models.words import STANDING, SourceClass
+from memories.models.words import MATERIAL, STANDING, SourceClass
 
 AT_ONCE = 20_000  # keys asked for in one statement
 LONGEST_VALUE = 1000
@@ -30,6 +32,8 @@ class Shadow:
 
     statements: tuple[Statement, ...] = ()
     claim: ClaimDraft | None = None
+    # The keys of stronger claims that it does not surely contradict, whatever else was read in it.
+    unsure: frozenset[bytes] = frozenset()
 
     @property
     def changes(self) -> bool:
@@ -61,6 +65,22 @@ def shadows(
         )
         for fragment, passages, mine in zip(fragments, said, keys, strict=True)
     ]
+
+
+def contradicting(fragments: Sequence[Fragment], *, now: datetime.datetime) -> set[uuid.UUID]:
+    """Return the ids of those whose text surely says otherwise than a stronger claim that stands by now."""
+    if not fragments:
+        return set()
+    found = shadows(fragments, naming(fragments[0].project_id, {f.namespace_id for f in fragments}), now=now)
+    against = zip(fragments, found, strict=True)
+    return {f.id for f, shadow in against if any(not said.retracts for said in shadow.statements)}
+
+
+def words_of(claims: Sequence[Claim]) -> str:
+    """Return a regular expression that finds the texts that may speak of the keys of these claims; empty for none."""
+    names = naming(claims[0].project_id, {claim.namespace_id for claim in claims}) if claims else {}
+    cues = {cue.stems[0] for c in claims for cue in cues_of(standing_of(c, names[c.namespace_id]))}
+    return rf"\m({'|'.join(sorted(map(re.escape, cues)))})" if cues else ""
 
 
 def _standing(
@@ -111,7 +131,8 @@ def _shadow(
     *,
     ruled: Mapping[uuid.UUID, int],
 ) -> Shadow:
-    statements, change, plainly = [], None, is_said_plainly(fragment.content)
+    statements, change, unsure = [], None, set()
+    plainly = is_said_plainly(fragment.content) and not fragment.extra.get(MATERIAL)
     # The user's own words reach what was ruled, too: both are served until somebody decides.
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
@@ -120,15 +141,18 @@ def _shadow(
         is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
         if claim.fragment_id == fragment.id or not (is_held or own):
             continue
-        against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
-        if against is None or not (claim.exclusive or against.negated):
+        standing = standing_of(claim, namings[claim.namespace_id])
+        against = contrary(said, standing)
+        if not own and not (against and against.sure) and standing.predicate in CUES:
+            unsure.add(bytes(claim.key_digest))
+        if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
         if not against.negated and _is_said_beside(against.value, claim, claims, namings[claim.namespace_id]):
             continue
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
             change = ClaimDraft(claim.subject, claim.predicate, against.value)
-    return Shadow(tuple(statements), change)
+    return Shadow(tuple(statements), change, frozenset(unsure))
 
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:

@@ -58,7 +58,7 @@ AMOUNT = re.compile(
 )
 CODE_BEFORE = re.compile(r"\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr) ?$", re.IGNORECASE)
 UNIT_AFTER = re.compile(rf"(?:{MONEY_WORD})\b", re.IGNORECASE)
-NUMBER = re.compile(r"(?<![\w.,$€£/-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w%]|[.,/-]\d)")
+NUMBER = re.compile(r"(?:(?<![\w.,$€£/-])|(?<=\btcp/)|(?<=\budp/))\d+(?:,\d{3})*(?:\.\d+)?(?![\w%]|[.,/-]\d)")
 OTHER_UNIT = re.compile(
     r"\s?-?(?:%|percent|people|person|guests?|nights?|days?|weeks?|months?|years?|hours?|minutes?|seconds?|ms|mb|gb|tb"
     r"|times?|items?|users?|connections?|requests?|workers?|threads?|replicas?|servers?|km|miles|am\b|pm\b|st\b|nd\b"
@@ -88,6 +88,7 @@ DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})(?:\b|(?=T\d))",
+        r"\b(?P<year>20\d{2})(?P<number>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])\b",
         r"\b(?P<one>\d{1,2})[-/.](?P<two>\d{1,2})(?:[-/.](?P<year>\d{4}|\d{2}))?\b(?![/.,-]?\d)",
         rf"\b{DAY} (?:day )?(?:of )?{MONTH}(?:,? (?P<year>\d{{4}}))?",
         rf"\b{MONTH} (?:the )?{DAY}\b(?:,? (?P<year>\d{{4}}))?",
@@ -105,6 +106,7 @@ NO_PLACE = CALENDAR | listed(
     "until after before if when while although though because so actually however remember fyi record profile live"
 )
 CAPITALS = re.compile(r"\b[A-ZÀ-Þ][\w'&.-]*[\w](?: (?:(?:de|da|do|del|la|of|the|von|am) )?[A-ZÀ-Þ][\w'&-]*[\w])*")
+SMALL_PLACE = re.compile(r"\b(?:in|to|at) ([^\W\d_]{3,})\b", re.IGNORECASE)
 PLACE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})\b", re.IGNORECASE)
 DEMONYM = re.compile(r"\w+(?:ian|ish|ese)")
 FRUIT = listed("oranges plums peaches limes olives corals")
@@ -136,7 +138,7 @@ def money(passage: Passage) -> Iterator[Sighting]:
 
 def numbers(passage: Passage) -> Iterator[Sighting]:
     """Plain numbers, without those that count something else; spelled ones are unsure."""
-    days = [match.span() for pattern in DATES[:4] for match in pattern.finditer(passage.text)]
+    days = [match.span() for pattern in DATES[:5] for match in pattern.finditer(passage.text)]
     for match in NUMBER.finditer(passage.text):
         if any(start <= match.start() < end for start, end in days):
             continue
@@ -170,6 +172,14 @@ def places(passage: Passage) -> Iterator[Sighting]:
     for one in names(passage):
         if not DEMONYM.fullmatch(one.form) and not any(one.start < end and start < one.end for start, end in taken):
             yield Sighting(one.form, one.start, one.end, sure=False)
+
+
+def small_places(passage: Passage) -> Iterator[Sighting]:
+    """What stands where a place would, in a sentence that writes no name large (unsure)."""
+    if not CAPITALS.search(passage.text, 1):
+        for match in SMALL_PLACE.finditer(passage.text):
+            if match[1].lower() not in NO_PLACE | OPENERS:
+                yield Sighting(match[1].casefold(), *match.span(1), sure=False)
 
 
 def names(passage: Passage) -> Iterator[Sighting]:
@@ -241,9 +251,9 @@ def _date(match: re.Match[str]) -> str | None:
 def _in_date(text: str, start: int, end: int) -> bool:
     around = text[max(0, start - 12) : end + 14].lower()
     number = text[start:end]
-    return any(m.start() <= max(0, min(12, start)) < m.end() for p in DATES[:4] for m in p.finditer(around)) or bool(
-        re.fullmatch(r"(?:19|20)\d\d", number)
-    )
+    there = max(0, min(12, start))
+    days = (m for p in DATES[:5] for m in p.finditer(around) if m.start() <= there < m.end())
+    return any(_date(m) is not None for m in days) or bool(re.fullmatch(r"(?:19|20)\d\d", number))
 
 
 def _plain_number(text: str) -> float | None:

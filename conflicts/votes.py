@@ -4,7 +4,7 @@ import datetime
 import uuid
 from dataclasses import dataclass
 
-from conflicts.authority import SOURCE_RANK
+from conflicts.authority import SOURCE_RANK, bounded_importance
 from conflicts.models import PendingConflict, Vote
 from conflicts.rulings import protection
 from conflicts.trust import trust_of
@@ -78,7 +78,8 @@ def roots_of(fragment: Fragment) -> frozenset[str]:
 def reinforce(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Counted:
     """It helped: the fragment is fresher and weighs more each time; trust counts each owner once."""
     fragment.base_relevance += RELEVANCE_GAIN * (1 - fragment.base_relevance)
-    fragment.importance = min(1.0, fragment.importance + IMPORTANCE_GAIN)
+    heavier = min(1.0, fragment.importance + IMPORTANCE_GAIN)
+    fragment.importance = bounded_importance(heavier, rank=voter.rank, standing=fragment.importance)
     Access.objects.count_up(fragment.project_id, {fragment.id: 0}, {fragment.id: now})
     foreign = voter.owner_id != fragment.owner_id
     if foreign:

@@ -52,7 +52,7 @@ class ContextInput(QuestionInput):
 
 
 class ExcludedAnswer(serializers.Serializer[Any]):
-    """A memory that was left out, and why: `budget`, `max_memories`, or `rival` of a stronger claim."""
+    """A memory that was left out, and why: `budget`, `max_memories`, `rival` or `contradicts` (of a stronger claim)."""
 
     id = serializers.UUIDField()
     reason = serializers.CharField()

@@ -188,6 +188,10 @@ class CandidateAnswer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     namespace = serializers.CharField()
     tier = serializers.ChoiceField(Tier.choices)
+    authority = serializers.IntegerField(min_value=1, max_value=6)
+    is_protected = serializers.BooleanField(
+        help_text="It leaves only so that nothing stronger has to, or because its owner holds more than its share."
+    )
     effective_weight = serializers.FloatField()
     priority = serializers.FloatField()
 
@@ -205,7 +209,7 @@ class EvictionPreviewView(APIView):
 
     @extend_schema(operation_id="evictions_preview", parameters=[PreviewQuery], responses={200: PreviewAnswer})
     def get(self, request: Request) -> Response:
-        """The first to leave of what the key covers, the lowest priority first."""
+        """The first to leave of what the key covers: the weakest first, and of equals the lowest priority."""
         query = validated(PreviewQuery, request.query_params.dict())
         principal, tier = principal_of(request), query.get("tier")
         with access.enter(principal, why="preview"):
@@ -221,6 +225,8 @@ class EvictionPreviewView(APIView):
                         "id": each.id,
                         "namespace": names[each.namespace_id],
                         "tier": each.tier,
+                        "authority": each.authority,
+                        "is_protected": each.is_protected,
                         "effective_weight": round(each.effective_weight, 4),
                         "priority": round(each.priority, 4),
                     }

@@ -7,9 +7,10 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import APIException, NotAuthenticated, Throttled, ValidationError
 
 from conflicts.front import (
@@ -49,13 +50,10 @@ from memories.operations import NotOpen
 from memories.providers import EmbeddingFailed, NoSuchModel
 from memories.upkeep import (
     CannotDigest,
-    ModelTaken,
     NoPlan,
     PlanUsed,
     Purged,
     TierMismatch,
-    UnfitState,
-    VectorsMissing,
     WaitsForDecision,
 )
 from memories.upkeep import CannotUndo as CannotTakeBack
@@ -102,9 +100,6 @@ KNOWN: dict[type[Exception], Known] = {
     NotUndoable: Known(409, "cannot_undo"),
     PlanUsed: Known(409, "plan_used"),
     AlreadyRunning: Known(409, "already_running"),
-    ModelTaken: Known(409, "model_taken"),
-    UnfitState: Known(409, "model_state"),
-    VectorsMissing: Known(409, "vectors_missing"),
     TierMismatch: Known(409, "tier_mismatch"),
     WaitsForDecision: Known(409, "waits_for_decision"),
     CannotDigest: Known(409, "cannot_digest"),
@@ -121,6 +116,9 @@ KNOWN: dict[type[Exception], Known] = {
     InFlight: Known(409, "in_flight", retry_after=1),
     KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
+    **dict.fromkeys(
+        (SuspiciousOperation, BadRequest, MultiPartParserError, UnreadablePostError), Known(400, "malformed")
+    ),
     EnvelopeTooLarge: Known(413, "too_large"),
     NoEnvelope: Known(409, "increment"),
     OperationalError: Known(503, "database_unavailable", retry_after=5),
@@ -140,7 +138,6 @@ SAFE_DETAIL = (
     ),
     *(PredicateTaken, AliasCollision, ClaimsCollide, ClaimsDisagree, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
-    *(ModelTaken, UnfitState, VectorsMissing),
     *(TierMismatch, WaitsForDecision, Purged, CannotDigest),
     *(BrokenBundle, WrongProject, BaseMissing, StillNeeded, FileMissing, NoSpace, EnvelopeTooLarge, NoEnvelope),
     *(CannotTakeBack, NotUndoable, AlreadyRunning, NoPlan, PlanUsed),

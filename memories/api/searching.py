@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from conflicts.front import Upheld
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
@@ -155,11 +156,30 @@ def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) 
     )
 
 
+class ContradictedAnswer(serializers.Serializer[Any]):
+    """The stronger claim of which a text states another value, and how far that may be believed."""
+
+    fragment_id = serializers.UUIDField()
+    subject = serializers.CharField()
+    predicate = serializers.CharField()
+    value = serializers.CharField()
+    authority = serializers.IntegerField(help_text="The claim's, or that of the ruling that chose it.")
+
+    @staticmethod
+    def of(claim: Upheld | None) -> dict[str, Any] | None:
+        """In JSON's terms."""
+        if claim is None:
+            return None
+        said = {"subject": claim.subject, "predicate": claim.predicate, "value": claim.value}
+        return {"fragment_id": str(claim.fragment_id), **said, "authority": claim.rank}
+
+
 class HitAnswer(FragmentAnswer):
     """A fragment that answers, with its score and what the score is made of."""
 
     score = serializers.FloatField()
     ranking_signals = serializers.DictField(child=serializers.FloatField())
+    contradicts = ContradictedAnswer(allow_null=True, help_text="It stands below this, whatever its words are worth.")
 
 
 class TermAnswer(serializers.Serializer[Any]):
@@ -177,10 +197,11 @@ class PathAnswer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     stage = serializers.ChoiceField([(stage.value, stage.value) for stage in Stage])
     reason = serializers.CharField()
-    found_by = serializers.ListField(child=serializers.ChoiceField(["words", "meaning", "neighbour"]))
+    found_by = serializers.ListField(child=serializers.ChoiceField(["words", "meaning", "neighbour", "claim"]))
     words_rank = serializers.IntegerField(allow_null=True)
     meaning_rank = serializers.IntegerField(allow_null=True)
     rank = serializers.IntegerField(allow_null=True)
+    contradicts = serializers.UUIDField(allow_null=True)
     bm25 = serializers.FloatField(allow_null=True)
     cosine = serializers.FloatField(allow_null=True)
     relevance = serializers.FloatField(allow_null=True)
@@ -240,13 +261,17 @@ class SearchView(APIView):
 
 
 class SearchBatchView(APIView):
-    """Several searches at once."""
+    """Several searches at once, each of which counts as a request."""
 
     verbs = {"POST": "read"}
+    weighed_by, most_parts = "searches", MOST_SEARCHES
 
     @extend_schema(operation_id="search_batch", request=SearchBatchInput, responses={200: SearchBatchAnswer})
     def post(self, request: Request) -> Response:
-        """Up to fifty searches in one request, an answer for each; one that is wrong refuses them all."""
+        """Up to fifty searches in one request, an answer for each; one that is wrong refuses them all.
+
+        Each counts as a request against the key's rate.
+        """
         searches = validated(SearchBatchInput, request.data)["searches"]
         return Response({"answers": [found(principal_of(request), values) for values in searches]})
 
@@ -260,7 +285,12 @@ def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
     results = search(principal, question, now=now)
     shown = answers([hit.fragment for hit in results.hits], now=now, model=results.model)
     hits = [
-        {**fragment, "score": hit.score, "ranking_signals": hit.signals}
+        {
+            **fragment,
+            "score": hit.score,
+            "ranking_signals": hit.signals,
+            "contradicts": ContradictedAnswer.of(hit.contradicts),
+        }
         for fragment, hit in zip(shown, results.hits, strict=True)
     ]
     answer = {"results": hits, "took_ms": results.took_ms, "degraded": results.degraded}

@@ -7,7 +7,7 @@ import uuid
 from collections import Counter
 from typing import Any
 
-from conflicts.front import SOURCE_RANK
+from conflicts.front import SOURCE_RANK, bounded_importance
 from memories.access import Principal
 from memories.backups import barring
 from memories.models.raw import execute, fetch
@@ -47,15 +47,22 @@ REACHING = "s.kind = 'supersedes' OR NOT EXISTS (SELECT FROM staged_fragment f W
 
 
 def cap(principal: Principal) -> None:
-    """Staged rows of a signer that nobody trusts: believed as a document of whoever restores it, and no more."""
-    highest = SOURCE_RANK[SourceClass.DOCUMENT]
+    """Staged rows of a signer that nobody trusts: believed as a document of who restores it, up to their ceiling."""
+    source = min(SourceClass.DOCUMENT, SourceClass(principal.ceiling), key=SOURCE_RANK.__getitem__)
+    highest = SOURCE_RANK[source]
     above = [str(source) for source, rank in SOURCE_RANK.items() if rank > highest]
     execute(
         """UPDATE staged_fragment SET authority = least(authority, %(highest)s), owner_id = %(owner)s, grant_id = NULL,
-               source = CASE WHEN source = ANY (%(above)s) THEN 'document' ELSE source END,
+               source = CASE WHEN source = ANY (%(above)s) THEN %(source)s ELSE source END,
                corroboration = 1, reinforcements = 0, disputes = 0, superseded_by_id = NULL, is_anchor = false,
-               is_pinned = false""",
-        {"highest": highest, "owner": principal.owner_id, "above": above},
+               is_pinned = false, importance = least(importance, %(light)s)""",
+        {
+            "highest": highest,
+            "owner": principal.owner_id,
+            "above": above,
+            "source": str(source),
+            "light": bounded_importance(1.0, rank=SOURCE_RANK[SourceClass(principal.ceiling)]),
+        },
     )
     for table in ("claim", "erasure"):
         execute(f"UPDATE staged_{table} SET authority = least(authority, %s)", [highest])

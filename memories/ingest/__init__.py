@@ -6,7 +6,7 @@ from memories.ingest.events import keep_event, told_before
 from memories.ingest.exchanges import Turn, capture, ingest_exchanges
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
-from memories.ingest.forgetting import Erased, erase, forget, has_digests, rank_of
+from memories.ingest.forgetting import Erased, erase, forget, has_digests
 from memories.ingest.messages import (
     IngestReport,
     PreparedMessages,
@@ -27,6 +27,7 @@ from memories.ingest.revising import (
     check_change,
     claims_of,
     fragment_for_change,
+    may_rewrite,
     revise,
     unarchive,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "erase",
     "forget",
     "fragment_for_change",
+    "may_rewrite",
     "has_digests",
     "ingest",
     "ingest_exchanges",
@@ -64,7 +66,6 @@ __all__ = [
     "keep_messages",
     "prepare",
     "prepare_messages",
-    "rank_of",
     "read",
     "replace",
     "reread",

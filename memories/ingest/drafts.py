@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conflicts.front import ClaimDraft
+from memories.ingest.claims import Extracted
 from memories.models.words import SourceType
 
 
@@ -42,8 +43,9 @@ class Draft:
     provenance_source_id: str = ""
     parents: list[uuid.UUID] = field(default_factory=list)
     claims: Sequence[ClaimDraft] = ()
-    # Read claims out of the text; who "I" is in it, "user" when not given.
+    # Read claims out of the text; who "I" is in it, "user" when not given; what was read in it with all around it.
     extract_claim: bool = False
     speaker: str | None = None
+    read_before: Sequence[Extracted] | None = None
     # Said by the user before our eyes: counts as user_explicit, when the grant may attest that.
     attested: bool = False

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conflicts.front import (
+    SOURCE_RANK,
     Admission,
     BlockedByErasure,
     Newcomer,
+    bounded_importance,
     forgotten_among,
     granted_authority,
     lowered_source,
@@ -20,6 +22,7 @@ from memories.ingest.drafts import Draft
 from memories.ingest.external_keys import enter
 from memories.ingest.pending import await_reading
 from memories.ingest.reading import NOTHING, Reading, read
+from memories.ingest.revising import require_may_keep
 from memories.language.routing import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
 from memories.models.words import FragmentType, SourceClass, SourceType
@@ -143,6 +146,8 @@ def _fragment(
     valence = draft.emotional_valence if draft.emotional_valence is not None else routing.valence
     importance = initial_importance(entities=len(entities), valence=valence, source_type=draft.source_type)
     agent = draft.agent_id or namespace.agent
+    if draft.is_pinned or draft.is_anchor:
+        require_may_keep(principal)
     return Fragment(
         project_id=principal.project_id,
         namespace=namespace,
@@ -161,7 +166,10 @@ def _fragment(
         entities=entities,
         topics=draft.topics if draft.topics is not None else routing.topics,
         outcome=draft.outcome,
-        importance=importance if draft.importance is None else draft.importance,
+        importance=bounded_importance(
+            importance if draft.importance is None else draft.importance,
+            rank=SOURCE_RANK[_ceiling(principal, draft)],
+        ),
         emotional_valence=valence,
         is_pinned=draft.is_pinned,
         is_anchor=draft.is_anchor,
@@ -173,11 +181,18 @@ def _fragment(
     )
 
 
+def _is_attested(principal: Principal, draft: Draft) -> bool:
+    return draft.attested and principal.may_attest_user
+
+
+def _ceiling(principal: Principal, draft: Draft) -> SourceClass:
+    return SourceClass.USER_EXPLICIT if _is_attested(principal, draft) else SourceClass(principal.ceiling)
+
+
 def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment]) -> dict[str, Any]:
     """Who says it and how far that is believed. A user's words that were attested need no ceiling of the key's."""
-    attested = draft.attested and principal.may_attest_user
-    ceiling = SourceClass.USER_EXPLICIT if attested else principal.ceiling
-    asked = SourceClass.USER_EXPLICIT if attested else draft.source
+    ceiling = _ceiling(principal, draft)
+    asked = SourceClass.USER_EXPLICIT if _is_attested(principal, draft) else draft.source
     source = asked or lowered_source(source=draft.default_source, ceiling=ceiling)
     return {
         "source": source,

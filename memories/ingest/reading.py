@@ -8,7 +8,7 @@ from memories.ingest.claims import Extracted, extract
 from memories.ingest.drafts import Draft
 from memories.models import Fragment
 from memories.models.claim import MOST_CLAIMS
-from memories.models.words import SourceClass
+from memories.models.words import MATERIAL, SourceClass
 
 FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
 
@@ -51,7 +51,8 @@ NOTHING = Reading()
 
 def read(draft: Draft, *, claim: bool = True) -> Reading:
     """Reads a draft's text; with `claim` also for the claims that it makes."""
-    found = [said for said in extract(draft.content, speaker=draft.speaker) if said.certain]
+    told = extract(draft.content, speaker=draft.speaker) if draft.read_before is None else draft.read_before
+    found = [said for said in told if said.certain]
     claims = [said for said in found if not said.negated and not said.quoted]
     return Reading(
         statements=[
@@ -70,5 +71,8 @@ def stated(content: str) -> Sequence[Statement]:
 
 
 def reread(fragment: Fragment) -> Reading:
-    """What a stored text states; see `read`."""
-    return read(Draft(namespace="", content=fragment.content))
+    """What a stored text states; see `read`. In material nobody can say any more whose word a part of it is."""
+    told = extract(fragment.content)
+    if fragment.extra.get(MATERIAL):
+        told = [replace(said, first_person=False) for said in told]
+    return read(Draft(namespace="", content=fragment.content, read_before=told))

@@ -10,8 +10,10 @@ from conflicts.front import (
     SOURCE_RANK,
     ClaimDraft,
     Newcomer,
+    bounded_importance,
     hold_keys,
     is_disputed,
+    may_protect,
     protection,
     readmit,
     rewrite,
@@ -28,7 +30,7 @@ from memories.models import (
     Fragment,
     Revision,
 )
-from memories.models.words import Compression, SourceClass, Status
+from memories.models.words import Compression, SourceClass, Status, Verb
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
@@ -73,6 +75,12 @@ def check_change(principal: Principal, *, namespace: str, authority: int) -> Non
         raise NotPermitted("the fragment's authority is above this key's ceiling")
 
 
+def require_may_keep(principal: Principal) -> None:
+    """Raise NotPermitted: a pin and an anchor keep a memory from upkeep, so a weak writer sets neither."""
+    if not (may_protect(SOURCE_RANK[SourceClass(principal.ceiling)]) or Verb.REVIEW in principal.verbs):
+        raise NotPermitted("pins and anchors need a ceiling of user_implicit or the verb review")
+
+
 def revise(
     principal: Principal,
     fragment_id: uuid.UUID,
@@ -108,6 +116,7 @@ def revise(
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
         if "claims" in changes:
             keep_former(row)
+        _bound(principal, row, fields)
         for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1
@@ -118,6 +127,15 @@ def revise(
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
+
+
+def _bound(principal: Principal, row: Fragment, fields: dict[str, Any]) -> None:
+    """Let fields keep the memory from upkeep as far as the principal may. Raise NotPermitted."""
+    if any(fields.get(name, getattr(row, name)) != getattr(row, name) for name in ("is_pinned", "is_anchor")):
+        require_may_keep(principal)
+    if "importance" in fields:
+        rank = SOURCE_RANK[SourceClass(principal.ceiling)]
+        fields["importance"] = bounded_importance(fields["importance"], rank=rank, standing=row.importance)
 
 
 def _decide_anew(

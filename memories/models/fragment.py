@@ -308,7 +308,7 @@ class AccessQuerySet(TenantQuerySet):
     def count_up(
         self, project_id: uuid.UUID, counts: Mapping[uuid.UUID, int], latest: Mapping[uuid.UUID, datetime.datetime]
     ) -> None:
-        """Adds counts and moves last access forward; fragments that are gone by now are passed over.
+        """Adds counts and moves last access forward; fragments that are gone, or go meanwhile, are passed over.
 
         Under `DECAY_SM2` an access on a later day (UTC) than the one before, or than birth, makes more stable.
         """
@@ -321,16 +321,20 @@ class AccessQuerySet(TenantQuerySet):
 
         with connection.cursor() as cursor:
             cursor.execute(
-                f"""INSERT INTO memories_access AS a
+                f"""WITH here AS MATERIALIZED (
+                       SELECT project_id, id, created_at FROM memories_fragment
+                       WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR KEY SHARE
+                   )
+                   INSERT INTO memories_access AS a
                        (project_id, fragment_id, access_count, count_at_tier, last_accessed_at, stability)
                    SELECT f.project_id, f.id, t.n, 0, t.at, {later("t.at", "f.created_at", "1::float8")}
                    FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS t (id, n, at)
-                   JOIN memories_fragment f ON f.project_id = %s AND f.id = t.id
+                   JOIN here f ON f.id = t.id
                    ORDER BY f.id
                    ON CONFLICT (fragment_id) DO UPDATE SET access_count = a.access_count + excluded.access_count,
                        last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at),
                        stability = {later("excluded.last_accessed_at", "a.last_accessed_at", "a.stability")}""",
-                [ids, [counts[i] for i in ids], [latest[i] for i in ids], project_id],
+                [project_id, ids, ids, [counts[i] for i in ids], [latest[i] for i in ids]],
             )
 
 

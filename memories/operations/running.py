@@ -111,14 +111,16 @@ def run(
     progress = Progress(principal, operation, watcher)
     try:
         progress.check()
-        report = handlers[operation.kind](principal, operation, progress)
+        report = access.undisturbed(
+            lambda: handlers[operation.kind](principal, _as_kept(principal, operation), progress)
+        )
         _end(principal, operation, OperationState.SUCCEEDED, report=report)
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
     except Cancelled:
         _end(principal, operation, OperationState.CANCELLED, **_left(progress))
     except Exception as error:  # whatever a handler raises belongs into the row that people look at
-        code = _code(error)
+        code = code_of(error)
         about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
         # What a room refuses by a name of its own is an answer; a traceback tells of what nobody foresaw.
         if code == UNFORESEEN:
@@ -135,12 +137,19 @@ def run(
     return operation
 
 
+def _as_kept(principal: Principal, operation: Operation) -> Operation:
+    """Bring the row to how far it is by what was committed, and return it."""
+    with access.enter(principal, why="progress"):
+        operation.refresh_from_db(fields=["done", "total", "cursor", "stage", "stages"])
+    return operation
+
+
 def _left(progress: Progress) -> dict[str, Any]:
     return {"report": progress.report} if progress.report is not None else {}
 
 
-def _code(error: Exception) -> str:
-    """The exception's own word for itself, when it has one: other people's `code` may be anything."""
+def code_of(error: Exception) -> str:
+    """Return the exception's own word for itself, when it has one: other people's `code` may be anything."""
     code = getattr(error, "code", None)
     return code if isinstance(code, str) and code.isidentifier() else UNFORESEEN
 

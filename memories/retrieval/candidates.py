@@ -1,9 +1,14 @@
-"""Candidates: what the scores of the fragments that were found are made of, and of their neighbours in talk."""
+"""Candidates: what the scores of fragments are made of: those found, those said beside them, and claims asked for."""
 
+import json
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from django.db.models import Q
+
+from conflicts.front import Upheld, claim_ruled, text_ruled
 from memories.models import Claim, Fragment, decayed
 from memories.models.raw import fetch
 from memories.retrieval.conditions import literals, reached, where
@@ -46,6 +51,14 @@ class Candidate:
     on_topic: bool
     key: bytes | None
     cosine: float | None
+    # How far it may be believed: its authority, or that of the ruling that chose it; whose it is; what it says and
+    # claims, where claims are weighed.
+    rank: int = 0
+    owner_id: uuid.UUID | None = None
+    content: str = ""
+    claims: list[Upheld] = field(default_factory=list)
+    # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
+    passes: bool = True
 
     @property
     def place(self) -> Place | None:
@@ -86,7 +99,7 @@ LOADED = """
         {age_of_created}, {age_of_updated}, {age_of_used},
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
-        {quoted}, f.topics && %s::varchar[], c.key_digest, e.cosine
+        {quoted}, f.topics && %s::varchar[], c.key_digest, e.cosine, {believed}, {passes}
     FROM memories_fragment f
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
@@ -101,9 +114,17 @@ LOADED = """
         WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
-    WHERE f.project_id = %s AND f.id = ANY (%s::uuid[])"""
+    WHERE f.project_id = %s AND f.id {among}"""
+PLAIN = "f.authority, f.owner_id, '', NULL"
+BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
+        (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
+            greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)
+        FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active')"""
+MOST_CLAIMS = 50  # that a question brings in by their keys, the strongest
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
     FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
+PASSES = """EXISTS (SELECT FROM memories_fragment
+    WHERE memories_fragment.project_id = f.project_id AND memories_fragment.id = f.id AND {condition})"""
 CLAIMED = """memories_claim.project_id = memories_fragment.project_id
     AND memories_claim.fragment_id = memories_fragment.id"""
 SPEAKER = 40  # characters that a speaker's name has at the most
@@ -112,22 +133,49 @@ TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last o
 
 def load(scopes: Sequence[SearchScope], ids: Sequence[uuid.UUID], search: Search) -> list[Candidate]:
     """What a score is made of, for these fragments; the cosine too, where there is a vector."""
+    # As text: adapting each id takes longer than reading it.
+    return _load(scopes, search, among="= ANY (%s::uuid[])", asked=[f"{{{','.join(map(str, ids))}}}"])
+
+
+def load_claims(scopes: Sequence[SearchScope], keys: Collection[bytes], search: Search) -> list[Candidate]:
+    """The claims that stand under these keys, whatever the question found; also those that pass no condition."""
+    if not keys:
+        return []
+    reach, told = reached(Claim, search.reach)
+    among = f"""IN (SELECT fragment_id FROM memories_claim WHERE project_id = %s AND namespace_id = ANY (%s)
+        AND status = 'active' AND key_digest = ANY (%s) AND {reach} ORDER BY authority DESC, fragment_id LIMIT %s)"""
+    asked = [scopes[0].project_id, [scope.id for scope in scopes], list(keys), *told, MOST_CLAIMS]
+    return _load(scopes, search, among=among, asked=asked, conditions=search.filters.conditions())
+
+
+def _load(
+    scopes: Sequence[SearchScope], search: Search, *, among: str, asked: Sequence[Any], conditions: Q | None = None
+) -> list[Candidate]:
     phrases = search.cues.phrases
+    passes, values = where(Fragment, conditions) if conditions else ("", [])
     statement = LOADED.format(
         roots=literals(scope.root_id for scope in scopes),
         model=search.model.id,
         speaker=SPEAKER + 1,
         quoted=QUOTED if phrases else "false",
+        believed=BELIEVED if search.weighs_claims else PLAIN,
+        passes=PASSES.format(condition=passes) if passes else "true",
+        among=among,
         **AGES,
     )
     mine = scopes[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    # As text: adapting each id takes longer than reading it.
-    wanted = f"{{{','.join(map(str, ids))}}}"
-    asked = [*[search.now] * len(AGES), *cues, mine, mine, search.vector, mine, mine, wanted]
-    found = [Candidate(*row) for row in fetch(statement, asked)]
-    for candidate in found:
-        candidate.speaker = _speaker(candidate.speaker)
+    told = [*[search.now] * len(AGES), *cues, *values, mine, mine, search.vector, mine, mine, *asked]
+    return [_candidate(row) for row in fetch(statement, told)]
+
+
+def _candidate(row: tuple[Any, ...]) -> Candidate:
+    *scored, rank, owner_id, content, claims, passes = row
+    found = Candidate(*scored, rank, owner_id, content, passes=passes)
+    found.speaker = _speaker(found.speaker)
+    for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
+        said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source)
+        found.claims.append(Upheld(found.id, found.namespace_id, *said))
     return found
 
 

@@ -35,7 +35,7 @@ READ = "nova_read(%s::uuid[], %s::uuid[], %s::text[], %s, %s, %s)"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: the words, their vector as Postgres reads it, the conditions, and how many at the most."""
+    """What is looked for: the words, their vector as Postgres reads it, the conditions, how many at the most."""
 
     query: str
     vector: str | None
@@ -45,6 +45,8 @@ class Search:
     cues: Cues
     now: datetime.datetime
     most: int
+    # Whether something is claimed where it looks, so that texts and claims are weighed against each other.
+    weighs_claims: bool = False
 
 
 def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:

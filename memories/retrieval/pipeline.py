@@ -2,34 +2,37 @@
 
 import datetime
 import time
-import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
 from prometheus_client import Histogram
 
+from conflicts.front import ClaimsAtHand, keys_sought
 from memories import access, tallies
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, vector_text
+from memories.models.words import Status
 from memories.providers import active_model, embed_query, model_named
 from memories.retrieval import ranking
-from memories.retrieval.candidates import Candidate, load, load_neighbours
+from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
 from memories.retrieval.expecting import whereabouts
 from memories.retrieval.fusion import fuse
 from memories.retrieval.hits import Search, indexed, keyword_hits, nearest, passing
 from memories.retrieval.places import Places, places_of
+from memories.retrieval.precedence import Seat, Seating
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.rivals import outdone
+from memories.retrieval.scopes import SearchScope
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trail import Stage, Trail
 from memories.retrieval.understanding import Cues, understand
 
 POOL = 50  # candidates of each kind, at least
 NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
+READ = 10  # the best by words and the best by meaning, of which keys they speak
 TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
 
 
@@ -53,12 +56,12 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     trail = Trail(cues)
     with access.enter(principal, why="search"):
         places = places_of(principal, question)
-        hits: list[Hit] = []
+        hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                found = _candidates(question, places, (vector, model, cues), trail, now=now)
+                found, claims = _candidates(question, places, (vector, model, cues), trail, now=now)
             with _timed(took, "rank"):
-                ranked = _ranked(principal, question, places, found, trail, by_meaning=vector is not None)
+                ranked = _ranked(principal, question, places, found, claims, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
@@ -72,6 +75,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         took,
         degraded=[] if vector is not None else ["embedder"],
         model=model,
+        claims=claims,
         explanation=trail.told() if question.explain else None,
         expected=expected,
     )
@@ -91,12 +95,17 @@ def _candidates(
     trail: Trail,
     *,
     now: datetime.datetime,
-) -> list[Candidate]:
-    """Whatever may answer. Each pool is drawn apart: others' memories can't crowd out one's own."""
+) -> tuple[list[Candidate], ClaimsAtHand | None]:
+    """Whatever may answer, and the claims to hold it against, where something is claimed.
+
+    Each pool is drawn apart: others' memories can't crowd out one's own.
+    """
     vector, model, cues = asked
     most = max(POOL, 3 * question.top_k)
     told = None if vector is None else vector_text(vector)
-    wanted = Search(question.query, told, model, question.filters, question.reach(now), cues, now, most)
+    wanted = Search(
+        question.query, told, model, question.filters, question.reach(now), cues, now, most, bool(places.names)
+    )
     scopes = [*places.own, *places.others]
     ready = indexed(scopes, model)
     among = passing(scopes, wanted)
@@ -107,15 +116,37 @@ def _candidates(
             trail.by_meaning(cosine)
             trail.ways |= {scope.name: ways[scope.id] for scope in pool}
     found = load(scopes, list(trail.paths), wanted)
-    if not any(candidate.place for candidate in found):
-        return found
-    relevance = fuse(found, bm25=trail.bm25, cues=cues)
+    if any(candidate.place for candidate in found):
+        found += _neighbours(found, scopes, wanted, trail)
+    return _with_claims(question, places, found, wanted, trail) if places.names else (found, None)
+
+
+def _neighbours(
+    found: Sequence[Candidate], scopes: Sequence[SearchScope], wanted: Search, trail: Trail
+) -> list[Candidate]:
+    """What was said beside the best of what was found."""
+    relevance = fuse(found, bm25=trail.bm25, cues=wanted.cues)
     best = sorted(found, key=lambda candidate: (-relevance[candidate.id], candidate.id))[:NEIGHBOURED]
     beside = load_neighbours(scopes, best, wanted)
     known = {candidate.id for candidate in found}
     beside = [candidate for candidate in beside if candidate.id not in known]
     trail.by_neighbours(candidate.id for candidate in beside)
-    return found + beside
+    return beside
+
+
+def _with_claims(
+    question: Question, places: Places, found: list[Candidate], wanted: Search, trail: Trail
+) -> tuple[list[Candidate], ClaimsAtHand]:
+    """The candidates with the claims that the question asks for, or that the best texts speak of, found or not."""
+    texts = [one.content for one in found if trail.paths[one.id].is_near(READ)]
+    keys = keys_sought(question.query, texts, places.names.values())
+    scopes = [scope for scope in places.own if scope.id in places.names]
+    sought = load_claims(scopes, keys, wanted)
+    by_id = {candidate.id: candidate for candidate in (*sought, *found)}
+    held = [claim for candidate in by_id.values() for claim in candidate.claims]
+    answering = [one.id for one in sought if one.passes and Status.ACTIVE in question.filters.statuses]
+    trail.by_claims(answering)
+    return [by_id[i] for i in trail.paths], ClaimsAtHand(question.query, held, places.names)
 
 
 def _ranked(
@@ -123,11 +154,12 @@ def _ranked(
     question: Question,
     places: Places,
     found: list[Candidate],
+    claims: ClaimsAtHand | None,
     trail: Trail,
     *,
     by_meaning: bool,
-) -> list[tuple[uuid.UUID, float, dict[str, float]]]:
-    """(id, score, signals) of the candidates that pass every condition, best first, ties by id.
+) -> list[tuple[Seat, dict[str, float]]]:
+    """The seats of the candidates that pass every condition, with their signals, best first, ties by id.
 
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
     """
@@ -136,7 +168,7 @@ def _ranked(
     for candidate in found:
         path = trail.paths[candidate.id]
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
-        stage = _refused(question, candidate, places, by_meaning=by_meaning)
+        stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
     if heard := question.spoken.among([c.id for c in left], project_id=principal.project_id):
         trail.stop_all(heard, Stage.SPOKEN)
@@ -156,10 +188,11 @@ def _ranked(
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
         return ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
 
-    scored = [(-round(profile.score(signals(c, profile.needs)), 6), c.id, c) for c in left]
-    scored.sort(key=itemgetter(0, 1))
-    trail.rank([hit[1] for hit in scored], top_k=question.top_k)
-    return [(i, -cost, signals(c, ranking.NAMES)) for cost, i, c in scored[: question.top_k]]
+    scores = {one.id: round(profile.score(signals(one, profile.needs)), 6) for one in left}
+    seating = Seating(scores, left, places, question.top_k, claims)
+    seats = seating.fill()
+    trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))
+    return [(seat, signals(seat.candidate, ranking.NAMES)) for seat in seats]
 
 
 def freshness(question: Question, *, foreign: bool) -> float:
@@ -167,24 +200,27 @@ def freshness(question: Question, *, foreign: bool) -> float:
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
 
-def _refused(question: Question, candidate: Candidate, places: Places, *, by_meaning: bool) -> Stage | None:
-    """Where its way ends, if it does."""
+def _refused(
+    question: Question, candidate: Candidate, places: Places, *, by_meaning: bool, by_key: bool
+) -> Stage | None:
+    """Where its way ends, if it does. What its key brought in needs no likeness that the caller does not ask for."""
     floor = freshness(question, foreign=places.is_foreign(candidate.namespace_id))
-    if by_meaning and (candidate.cosine or 0.0) < question.min_similarity:
+    is_asked_for = by_key and question.min_similarity <= 0
+    if by_meaning and not is_asked_for and (candidate.cosine or 0.0) < question.min_similarity:
         return Stage.SIMILARITY
     return Stage.FRESHNESS if floor and candidate.relevance_score < floor else None
 
 
 def _loaded(
-    principal: Principal,
-    question: Question,
-    ranked: list[tuple[uuid.UUID, float, dict[str, float]]],
-    trail: Trail,
+    principal: Principal, question: Question, ranked: list[tuple[Seat, dict[str, float]]], trail: Trail
 ) -> list[Hit]:
     """What was forgotten or changed its status since it was found is no answer any more."""
     rows = Fragment.objects.within(principal.project_id).for_answers()
-    full = {
-        row.id: row for row in rows.filter(id__in=[hit[0] for hit in ranked]) if row.status in question.filters.statuses
-    }
-    trail.stop_all({hit[0] for hit in ranked} - set(full), Stage.GONE)
-    return [Hit(full[i], score, signals) for i, score, signals in ranked if i in full]
+    ids = [seat.candidate.id for seat, _ in ranked]
+    full = {row.id: row for row in rows.filter(id__in=ids) if row.status in question.filters.statuses}
+    trail.stop_all(set(ids) - set(full), Stage.GONE)
+    return [
+        Hit(full[seat.candidate.id], seat.score, signals, seat.contradicts, seat.reserved)
+        for seat, signals in ranked
+        if seat.candidate.id in full
+    ]

@@ -1,7 +1,7 @@
 """Which namespaces a question draws on, and which of them goes before which."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
+from conflicts.front import CLAIMED, NAMES, Naming, named
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Namespace
@@ -18,14 +19,16 @@ from memories.retrieval.rivals import FOREIGN
 from memories.retrieval.scopes import SearchScope, scopes_of
 
 # Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
-KNOWN = """
-    SELECT n.* FROM memories_namespace n
+KNOWN = f"""
+    SELECT n.*, CASE WHEN n.name = ANY (%(roots)s::text[]) AND (%(whole)s OR {CLAIMED}) THEN {NAMES} END AS named
+    FROM memories_namespace n
     WHERE n.project_id = %(project)s AND n.parent_id IS NULL
         AND (%(wide)s OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
     UNION ALL
-    SELECT s.* FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
+    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END
+    FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
     JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
-    JOIN memories_namespace s ON s.project_id = r.project_id AND s.parent_id = r.id AND s."user" = asked."user"
+    JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = asked."user"
     ORDER BY name"""
 
 
@@ -35,6 +38,10 @@ class Places:
 
     own: Sequence[SearchScope] = field(default_factory=list)
     others: Sequence[SearchScope] = field(default_factory=list)
+    # The shared one, where nobody asked for it.
+    shared: uuid.UUID | None = None
+    # By own namespace or scope in which something is claimed: its names.
+    names: Mapping[uuid.UUID, Naming] = field(default_factory=dict)
 
     @cached_property
     def ranks(self) -> dict[uuid.UUID, int]:
@@ -66,6 +73,15 @@ class Places:
         """Whether it is another agent's."""
         return self.ranks.get(namespace_id, 0) >= FOREIGN
 
+    def is_beside(self, namespace_id: uuid.UUID) -> bool:
+        """Whether it is read beside those that are asked for: another agent's, or the shared one."""
+        return namespace_id == self.shared or self.is_foreign(namespace_id)
+
+    def user_of(self, namespace_id: uuid.UUID) -> uuid.UUID | None:
+        """Return the scope of the user whom a memory is about; None when it is about nobody of these."""
+        alone = namespace_id not in self.ranks or namespace_id in self.nearest
+        return namespace_id if alone else None
+
 
 def places_of(principal: Principal, question: Question) -> Places:
     """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered.
@@ -78,19 +94,21 @@ def places_of(principal: Principal, question: Question) -> Places:
     shared = f"{principal.project}:{SHARED}"
     keys = [*((root, user) for root, user in asked if user is not None), *((root, None) for root, _ in asked)]
     order = {key: n for n, key in enumerate(dict.fromkeys([*keys, (shared, None)]))}
-    named = {root for root, _ in asked}
+    wanted_roots = {root for root, _ in asked}
     wide = reads_wide(principal, wanted=question.project_wide)
-    wanted = {"project": principal.project_id, "wide": wide}
+    whole = principal.all_users and question.all_users
+    wanted = {"project": principal.project_id, "wide": wide, "whole": whole}
     wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
-    known = list(Namespace.objects.raw(KNOWN, wanted))
+    known: list[Any] = list(Namespace.objects.raw(KNOWN, wanted))
     rows = [row for row in known if _key(row) in order or wide and principal.covers_reading(row.name)]
-    family = relatives([row for row in rows if row.root_name in named], known)
-    own = [row for row in rows if _key(row) in order and (row.root_name in named or row.id not in family)]
+    family = relatives([row for row in rows if row.root_name in wanted_roots], known)
+    own = [row for row in rows if _key(row) in order and (row.root_name in wanted_roots or row.id not in family)]
     own.sort(key=lambda row: order[_key(row)])
     # A branch is an attempt apart: whoever wants it asks for it by name.
     others = [row for row in rows if _key(row) not in order and row.id not in family and row.forked_from_id is None]
-    whole = principal.all_users and question.all_users
-    return Places([SearchScope.of(row, whole=whole and row.root_name in named) for row in own], scopes_of(others))
+    scopes = [SearchScope.of(row, whole=whole and row.root_name in wanted_roots) for row in own]
+    beside = next((row.id for row in own if row.root_name not in wanted_roots), None)
+    return Places(scopes, scopes_of(others), beside, {row.id: named(row.named) for row in own if row.named})
 
 
 def _key(row: Namespace) -> tuple[str, str | None]:

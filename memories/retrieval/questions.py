@@ -1,15 +1,27 @@
 """What a caller asks of the memory, and what it gets back."""
 
 import datetime
+import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 
+from conflicts.front import ClaimsAtHand, Upheld
 from memories.models import EmbeddingModel, Fragment
 from memories.models.words import SourceType, Status, Tier
+
+WORD = re.compile(r"\w+")
+
+
+def first_words(query: str, most: int) -> str:
+    """Return a question up to its last word of so many: what it costs grows with its words."""
+    ends = [word.end() for word in islice(WORD.finditer(query), most + 1)]
+    return query[: ends[most - 1]] if len(ends) > most else query
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +171,10 @@ class Question:
     # The fragment of which the caller expected that it answers.
     expect: uuid.UUID | None = None
 
+    def __post_init__(self) -> None:
+        """Reads the first words only, at every door."""
+        object.__setattr__(self, "query", first_words(self.query, settings.QUERY_WORDS))
+
     def reach(self, now: datetime.datetime) -> Reach:
         """Whose session asks, and for what time."""
         return Reach(self.session_id, self.as_of or (None if self.filters.include_all else now))
@@ -166,11 +182,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fragment that answers, its score and what the score is made of."""
+    """A fragment that answers, its score and what the score is made of.
+
+    `contradicts` is the stronger claim of which it states another value; `reserved`: a claim that is asked for.
+    """
 
     fragment: Fragment
     score: float
     signals: dict[str, float]
+    contradicts: Upheld | None = None
+    reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +203,8 @@ class Results:
     degraded: list[str]
     # The model that embedded the question.
     model: EmbeddingModel
+    # What it was held against, where something is claimed.
+    claims: ClaimsAtHand | None = None
     # What the question was read as and how candidates were looked for, when it wants to know.
     explanation: dict[str, Any] | None = None
     # What became of the fragment that was expected: {id, stage, reason, …}.

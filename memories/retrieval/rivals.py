@@ -8,8 +8,9 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-from conflicts.front import exclude_each_other
+from conflicts.front import exclude_each_other, with_rank
 from memories.models import Claim
 from memories.models.words import Status
 
@@ -27,19 +28,20 @@ def outdone(
 
     What the question's user said (in a scope of `nearest`) hides what is said for all; what several users say of
     themselves is no rivalry. Of other lasting claims those of the asked namespaces and the shared one go before other
-    agents', then authority decides, then the order of the namespaces, then the newer. A session's claim is shown when
-    the gate would let it replace the lasting one: nobody weaker hides in a session what a stronger one said.
+    agents', then authority decides (that of a ruling too), then the order of the namespaces, then the newer. A
+    session's claim is shown when the gate would let it replace the lasting one: nobody weaker hides in a session what a
+    stronger one said.
     """
     rivals = defaultdict(list)
     claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))
-    for claim in claims.select_related("fragment"):
+    for claim in with_rank(claims.select_related("fragment")):
         # Scopes that have no rank are of all users, each of which speaks of themselves.
         apart = None if claim.namespace_id in places else claim.namespace_id
         rivals[bytes(claim.key_digest), apart].append(claim)
 
-    def strength(claim: Claim) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
+    def strength(claim: Any) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
         place, near = places.get(claim.namespace_id, 0), claim.namespace_id in nearest
-        return near, place < FOREIGN, claim.authority, -place, claim.fragment.updated_at, claim.fragment_id
+        return near, place < FOREIGN, claim.rank, -place, claim.fragment.updated_at, claim.fragment_id
 
     hidden: set[uuid.UUID] = set()
     for group in rivals.values():
@@ -67,9 +69,9 @@ def _compatible(claims: Sequence[Claim]) -> list[Claim]:
     return shown
 
 
-def _overrides(own: Claim, lasting: Claim) -> bool:
-    if own.authority == lasting.authority:
+def _overrides(own: Any, lasting: Any) -> bool:
+    if own.rank == lasting.rank:
         same_owner: bool = own.fragment.owner_id == lasting.fragment.owner_id
         return same_owner
-    stronger: bool = own.authority > lasting.authority
+    stronger: bool = own.rank > lasting.rank
     return stronger

@@ -1,12 +1,13 @@
 """The trail of a search: how each candidate was found, what it was worth, and where it was dropped."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from memories.retrieval.planning import Way
+from memories.retrieval.precedence import Seat
 from memories.retrieval.terms import Term
 from memories.retrieval.understanding import Cues
 
@@ -24,6 +25,7 @@ class Stage(StrEnum):
     FRESHNESS = "relevance_score"
     SPOKEN = "spoken"
     RIVALS = "rivals"
+    SHARE = "share"
     TOP_K = "top_k"
     GONE = "gone"
     ANSWERED = "answered"
@@ -40,6 +42,7 @@ REASONS = {
     Stage.FRESHNESS: "its relevance_score has decayed below the floor",
     Stage.SPOKEN: "it stands in the prompt already",
     Stage.RIVALS: "a claim that excludes its own is shown instead",
+    Stage.SHARE: "those of its owner, or of other namespaces, hold their share of the places",
     Stage.TOP_K: "it stands beyond top_k: others score higher",
     Stage.GONE: "it was forgotten or changed while the search ran",
     Stage.ANSWERED: "it is an answer",
@@ -55,13 +58,20 @@ class Path:
     meaning_rank: int | None = None
     cosine: float | None = None
     neighbour: bool = False
+    claim: bool = False  # its key was asked for
+    contradicts: uuid.UUID | None = None
     relevance: float = 0.0
     rank: int | None = None
     stage: Stage = Stage.CANDIDATES
 
+    def is_near(self, most: int) -> bool:
+        """Whether it is among so many of the best by words or by meaning."""
+        return any(rank is not None and rank <= most for rank in (self.words_rank, self.meaning_rank))
+
     def told(self) -> dict[str, Any]:
         """In JSON's terms."""
         found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
+        found_by["claim"] = self.claim
         numbers = {"bm25": self.bm25, "cosine": self.cosine, "relevance": self.relevance}
         return {
             "stage": self.stage,
@@ -70,6 +80,7 @@ class Path:
             "words_rank": self.words_rank,
             "meaning_rank": self.meaning_rank,
             "rank": self.rank,
+            "contradicts": str(self.contradicts) if self.contradicts else None,
             **{name: None if value is None else round(value, 4) for name, value in numbers.items()},
         }
 
@@ -106,6 +117,11 @@ class Trail:
         for fragment_id in ids:
             self.paths.setdefault(fragment_id, Path()).neighbour = True
 
+    def by_claims(self, ids: Iterable[uuid.UUID]) -> None:
+        """Came in because the question, or a text that it found, speaks of what they claim."""
+        for fragment_id in ids:
+            self.paths.setdefault(fragment_id, Path()).claim = True
+
     def stop(self, fragment_id: uuid.UUID, stage: Stage) -> None:
         """Its way ends there."""
         self.paths[fragment_id].stage = stage
@@ -115,11 +131,15 @@ class Trail:
         for fragment_id in ids:
             self.stop(fragment_id, stage)
 
-    def rank(self, ids: list[uuid.UUID], *, top_k: int) -> None:
-        """In which order they stand in the end."""
-        for rank, fragment_id in enumerate(ids, start=1):
+    def seat(self, seats: Iterable[Seat], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
+        """Who has a place in the end; the others stand behind in the order of their scores, some of them `waiting`."""
+        against = {seat.candidate.id: seat.contradicts for seat in seats}
+        for rank, fragment_id in enumerate([*against, *(i for i in order if i not in against)], start=1):
             self.paths[fragment_id].rank = rank
-            self.stop(fragment_id, Stage.ANSWERED if rank <= top_k else Stage.TOP_K)
+            left = Stage.SHARE if fragment_id in waiting else Stage.TOP_K
+            self.stop(fragment_id, Stage.ANSWERED if fragment_id in against else left)
+        for fragment_id, claim in against.items():
+            self.paths[fragment_id].contradicts = claim.fragment_id if claim else None
 
     def told(self) -> dict[str, Any]:
         """In JSON's terms, the best first."""

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from conflicts.front import embeddings, index_keywords
@@ -13,9 +14,10 @@ from memories.models.bulk import insert
 from memories.operations import BadOptions, Options, Progress
 from memories.providers import active_model, embed
 from memories.upkeep import connections
+from memories.upkeep.failures import SetAside
 
 # Rebuilds one target for an operation, saving progress; how many fragments that were.
-Rebuild = Callable[[Principal, Operation, Progress], int]
+Rebuild = Callable[[Principal, Operation, Progress, SetAside], int]
 Write = Callable[[Sequence[Fragment], Any], None]
 Finish = Callable[[Operation], None]
 
@@ -28,8 +30,8 @@ def check_target(options: Options) -> None:
 
 def rebuild(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Rebuilds `options.target`; the report counts fragments."""
-    name = operation.options["target"]
-    return {"target": name, "rebuilt": TARGETS[name](principal, operation, progress)}
+    name, aside = operation.options["target"], SetAside("rebuild")
+    return {"target": name, "rebuilt": TARGETS[name](principal, operation, progress, aside), **aside.report()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Batches:
     prepare: Callable[[Sequence[Fragment]], Any] | None = None
     finish: Finish | None = None
 
-    def __call__(self, principal: Principal, operation: Operation, progress: Progress) -> int:
+    def __call__(self, principal: Principal, operation: Operation, progress: Progress, aside: SetAside) -> int:
         """How many fragments were rebuilt."""
         done, after = operation.done, operation.cursor
         with access.enter(principal, why="rebuild"):
@@ -54,13 +56,17 @@ class Batches:
             prepared = self.prepare(batch) if self.prepare else None
             done, after = done + len(batch), str(batch[-1].id)
             with access.enter(principal, why="rebuild"):
-                self.write(batch, prepared)
+                aside.together(batch, partial(self._write, prepared), name=lambda row: row.id)
                 progress.save(stage=operation.options["target"], done=done, total=total, cursor=after)
             progress.check()
         if self.finish:
             with access.enter(principal, why="rebuild"):
                 self.finish(operation)
         return done
+
+    def _write(self, prepared: Any, batch: Sequence[Fragment]) -> None:
+        if batch:
+            self.write(batch, prepared)
 
 
 def _rows(operation: Operation) -> Any:
@@ -79,7 +85,7 @@ def _write_keywords(batch: Sequence[Fragment], _: None) -> None:
     index_keywords([fragment.id for fragment in batch])
 
 
-def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, list[Any]]:
+def _embed(batch: Sequence[Fragment]) -> tuple[EmbeddingModel, dict[uuid.UUID, Any]]:
     model = active_model()
     return model, embed_said(batch, model=model)
 
@@ -92,16 +98,15 @@ def with_what_was_said(project_id: uuid.UUID, batch: list[Any]) -> list[Any]:
     return batch
 
 
-def embed_said(batch: Sequence[Any], *, model: EmbeddingModel) -> list[Any]:
-    """Vectors of what the fragments said; None where nobody knows that."""
+def embed_said(batch: Sequence[Any], *, model: EmbeddingModel) -> dict[uuid.UUID, Any]:
+    """Return vectors of what the fragments said, by id; None where nobody knows that."""
     vectors = iter(embed([fragment.said for fragment in batch if fragment.said is not None], model=model))
-    return [None if fragment.said is None else next(vectors) for fragment in batch]
+    return {fragment.id: None if fragment.said is None else next(vectors) for fragment in batch}
 
 
-def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, list[Any]]) -> None:
+def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, Mapping[uuid.UUID, Any]]) -> None:
     """Replaces the vectors of texts that are still the same. Without an embedder old ones stay, missing ones wait."""
-    model, vectors = embedded
-    vector_of = {fragment.id: vector for fragment, vector in zip(batch, vectors, strict=True)}
+    model, vector_of = embedded
     text_of = {fragment.id: fragment.content for fragment in batch}
     project_id = batch[0].project_id
     locked = Fragment.objects.within(project_id).select_for_update(no_key=True, of=("self",)).order_by("id")
@@ -124,5 +129,6 @@ TARGETS: Mapping[str, Rebuild] = {
     "links": Batches(250, connections.relink),
     "graph": Batches(500, connections.reproject, finish=connections.drop_unmentioned),
     "episodes": Batches(500, connections.regather, finish=connections.drop_unspoken),
-    "clusters": connections.recluster,
+    # No row of it fails alone.
+    "clusters": lambda principal, operation, progress, _: connections.recluster(principal, operation, progress),
 }

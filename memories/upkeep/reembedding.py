@@ -2,6 +2,8 @@
 
 import time
 import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.db import connection
@@ -13,6 +15,7 @@ from memories.models import Embedding, EmbeddingModel, Fragment, Operation, Pend
 from memories.models.search import LIVE
 from memories.models.words import ModelState
 from memories.operations import BadOptions, Options, Progress
+from memories.upkeep.failures import SetAside
 from memories.upkeep.rebuilding import embed_said, with_what_was_said, write_embeddings
 
 BATCH, DROP_BATCH = 64, 1000
@@ -50,25 +53,30 @@ def backfill(principal: Principal, operation: Operation, progress: Progress) -> 
     """
     model = EmbeddingModel.objects.get(name=operation.options["model"])
     at = operation.cursor or {"after": None, "embedded": 0}
-    done, failures = operation.done, 0
+    done, failures, aside = operation.done, 0, SetAside("backfill")
     if operation.cursor is None:
         _await_writers(principal)
     total = _total(principal)
     while ids := _ids(principal, at["after"], size=BATCH):
         batch = _without_vector_of(principal, model, ids)
         vectors = embed_said(batch, model=model)
-        found = sum(vector is not None for vector in vectors)
+        found = sum(vector is not None for vector in vectors.values())
         failures = failures + 1 if batch and not found else 0
         if failures == TRIES:
             raise EmbedderAway(model.name)
         done, at = done + len(ids), {"after": str(ids[-1]), "embedded": at["embedded"] + found}
         with access.enter(principal, why="backfill"):
-            if batch:
-                write_embeddings(batch, (model, vectors))
+            aside.together(batch, partial(_write, model, vectors), name=lambda row: row.id)
             progress.save(stage="embeddings", done=done, total=total, cursor=at)
         progress.check()
     note_ready(model)
-    return {"model": model.name, "embedded": at["embedded"], "missing": missing(principal, model)}
+    report = {"model": model.name, "embedded": at["embedded"], "missing": missing(principal, model)}
+    return {**report, **aside.report()}
+
+
+def _write(model: EmbeddingModel, vectors: Mapping[uuid.UUID, Any], batch: Sequence[Fragment]) -> None:
+    if batch:
+        write_embeddings(batch, (model, vectors))
 
 
 def note_ready(model: EmbeddingModel) -> None:

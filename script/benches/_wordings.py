@@ -12,7 +12,7 @@ from typing import Any
 
 from script.benches._worlds import Send
 
-MOST_SERVED, MOST_BLOCKED = 1 / 20, 1 / 100
+MOST_SERVED, MOST_LABELLED, MOST_BLOCKED = 1 / 20, 1 / 20, 1 / 100
 WEAKER = ("agent", "document", "tool")
 
 
@@ -29,10 +29,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a fact: the contradicting texts that stand, and the others that do not."""
+    """Of a fact: which contradicting texts are served without a label, and which above what they contradict.
+
+    Of the others which are labelled, and which wait.
+    """
 
     fact: Fact
     served: list[str]
+    above: list[str]
+    labelled: list[str]
     blocked: list[str]
 
 
@@ -44,16 +49,35 @@ def facts() -> Iterator[Fact]:
 
 
 def play(send: Send, namespace: str, fact: Fact) -> Outcome:
-    """The user claims the fact, then others, who are weaker, write each text."""
+    """The user claims the fact, then others, who are weaker, write each text; the user asks for the fact."""
     claim, source = fact.claim, {"source": "user_explicit"}
     text = f"On record: {claim['subject']} {claim['predicate']} {claim['value']}."
-    _store(send, "user", {"namespace": namespace, "content": text, "claim": claim, "provenance": source})
-    status = {
-        text: _store(send, WEAKER[n % len(WEAKER)], {"namespace": namespace, "content": text})["status"]
+    truth = _store(send, "user", {"namespace": namespace, "content": text, "claim": claim, "provenance": source})["id"]
+    written = {
+        text: _store(send, WEAKER[n % len(WEAKER)], {"namespace": namespace, "content": text})
         for n, text in enumerate([*fact.contradicting, *fact.agreeing])
     }
-    served = [text for text in fact.contradicting if status[text] == "active"]
-    return Outcome(fact, served, [text for text in fact.agreeing if status[text] != "active"])
+    question = f"What is the {claim['predicate'].replace('_', ' ')} of the {claim['subject']}?"
+    _, answer = send("reader", "POST", "/api/v1/search", {"namespace": namespace, "query": question, "top_k": 200})
+    hits = {hit["id"]: (place, hit["contradicts"]) for place, hit in enumerate(answer["results"])}
+    missing = (len(hits), None)
+
+    def stands(text: str) -> bool:
+        return bool(written[text]["status"] == "active")
+
+    def place(which: str) -> int:
+        return hits.get(which, missing)[0]
+
+    def label(text: str) -> bool:
+        return hits.get(written[text]["id"], missing)[1] is not None
+
+    return Outcome(
+        fact,
+        served=[text for text in fact.contradicting if stands(text) and not label(text)],
+        above=[text for text in fact.contradicting if stands(text) and place(written[text]["id"]) < place(truth)],
+        labelled=[text for text in fact.agreeing if stands(text) and label(text)],
+        blocked=[text for text in fact.agreeing if not stands(text)],
+    )
 
 
 def _store(send: Send, who: str, body: dict[str, Any]) -> dict[str, Any]:

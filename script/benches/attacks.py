@@ -10,15 +10,20 @@ with the default embedder, every time in a project of its own. Measured with the
 - exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
 - seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
 
-The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
-*Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
-answer that holds or names the other's memory, or a change of it.
+The families *upkeep* wait for digests, eviction, tiers and consolidation (`_keeping.py`); the clock is moved by SQL.
 
-Then thirteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
+The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
+Floods of weaker texts succeed, too, where another text stands above the user's or a block lacks it (`_floods.py`).
+*Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
+answer that holds or names the other's memory, or a change of it. *The operator's* (`_operators.py`): what a tenant's
+key with every verb and the lowest ceiling does to models, signers, the upstream and what is believed more.
+
+Then fifteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
 person ruled; blocked: refused, quarantined, or not what is believed afterwards. Then
-wordings of free text (`_wordings*.json`): how many of those that contradict the user are served, how many others are
-blocked; those of `_wordings_blind.json` apart, which nobody who works on the extractor reads. Merges and bundles join
-when there are any. Exits 1 when a target is missed; what missed it is printed with its requests.
+wordings of free text (`_wordings*.json`): how many of those that contradict the user are served without a label, or
+above what the user said, how many others are labelled or blocked; those of `_wordings_blind.json` apart, which nobody
+who works on the extractor reads: their sentences are not printed. Merges and bundles join when there are any. Exits 1
+when a target is missed; what missed it is printed with its requests.
 """
 
 import argparse
@@ -44,19 +49,26 @@ from django.db import connection, connections
 from memories import access, keys
 from memories.models import Project
 from memories.providers import fake_upstream
+from script.benches import _attacks, _misreadings, _updates
 from script.benches._arenas import issue_cast, populate
-from script.benches._attacks import ATTACKS, BUDGET, Attack, Family
+from script.benches._attacks import BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._floods import FLOODS, Flooded
+from script.benches._keeping import KEEPING
+from script.benches._label_spoofs import spoof_figures
+from script.benches._operators import operator_figures
 from script.benches._ruled import ForUser, Ruled
-from script.benches._updates import UPDATES, Update
-from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
+from script.benches._updates import Update
+from script.benches._wordings import MOST_BLOCKED, MOST_LABELLED, MOST_SERVED, facts, play
 from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
+ATTACKS = _attacks.ATTACKS | _misreadings.ATTACKS | KEEPING
+UPDATES = _updates.UPDATES + _misreadings.UPDATES
 PLAYED = (False, True)  # populated?
 BLIND = "_wordings_blind"
 TEETH, PATIENCE = 0.9, 0.01
 HEAD = ("attempts", "overrides", "authority", "exposed", "labelled")
-WORDED = ("contradicting", "served", "agreeing", "blocked")
+WORDED = ("contradicting", "served", "above", "agreeing", "labelled", "blocked")
 
 
 @dataclass(frozen=True)
@@ -170,6 +182,7 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
         yield Served, family, attacks
     for family, attacks in ATTACKS.items():
         yield Ruled, replace(family, hole=""), attacks  # seed 3 knows no rulings
+    yield from ((Flooded, family, attacks) for family, attacks in FLOODS.items())
 
 
 def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
@@ -219,23 +232,23 @@ def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
 
 
 def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str, Any]]:
-    """A row per fact: how many contradicting texts are served, how many others are blocked."""
+    """A row per fact: how many contradicting texts are served or stand above, how many others are labelled or wait."""
     rows = []
     for fact in facts() if only in "wordings" else ():
         world = stage.arena(populated=False, kind=Served, topic=BUDGET)
         outcome = play(world.send, world.namespace, fact)
-        found += [f"{fact.file}, {fact.name}: served: {text}" for text in outcome.served]
-        found += [f"{fact.file}, {fact.name}: blocked: {text}" for text in outcome.blocked]
+        missed = {name: getattr(outcome, name) for name in ("served", "above", "labelled", "blocked")}
+        if fact.file != BLIND:
+            found += [f"{fact.file}, {fact.name}: {name}: {text}" for name, texts in missed.items() for text in texts]
         row = {
             "file": fact.file,
             "fact": f"{fact.file}: {fact.name}",
             "contradicting": len(fact.contradicting),
-            "served": len(outcome.served),
             "agreeing": len(fact.agreeing),
-            "blocked": len(outcome.blocked),
+            **{name: len(texts) for name, texts in missed.items()},
         }
         rows.append(row)
-        print(f"{row['fact']:46}" + "".join(f"{row[name]:>14}" for name in WORDED), flush=True)
+        print(f"{row['fact']:52}" + "".join(f"{row[name]:>14}" for name in WORDED), flush=True)
     return rows
 
 
@@ -271,6 +284,16 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded:
             if texts["served"] > MOST_SERVED * texts["contradicting"]
         ),
         *(
+            f"contradicting texts{of} above what they contradict (target 0)"
+            for of, texts in written.items()
+            if texts["above"]
+        ),
+        *(
+            f"agreeing texts{of} labelled (≤ 1 in 20)"
+            for of, texts in written.items()
+            if texts["labelled"] > MOST_LABELLED * texts["agreeing"]
+        ),
+        *(
             f"agreeing texts{of} blocked (≤ 1 %)"
             for of, texts in written.items()
             if texts["blocked"] > MOST_BLOCKED * texts["agreeing"]
@@ -304,15 +327,17 @@ def main() -> None:
         print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
         attacks = attack_figures(stage, pool, options.only, found)
         attacks += crossing_figures(stage, pool, options.only, found)
+        attacks += spoof_figures(stage.arena, options.only, found, line)
+        attacks += operator_figures(client, name, options.only, found, show=lambda row: print(line(row), flush=True))
         print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
         print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)
         sums = total(updates, "attempts", "blocked")
         print(f"{'all':60}{sums['attempts']:>10}{sums['blocked']:>10}")
-        print(f"\n{'wordings of free text':46}" + "".join(f"{name:>14}" for name in WORDED))
+        print(f"\n{'wordings of free text':52}" + "".join(f"{name:>14}" for name in WORDED))
         worded = wording_figures(stage, options.only, found)
         for what, rows in (("read by who works on it", _seen(worded)), ("blind", _blind(worded))):
-            print(f"{what:46}" + "".join(f"{figure:>14}" for figure in total(rows, *WORDED).values()))
+            print(f"{what:52}" + "".join(f"{figure:>14}" for figure in total(rows, *WORDED).values()))
     failures = missed(attacks, updates, worded)
     print(
         "\n" + "\n".join(f"✗ {failure}" for failure in failures or ["nothing"]) if failures else "\n✓ all targets met"

@@ -1,5 +1,6 @@
 """POST /api/v1/digests: one memory in place of several."""
 
+import dataclasses
 import uuid
 
 import pytest
@@ -16,11 +17,10 @@ TEXTS = ("The heron nests behind the mill.", "The heron fishes below the mill.",
 
 @pytest.fixture
 def herons(store, alice):
-    """Three that belong together; the weakest is an inference."""
-    sources = ("tool_output", "inference", "user_explicit")
+    """Three inferences that belong together."""
     return [
-        store("acme:main", text, by=alice.principal, source=source, tags=["bird"], source_id=f"m-{n}")
-        for n, (text, source) in enumerate(zip(TEXTS, sources, strict=True))
+        store("acme:main", text, by=alice.principal, source="inference", tags=["bird"], source_id=f"m-{n}")
+        for n, text in enumerate(TEXTS)
     ]
 
 
@@ -67,6 +67,45 @@ def test_authority_is_the_lowest_of_the_originals(alice, store):
     rows = [store("acme:main", text, source="tool_output") for text in TEXTS]
     made = ask(alice, rows)
     assert (made["provenance"]["source"], made["provenance"]["authority"]) == ("tool_output", 4)
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("tool_output", "It has more authority than the weakest of them, and so than their digest."),
+        ("user_explicit", "It is what the user said: only a person may digest it."),
+    ],
+)
+def test_a_stronger_one_among_them_is_refused(alice, herons, store, picture, source, why):
+    before, strong = picture(), store("acme:main", "Herons never fly.", by=alice.principal, source=source)
+    problem = ask(alice, [*herons, strong], status=409)
+    assert (problem["code"], problem["errors"]) == (
+        "cannot_digest",
+        [{"field": "ids[3]", "message": why, "code": "cannot_digest"}],
+    )
+    assert len(picture()[0]) == len(before[0]) + 1
+
+
+def test_what_the_user_said_is_digested_by_a_person_only(alice, store, picture):
+    rows = [store("acme:main", text, by=alice.principal, source="user_explicit") for text in TEXTS]
+    before = picture()
+    problem = ask(alice, rows, status=409)
+    assert {error["message"] for error in problem["errors"]} == {
+        "It is what the user said: only a person may digest it."
+    }
+    assert picture() == before
+    person, now = dataclasses.replace(alice.principal, kind="person"), timezone.now()
+    request = digest_requests.prepare_digest(person, [row.id for row in rows], now=now)
+    assert digest_requests.keep_digest(person, request, now=now).fragment.authority == 6
+
+
+def test_the_language_model_digests_inferences_only(alice, store, model_server, picture):
+    rows, model_server.asked = [store("acme:main", text, source="tool_output") for text in TEXTS], []
+    before = picture()
+    problem = ask(alice, rows, 409, method="llm")
+    assert [error["field"] for error in problem["errors"]] == ["ids[0]", "ids[1]", "ids[2]"]
+    assert "weaker than this memory" in problem["errors"][0]["message"]
+    assert picture() == before
 
 
 def test_an_original_returns_by_itself(alice, herons):
@@ -160,9 +199,10 @@ def test_what_is_believed_stays(alice, herons, store, picture):
     assert picture() == before
 
 
-def test_above_the_ceiling_is_refused(bob, herons, picture):
+def test_above_the_ceiling_is_refused(alice, bob, herons, store, picture):
+    above = store("acme:main", "Herons never fly.", by=alice.principal, source="user_explicit")
     before = picture()
-    assert ask(bob, herons, status=403)["code"] == "not_permitted"
+    assert ask(bob, [*herons, above], status=403)["code"] == "not_permitted"
     assert picture() == before
 
 

@@ -1,7 +1,12 @@
 """A restore of what another instance signed: a document at most, unless its signer is trusted."""
 
+import dataclasses
+
+import pytest
+from django.utils import timezone
+
 from conflicts.front import ClaimDraft
-from memories import access
+from memories import access, jobs, operations
 from memories.models import (
     Access,
     Embedding,
@@ -26,6 +31,20 @@ def test_of_an_unknown_signer_nothing_is_believed_above_a_document(
     assert (row.authority, after.authority, after.source) == (6, 2, "document")
     assert after.owner_id != row.owner_id
     assert report["left_out"] == {"owner": 1}
+
+
+@pytest.mark.parametrize(("ceiling", "importance"), [("inference", 0.69), ("user_explicit", 0.95)])
+def test_what_an_unknown_signer_weighs_is_bounded_by_who_restores_it(
+    principal, store, back_up, wipe, another_key, fresh, ceiling, importance
+):
+    row = store("acme:main", "Ada's budget is $900.", importance=0.95)
+    backup = back_up()
+    another_key()
+    wipe()
+    by = dataclasses.replace(principal, ceiling=ceiling)
+    wish = {"kind": "restore", "namespace": None, "options": {"backup_id": str(backup.id)}, "dry_run": False}
+    assert jobs.run(by, operations.start(by, **wish, now=timezone.now()).id).state == "succeeded"
+    assert fresh(row).importance == importance
 
 
 def test_of_an_unknown_signer_nothing_reaches_what_stands_here(

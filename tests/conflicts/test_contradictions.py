@@ -12,11 +12,11 @@ from rest_framework.test import APIClient
 from conflicts.contradictions import Standing, contrary, read
 from memories.models import Project
 from script.benches._arenas import issue_cast
+from script.benches._wordings import MOST_BLOCKED, MOST_LABELLED, MOST_SERVED, Fact, play
 from script.benches._worlds import CAST, Send
 
 WORDINGS = json.loads((Path(__file__).parents[2] / "script/benches/_wordings.json").read_text())
 MAIN = "acme:main"
-MOST_SERVED, MOST_BLOCKED = 0.05, 0.01
 
 
 @pytest.fixture
@@ -57,15 +57,14 @@ def writes(send: Send, who: str, *contents: str, **more: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("fact", WORDINGS)
-def test_texts_with_another_value_wait_and_others_do_not(fact: str, send: Send) -> None:
+def test_texts_with_another_value_wait_or_say_so_and_others_do_not(fact: str, send: Send) -> None:
+    """As `script/bench attacks` measures it: what does not wait stands below what it contradicts, and says so."""
     told = WORDINGS[fact]
-    claims(send, "user", **told["claim"])
-    served = [t for t in told["contradicting"] if writes(send, "agent", t) == ["active"]]
-    assert len(served) <= MOST_SERVED * len(told["contradicting"]), served
-    blocked = [
-        t for t, s in zip(told["agreeing"], writes(send, "agent", *told["agreeing"]), strict=True) if s != "active"
-    ]
-    assert len(blocked) <= MOST_BLOCKED * len(told["agreeing"]), blocked
+    outcome = play(send, MAIN, Fact("_wordings", fact, told["claim"], told["contradicting"], told["agreeing"]))
+    assert len(outcome.served) <= MOST_SERVED * len(told["contradicting"]), outcome.served
+    assert outcome.above == []
+    assert len(outcome.labelled) <= -(-MOST_LABELLED * len(told["agreeing"]) // 1), outcome.labelled
+    assert len(outcome.blocked) <= MOST_BLOCKED * len(told["agreeing"]), outcome.blocked
 
 
 def test_the_conflict_names_the_claim_and_both_values(send: Send) -> None:

@@ -434,12 +434,12 @@ class TestText:
             return by.client.post("/api/v1/fragments", body, format="json").json()
 
         write(alice, "I live in Oslo.", "user_explicit")
-        late = write(bob, "The user lives in Bergen.", "tool_output")
+        late = write(bob, "The user lives in Madrid.", "tool_output")
         assert late["status"] == "quarantined"
         decide(carol, only(pending(carol))["id"], "reject")
         ruling = only(rulings(carol))
         assert (ruling["fragment_id"], ruling["chosen"]) == (late["id"], [])
-        assert write(bob, "Also: the user lives in Bergen.", "tool_output")["status"] == "archived"
+        assert write(bob, "Also: the user lives in Madrid.", "tool_output")["status"] == "archived"
         assert only(rulings(carol))["repeats"] == 1
 
     def test_a_dispute(self, say, carol, bob):

@@ -45,15 +45,15 @@ def test_a_text_that_contradicts_twice_what_is_replaced_at_once_does_not_freeze_
 
 
 def test_one_text_against_two_claims_can_be_accepted_and_taken_back(say, oslo, project, agent_of, alice, bob):
-    ann = say("My name is Ann.", claim=["user", "name", "Ann"], source="user_explicit")
-    waiting = say("The user lives in Paris. The user's name is Bob.", by=bob)
+    rich = say("My budget is $750.", claim=["user", "budget", "$750"], source="user_explicit")
+    waiting = say("The user lives in Paris. The user's budget is $13.", by=bob)
     carol = agent_of(project, owner="carol", verbs=["read", "review"])
     path = f"/api/v1/conflicts/{waiting['pending_conflicts'][0]['id']}"
     settled = carol.client.post(f"{path}/resolve", {"action": "supersede", "revision": 1}, format="json")
     assert settled.status_code == 200
-    assert [status(alice, row) for row in (oslo, ann, waiting)] == ["superseded", "superseded", "active"]
+    assert [status(alice, row) for row in (oslo, rich, waiting)] == ["superseded", "superseded", "active"]
     assert carol.client.post(f"{path}/undo", {}, format="json").status_code == 200
-    assert [status(alice, row) for row in (oslo, ann, waiting)] == ["active", "active", "quarantined"]
+    assert [status(alice, row) for row in (oslo, rich, waiting)] == ["active", "active", "quarantined"]
 
 
 def test_a_claim_that_agrees_covers_no_text_that_does_not(say, oslo, bob):

@@ -119,6 +119,21 @@ def test_what_was_written_before_a_standing_claim_does_not_replace_it(run, remem
     assert now_of(new).status == "active"
 
 
+def test_a_text_from_before_a_stronger_claim_waits_for_a_person(run, remember, now_of, alice, bob):
+    """It claims nothing itself, and an earlier run found nothing to hold it against."""
+    text = remember("In all, the user can only spend $13.", by=bob.principal)
+    agrees = remember("The user can spend $750 at most.", by=bob.principal)
+    run()
+    claim = ClaimDraft("user", "budget", "$750")
+    remember("Said on the phone.", by=alice.principal, claim=claim, source="user_explicit")
+    assert now_of(text).status == "active"
+    done = run()
+    assert done.report["contradictions"]["pending"] == 1
+    assert (now_of(text).status, now_of(agrees).status) == ("quarantined", "active")
+    with access.enter(alice.principal, why="test"):
+        assert PendingConflict.objects.get(newcomer=text.id).reason == "free_text"
+
+
 def test_a_weaker_contradiction_waits_for_a_person(run, remember, now_of, principal, alice, bob):
     mine = remember("I live in Oslo.", by=alice.principal, source="user_explicit", vector=unit(1), age=9)
     other = remember("The user lives in Bergen.", by=bob.principal, vector=unit(0, 1), age=2)
@@ -296,10 +311,10 @@ def test_a_language_model_is_refused_while_none_is_bound(begin, settings):
         begin(method="llm")
 
 
-def herons(remember, link):
-    """A cluster that nobody changed for long, of a tool's words."""
+def herons(remember, link, source="inference"):
+    """A cluster that nobody changed for long."""
     rows = [
-        remember(f"Heron {word} by the mill.", vector=unit(*[0] * n, 1), source="tool_output", age=40 - n)
+        remember(f"Heron {word} by the mill.", vector=unit(*[0] * n, 1), source=source, age=40 - n)
         for n, word in enumerate(("nests", "fishes", "sleeps"))
     ]
     link(*rows)
@@ -332,7 +347,18 @@ def test_where_the_model_fails_the_best_sentences_stand_for_the_cluster(
     assert run(method="llm").report["compressed"]["clusters"] == 1
     with access.enter(principal, why="test"):
         made = Fragment.objects.get(source_type="digest")
-    assert (made.source, made.authority, made.extra) == ("tool_output", 4, {})
+    assert (made.source, made.authority, made.extra) == ("inference", 1, {})
     assert all(word in made.content for word in ("nests", "fishes", "sleeps"))
     assert len(rows) == len(made.parents)
     assert [entry.fragment for entry in proposal_history()] == [None]
+
+
+def test_a_language_model_does_not_digest_what_is_above_an_inference(
+    run, remember, link, model_server, bind_judge, principal
+):
+    herons(remember, link, source="tool_output")
+    judge = bind_judge(Judge())
+    assert run(method="llm").report["compressed"]["clusters"] == 1
+    with access.enter(principal, why="test"):
+        made = Fragment.objects.get(source_type="digest")
+    assert (made.source, made.authority, made.extra, judge.asked) == ("tool_output", 4, {}, [])

@@ -8,6 +8,7 @@ from memories.models import Catalogue
 from memories.models.history import event_models
 
 GLOBAL = {"memories_project", "memories_membership", "memories_embeddingmodel", "memories_heartbeat"}
+GLOBAL |= {"memories_ratebudget", "memories_seat", "memories_loginevent"}
 MODELS = [
     m for m in apps.get_models() if m._meta.app_label in ("memories", "conflicts") and m._meta.db_table not in GLOBAL
 ]

@@ -4,7 +4,7 @@ import datetime
 import math
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from memories.models import decayed
@@ -46,6 +46,31 @@ def test_property_08_merge_preserves_highest_relevance_and_combines_provenance(p
             assert kept.relevance_at(NOW) >= max(row.relevance_at(NOW) for row in both) - 1e-9
             assert set(kept.source_ids) >= {source for row in both for source in row.source_ids}
             assert set(kept.tags) >= {tag for row in both for tag in row.tags}
+
+
+RANK_OF_THE_USER = 6
+
+
+@settings(few, phases=(Phase.explicit, Phase.generate))
+@given(told=namespaces, policy=policies)
+def test_nothing_weaker_takes_the_place_of_what_is_stronger(principal, told, policy):
+    with undone():
+        ground = Ground(principal, told, policy=policy)
+        before = ground.rows()
+        ground.run(compress_age_days=0)
+        after = ground.rows()
+    digests = [row for row in after.values() if row.source_type == "digest"]
+    for row in before.values():
+        now = after[row.id]
+        if row.status != "active" or now.status == "active":
+            continue
+        if now.status == "superseded":
+            assert after[now.superseded_by_id].authority >= row.authority
+        elif now.archived_reason == "digested":
+            (digest,) = [digest for digest in digests if row.id in digest.parents]
+            assert digest.authority == row.authority < RANK_OF_THE_USER
+        elif now.archived_reason == "decayed":
+            assert row.authority < RANK_OF_THE_USER or policy == "all"
 
 
 @examples

@@ -193,7 +193,7 @@ def test_who_is_used_meanwhile_stays(fill, run, capacity, monkeypatch, principal
 
     def read_then(*args, **kwargs):
         plan = list(plain(*args, **kwargs))
-        first = plan[0][1][0]
+        first = plan[0][1][0].id
         Access.objects.count_up(principal.project_id, {first: 1}, {first: timezone.now()})
         return plan
 

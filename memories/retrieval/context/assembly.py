@@ -25,14 +25,15 @@ from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Spa
 from memories.retrieval.context.receipts import leave_receipt
 from memories.retrieval.pipeline import find
 from memories.retrieval.places import Places, places_of
-from memories.retrieval.questions import Hit, Question
+from memories.retrieval.precedence import contradicting
+from memories.retrieval.questions import Question, Results
 from memories.retrieval.rivals import outdone
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
 LEAST_CONSIDERED, MOST_CONSIDERED = 50, 200
 MOST_STONES = 3
 TASK_SHARE = 4  # tasks take a quarter of the room at the most
-RIVAL = "rival"
+RIVAL, CONTRADICTS = "rival", "contradicts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +101,14 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
     with access.enter(principal, why="context"):
         salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
         places = places_of(principal, request.question)
-        items, rivals = _candidates(principal, request, places, results.hits, now)
+        items, left_out = _candidates(principal, request, places, results, now)
         space = request.space
         tasks = _tasks(principal, request, places, space, now)
         packed = _packed(items, request, space)
-        packed.excluded += [(item, RIVAL) for item in rivals]
+        _leave_out_contradictions(packed, items)
+        packed.excluded += left_out
         stones = _stones(principal, request, places, packed, space)
-        chosen = sorted(packed.included, key=lambda item: (-item.value, item.thing.fragment.id))
+        chosen = sorted(packed.included, key=lambda item: (-item.value, not item.first, item.thing.fragment.id))
         block = lay_out([*(item.thing.entry for item in chosen), *tasks, *stones], form=request.form, salt=salt)
         included = [item.thing.fragment for item in chosen]
         tokens = estimate_tokens(block)
@@ -129,25 +131,40 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
 
 
 def _candidates(
-    principal: Principal, request: Request, places: Places, hits: Sequence[Hit], now: datetime.datetime
-) -> tuple[list[Item[Memory]], list[Item[Memory]]]:
-    """Hits and what they link to; apart those whose claim gives way to another's once linked ones come in."""
+    principal: Principal, request: Request, places: Places, results: Results, now: datetime.datetime
+) -> tuple[list[Item[Memory]], list[tuple[Item[Memory], str]]]:
+    """Hits and what they link to; apart, with the reason, what gives way to a claim once linked ones come in."""
 
-    def item(fragment: Fragment, value: float) -> Item[Memory]:
+    def item(fragment: Fragment, value: float, *, first: bool = False) -> Item[Memory]:
         made = entry(fragment, form=request.form)
-        return Item(Memory(fragment, made), made.kind, value, made.size)
+        return Item(Memory(fragment, made), made.kind, value, made.size, first)
 
+    hits = results.hits
     linked = linked_to(hits, request.question, places, principal, most=request.most, now=now)
-    items = [item(hit.fragment, hit.score) for hit in hits]
+    for hit in hits:
+        hit.fragment.contradicts = hit.contradicts
+    items = [item(hit.fragment, hit.score, first=hit.reserved) for hit in hits]
     items += [item(fragment, value) for fragment, value in linked]
     if not linked or request.question.filters.include_all:
         return items, []
     ids = [one.thing.fragment.id for one in items]
-    losers = outdone(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
-    return (
-        [one for one in items if one.thing.fragment.id not in losers],
-        [one for one in items if one.thing.fragment.id in losers],
+    losers = dict.fromkeys(
+        outdone(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest), RIVAL
     )
+    if results.claims:
+        losers |= dict.fromkeys(contradicting([row for row, _ in linked], results.claims, places), CONTRADICTS)
+    left_out = [(one, losers[one.thing.fragment.id]) for one in items if one.thing.fragment.id in losers]
+    return [one for one in items if one.thing.fragment.id not in losers], left_out
+
+
+def _leave_out_contradictions(packed: Packed[Memory], items: Sequence[Item[Memory]]) -> None:
+    """Nothing is shown that contradicts a claim which was found and had no room."""
+    found = {item.thing.fragment.id for item in items} - {item.thing.fragment.id for item in packed.included}
+    for item in [*packed.included]:
+        against = getattr(item.thing.fragment, "contradicts", None)
+        if against and against.fragment_id in found:
+            packed.included.remove(item)
+            packed.excluded.append((item, CONTRADICTS))
 
 
 def _packed(items: Sequence[Item[Memory]], request: Request, space: Space) -> Packed[Memory]:

@@ -1,16 +1,18 @@
 """One memory as one line, by type, in Markdown or XML ([1] P20). Memory text is data: it can't leave its line."""
 
 import datetime
+from textwrap import shorten
 from xml.sax.saxutils import escape, quoteattr
 
-from conflicts.front import trust_of
+from conflicts.front import Upheld, trust_of
 from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType, Status
-from memories.retrieval.context.cleaning import fact, one_line, unfenced
+from memories.retrieval.context.cleaning import fact, one_line, quoted
 
 GONE = "tombstone"
 TASK = "task"
+LONGEST_VALUE = 80  # characters of a claim's value in a label
 UNKNOWN = "unknown"  # what is missing, or can't be seen
 HEADINGS = {
     FragmentType.EPISODIC.value: "### Episodic",
@@ -60,9 +62,18 @@ CONTESTED = {"user": "against what a reviewer decided", "ruling": "the user says
 
 
 def _contested(fragment: Fragment) -> list[str]:
-    """That the user's words stand against a ruling, and which of both this is."""
+    """Against what it stands: a ruling, the user's words, a stronger claim."""
     parts = {part for _, part in getattr(fragment, "contested", ())}
-    return [CONTESTED[part] for part in sorted(parts)]
+    return [CONTESTED[part] for part in sorted(parts)] + _contradicts(fragment)
+
+
+def _contradicts(fragment: Fragment) -> list[str]:
+    """What a stronger claim says instead, and who says so."""
+    claim: Upheld | None = getattr(fragment, "contradicts", None)
+    if claim is None:
+        return []
+    value = shorten(fact(claim.value), LONGEST_VALUE, placeholder="…").replace("(", "[").replace(")", "]")
+    return [f"contradicts {value or UNKNOWN} by {claim.source}"]
 
 
 DOUBTED = {
@@ -85,7 +96,7 @@ def line(fragment: Fragment, *, form: str) -> str:
 def _markdown(fragment: Fragment) -> str:
     """`- [facts] (source class, trust) text`."""
     label = ", ".join([fragment.source, f"trust {_trust(fragment)}", *_contested(fragment), *_doubted(fragment)])
-    return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content) or UNKNOWN}"
+    return f"- [{' · '.join(facts(fragment))}] ({label}) {quoted(fragment.content) or UNKNOWN}"
 
 
 def _xml(fragment: Fragment) -> str:
@@ -97,7 +108,7 @@ def _xml(fragment: Fragment) -> str:
         "trust": _trust(fragment),
         "about": "; ".join([*facts(fragment), *_contested(fragment), *_doubted(fragment)]),
     }
-    return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content) or UNKNOWN)}</memory>"
+    return f"<memory {_attributes(attributes)}>{escape(quoted(fragment.content) or UNKNOWN)}</memory>"
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:
@@ -115,8 +126,8 @@ def task_line(task: RecentTask, *, form: str) -> str:
     text = f"{task.title}: {task.summary}" if task.summary else task.title
     if form == "xml":
         attributes = {"timestamp": at, "status": task.status, "source": "inference"}
-        return f"<nova-task {_attributes(attributes)}>{escape(one_line(text) or UNKNOWN)}</nova-task>"
-    return f"- [{at} · {task.status}] (inference) {unfenced(text) or UNKNOWN}"
+        return f"<nova-task {_attributes(attributes)}>{escape(quoted(text) or UNKNOWN)}</nova-task>"
+    return f"- [{at} · {task.status}] (inference) {quoted(text) or UNKNOWN}"
 
 
 def _attributes(values: dict[str, str]) -> str:

@@ -1,5 +1,7 @@
 """Choosing what fits a budget: by score per token within a share for each type ([3]), or strictly by score ([1] P19).
 
+What comes first, because it is asked for, is packed before either.
+
 Pure. Sizes and budgets are in characters: ceil(characters / 4) <= tokens exactly when characters <= 4 · tokens.
 """
 
@@ -20,6 +22,8 @@ class Item(Generic[T]):
     kind: str
     value: float
     size: int
+    # Packed before all others, as far as it fits.
+    first: bool = False
 
 
 @dataclass(slots=True)
@@ -70,6 +74,13 @@ class Packed(Generic[T]):
         return refusal
 
 
+def first_then(items: Sequence[Item[T]], packed: Packed[T], *, space: Space) -> list[Item[T]]:
+    """Packs those that come first, the best first; the others are left."""
+    for item in sorted((one for one in items if one.first), key=lambda item: -item.value):
+        packed.offer(item, space)
+    return [item for item in items if not item.first]
+
+
 def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: Space) -> Packed[T]:
     """Greedy by value per character: first inside each kind's share of the budget, then the rest where room is left.
 
@@ -78,6 +89,7 @@ def by_density(items: Sequence[Item[T]], *, ratios: Mapping[str, float], space: 
     if not any(reason == BUDGET for _, reason in by_score(items, space=space.copy()).excluded):
         return by_score(items, space=space)
     packed: Packed[T] = Packed()
+    items = first_then(items, packed, space=space)
     budget = space.left
     spent = dict.fromkeys(ratios, 0)
     waiting = []
@@ -112,6 +124,7 @@ def _density(item: Item[T], floor: float) -> tuple[float, float]:
 def by_score(items: Sequence[Item[T]], *, space: Space) -> Packed[T]:
     """The best first, up to the first that does not fit: nothing packed is worth less than anything left out."""
     packed: Packed[T] = Packed()
+    items = first_then(items, packed, space=space)
     stopped = ""
     for item in sorted(items, key=lambda item: -item.value):
         if stopped:

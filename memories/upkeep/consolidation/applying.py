@@ -25,6 +25,7 @@ from memories.upkeep.consolidation import (
 )
 from memories.upkeep.consolidation.outlook import Outlook
 from memories.upkeep.consolidation.steps import Phase, Step, of_phase
+from memories.upkeep.failures import SetAside
 
 FREE, SHARE = 100, 0.2  # a run that changes more than both asks before
 
@@ -75,6 +76,7 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
     with access.enter(outlook.principal, why="consolidate"):
         known = {n: step for n, step in steps.kept(plan).items() if n not in outlook.wish.leave_out}
     guard(outlook, list(known.values()), told["before"])
+    outlook.aside = SetAside(str(Phase.DIGEST), told.get("set_aside", ()))
     drafts = digesting.prepare(outlook, of_phase(known.values(), Phase.DIGEST))
     with access.enter(outlook.principal, why="consolidate"):
         lock_namespace(outlook.namespace.id)
@@ -93,6 +95,7 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
             "after": reports.totals(outlook.namespace),
             "recorded": recording.tally(outlook.operation),
             "used": _used(done),
+            **outlook.aside.report(),
         }
         progress.save(stage="applied", done=steps.STAGES, total=steps.STAGES, cursor={"plan": told, "applied": report})
         failpoints.reach("consolidation.applied")
@@ -137,7 +140,8 @@ def _phases(
     done: list[Step] = []
     for number, (phase, apply) in enumerate(phases, start=steps.PLANNED):
         progress.note(stage=f"apply {phase}", done=number, total=steps.STAGES)
-        done += apply(of_phase(ready, phase))
+        outlook.aside.phase = str(phase)
+        done += outlook.aside.together(of_phase(ready, phase), apply, name=lambda step: step.fragment)
         if progress.report is not None:
             progress.report["phases"].append(str(phase))
         failpoints.reach(f"consolidation.apply.{phase}")

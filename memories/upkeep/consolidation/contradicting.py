@@ -1,22 +1,40 @@
-"""Contradictions: texts that claim nothing yet are read and pass the gate; who waits for nobody is decided on again."""
+"""Contradictions: texts that claim nothing yet pass the gate; who waits for nobody is decided on again.
 
-import dataclasses
+Heard are those that are read to claim something, and those that a stronger claim contradicts which came later.
+"""
+
 import uuid
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
-from conflicts.front import ClaimDraft, Fate, Finding, Newcomer, examine, foresee
+from conflicts.front import (
+    ClaimDraft,
+    Fate,
+    Finding,
+    Newcomer,
+    contradicting,
+    examine,
+    foresee,
+    protection,
+    words_of,
+)
 from memories import access
 from memories.ingest import reread
 from memories.models import Claim, Fragment
 from memories.models.words import Compression, SourceType, Status
 from memories.upkeep.consolidation.outlook import MOST_HEARD, Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.standing import DOCUMENTED
 
 BATCH = 1_000
-UNREAD = ("entities", "topics", "extra")
+MOST_CLAIMS = 1_000  # whose words older texts are looked through for
+UNREAD = ("entities", "topics")
 # Opponents that upkeep put away still count: a belief that faded was not refuted.
 ALONE = """
     SELECT DISTINCT p.newcomer_id FROM conflicts_pendingconflict p
@@ -30,6 +48,8 @@ ALONE = """
     HAVING bool_and(o.id IS NULL OR coalesce(e.status, o.status) = 'superseded' OR e.verdict = 'archived'
         OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
 """
+# What was read out of a text is believed less than the text itself, which may be stronger than whom it meets.
+HIDDEN = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES}
 WAITS = Status.QUARANTINED
 LEAVE = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 
@@ -42,9 +62,14 @@ def plan(outlook: Outlook) -> None:
     outlook.put_off(Phase.CONTRADICTIONS, len(newcomers) - room)
     with access.enter(outlook.principal, why="plan"):
         heard = [*newcomers[:room], *_waiting(outlook)]
-        findings = foresee(heard, gone=outlook.gone, now=outlook.now)
-    steps = outlook.wanted(_step(finding) for finding in findings if finding.fate != Fate.WAITS)
+        findings = outlook.aside.together(heard, partial(_foreseen, outlook), name=lambda n: n.fragment.id)
+        stronger = _stronger(outlook, findings)
+    acting = [finding for finding in findings if finding.fate != Fate.WAITS and finding.fragment_id not in stronger]
+    steps = outlook.wanted(_step(finding) for finding in acting)
+    claimed = {n.fragment.id: n for n in heard if n.claims}
     for step in outlook.take(steps):
+        if step.action not in LEAVE and _is_believed(claimed.get(step.fragment)):
+            outlook.believed.add(step.fragment)
         outlook.changed |= {step.fragment, *_others(step)}
         if step.action in LEAVE:
             outlook.gone.add(step.fragment)
@@ -54,6 +79,31 @@ def plan(outlook: Outlook) -> None:
             outlook.repeated[step.fragment] = step.other
         if step.action in (Fate.WINS, Fate.RETURNS):
             outlook.gone |= _others(step)
+
+
+def _is_believed(newcomer: Newcomer | None) -> bool:
+    claims = newcomer.claims if newcomer else ()
+    return any((claim.authority or newcomer.fragment.authority) > DOCUMENTED for claim in claims if newcomer)
+
+
+def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Finding]:
+    """Foresee them as copies: hearing one marks its fragment."""
+    copies = [replace(newcomer, fragment=copy(newcomer.fragment)) for newcomer in heard]
+    return foresee(copies, gone=outlook.gone, now=outlook.now)
+
+
+def _stronger(outlook: Outlook, findings: Sequence[Finding]) -> set[uuid.UUID]:
+    """Return those that would yield to or wait for weaker memories only, on the word of what was read out of them."""
+    hidden = {finding.fragment_id: list(finding.others) for finding in findings if finding.fate in HIDDEN}
+    rows = Fragment.objects.within(outlook.project_id)
+    ids = [*hidden, *(other for others in hidden.values() for other in others)]
+    authority = dict(rows.filter(id__in=ids).values_list("id", "authority"))
+
+    def is_above(fragment_id: uuid.UUID, other: uuid.UUID) -> bool:
+        own = authority[fragment_id]
+        return own > authority.get(other, 0) and own > protection(outlook.project_id, other)
+
+    return {i for i, others in hidden.items() if others and all(is_above(i, other) for other in others)}
 
 
 def _step(finding: Finding) -> Step:
@@ -67,25 +117,41 @@ def _others(step: Step) -> set[uuid.UUID]:
 
 
 def _texts(outlook: Outlook) -> list[Newcomer]:
-    """What claims nothing, changed since the last run, and is read to claim something."""
-    return [
-        Newcomer(fragment, claims=claims)
-        for batch in _unclaimed(outlook)
-        for fragment in batch
-        if (claims := reread(fragment).claims_for(fragment))
-    ]
+    """What claims nothing and changed since the last run, or may speak of what was claimed since then."""
+    found = []
+    changed = Q(change__gte=outlook.examined_to)
+    if words := _new_words(outlook):
+        changed |= Q(content__iregex=words)
+    for batch in _unclaimed(outlook, changed):
+        with access.enter(outlook.principal, why="plan"):
+            contrary = contradicting(batch, now=outlook.now)
+        heard = partial(_newcomer, contrary=contrary)
+        found += [one for one in outlook.aside.each(batch, heard, name=lambda fragment: fragment.id) if one]
+    return found
 
 
-def _unclaimed(outlook: Outlook) -> Iterator[list[Fragment]]:
+def _newcomer(fragment: Fragment, *, contrary: set[uuid.UUID]) -> Newcomer | None:
+    claims = reread(fragment).claims_for(fragment)
+    return Newcomer(fragment, claims=claims) if claims or fragment.id in contrary else None
+
+
+def _new_words(outlook: Outlook) -> str:
+    """The words of what is claimed since the last run, as a regular expression; empty when nothing is."""
+    with access.enter(outlook.principal, why="plan"):
+        rows = Claim.objects.within(outlook.project_id).filter(namespace=outlook.namespace, status=Status.ACTIVE)
+        return words_of(list(rows.filter(fragment__change__gte=outlook.examined_to)[:MOST_CLAIMS]))
+
+
+def _unclaimed(outlook: Outlook, changed: Q) -> Iterator[list[Fragment]]:
     after = None
     while True:
         with access.enter(outlook.principal, why="plan"):
             rows = Fragment.objects.within(outlook.project_id).filter(
+                changed,
                 namespace=outlook.namespace,
                 status=Status.ACTIVE,
                 compression=Compression.FULL,
                 claim__isnull=True,
-                change__gte=outlook.examined_to,
             )
             rows = rows.exclude(source_type=SourceType.DIGEST).defer(*UNREAD).order_by("id")
             batch = list((rows.filter(id__gt=after) if after else rows)[:BATCH])
@@ -106,21 +172,13 @@ def _waiting(outlook: Outlook) -> list[Newcomer]:
 def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=ids).order_by("created_at", "id")
     claims = Claim.objects.by_fragment(outlook.project_id, ids)
-    return [
-        Newcomer(
-            row,
-            # Of a fragment that waits all that did not leave by itself, of one that stands what waits.
-            claims=[
-                dataclasses.replace(ClaimDraft.of(c), verdict="") for c in claims.get(row.id, ()) if c.status == WAITS
-            ],
-            statements=reread(row).statements,
-        )
-        for row in rows
-    ]
 
+    def newcomer(row: Fragment) -> Newcomer:
+        """Of a fragment that waits all that did not leave by itself, of one that stands what waits."""
+        waiting = [replace(ClaimDraft.of(c), verdict="") for c in claims.get(row.id, ()) if c.status == WAITS]
+        return Newcomer(row, claims=waiting, statements=reread(row).statements)
 
-def _heard_anew(claim: Claim) -> ClaimDraft:
-    return dataclasses.replace(ClaimDraft.of(claim), verdict="")
+    return outlook.aside.each(rows, newcomer, name=lambda row: row.id)
 
 
 def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from functools import partial
 
 from django.db import connection
 
@@ -40,7 +41,8 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
     at_the_gate = {(said, voice): None for voice, said in outlook.repeated.items()}
     with access.enter(outlook.principal, why="plan"):
         heard = _heard(outlook, pairs)
-        found = independent(outlook.project_id, [*at_the_gate, *(pair for pair in pairs if _key(pair) not in heard)])
+        asked = [*at_the_gate, *(pair for pair in pairs if _key(pair) not in heard)]
+        found = outlook.aside.together(asked, partial(independent, outlook.project_id), name=lambda pair: pair[0])
     steps = [Step(Phase.CORROBORATE, "corroborate", *pair) for pair in found if pair not in at_the_gate]
     outlook.changed |= {step.fragment for step in outlook.take(steps)}
 

@@ -16,6 +16,7 @@ from memories.providers import active_model, embed
 from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, Draft, Place, store
 from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.wishes import LLM, check_method
+from memories.upkeep.standing import INFERRED, USERS_OWN
 
 
 class CannotDigest(Exception):
@@ -55,6 +56,7 @@ def prepare_digest(
     text = extract([row.content for row in members])
     told = governance.Summary(text, {})
     if method == LLM:
+        _refuse_stronger(ids, members)
         told = governance.summarise(principal, members[0].namespace, members, now=now)
     (vector,) = embed([told.text], model=model)
     return DigestRequest(ids, Draft(uuid.uuid4(), told.text, vector, told.origin), model, text)
@@ -89,13 +91,25 @@ def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = Fal
         raise BadOptions("ids", "These memories lie in several namespaces: a digest is of one.")
     claims = Claim.objects.within(principal.project_id).filter(fragment__in=ids)
     claiming = set(claims.values_list("fragment_id", flat=True))
-    reasons = {n: _stays(visible[i], claims_something=i in claiming) for n, i in enumerate(ids)}
+    is_person, lowest = principal.kind == "person", min(row.authority for row in visible.values())
+    reasons = {
+        n: _stays(visible[i], claims_something=i in claiming, is_person=is_person, lowest=lowest)
+        for n, i in enumerate(ids)
+    }
     if refused := {number: why for number, why in reasons.items() if why}:
         raise CannotDigest(refused)
     return sorted(visible.values(), key=lambda row: (row.created_at, row.id))
 
 
-def _stays(row: Fragment, *, claims_something: bool) -> str:
+def _refuse_stronger(ids: Sequence[uuid.UUID], members: Sequence[Fragment]) -> None:
+    """Raise CannotDigest for what a model's digest, an inference, would be weaker than."""
+    above = {row.id for row in members if row.authority > INFERRED}
+    if above:
+        why = "A language model's digest is an inference: weaker than this memory. Use extractive."
+        raise CannotDigest({n: why for n, i in enumerate(ids) if i in above})
+
+
+def _stays(row: Fragment, *, claims_something: bool, is_person: bool, lowest: int) -> str:
     """Why a memory may not go into a digest, or nothing; the conditions are those of the digest phase."""
     conditions = {
         f"It is {row.status}, not active.": row.status != Status.ACTIVE,
@@ -105,5 +119,7 @@ def _stays(row: Fragment, *, claims_something: bool) -> str:
         "It has a key of its own.": bool(row.key),
         f"Its text was shortened ({row.compression}).": row.compression != Compression.FULL,
         "It claims something that is believed.": claims_something,
+        "It is what the user said: only a person may digest it.": row.authority == USERS_OWN and not is_person,
+        "It has more authority than the weakest of them, and so than their digest.": row.authority > lowest,
     }
     return next((why for why, holds in conditions.items() if holds), "")

@@ -4,18 +4,23 @@ import datetime
 import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 from django.db import connection
 
-from conflicts.front import BlockedByErasure
+from conflicts.front import SOURCE_RANK, BlockedByErasure
 from memories import access, governance
 from memories.models import Fragment
+from memories.models.words import SourceClass
 from memories.providers import embed
 from memories.upkeep.consolidation.digests import LEAST, MOST, Draft, Place, store
 from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.outlook import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.consolidation.wishes import LLM
+from memories.upkeep.standing import INFERRED, USERS_OWN
 
 LINKED = """
     SELECT l.fragment_id, l.other_id FROM memories_link l
@@ -24,10 +29,12 @@ LINKED = """
     WHERE l.project_id = %s AND l.kind IN ('similar', 'related') AND f.namespace_id = %s AND f.status = 'active'
         AND o.namespace_id = f.namespace_id AND o.status = 'active' AND l.fragment_id <> l.other_id
 """
-# Whether nobody changed it for so long, and whether it may go: what is kept on purpose or believed stays.
+# Whether nobody changed it for so long, and whether it may go: what is kept on purpose or believed stays, and what the
+# user said in so many words, and what a digest of whoever asks for it would be weaker than.
 MEMBERS = """
-    SELECT f.id, f.updated_at <= %(before)s AND f.category <> 'digest',
-        NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
+    SELECT f.id, f.authority, f.updated_at <= %(before)s AND f.category <> 'digest',
+        f.authority <= %(ceiling)s AND f.authority < %(users_own)s
+        AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
     FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
 """
@@ -61,13 +68,20 @@ def _stale(outlook: Outlook) -> Iterable[list[uuid.UUID]]:
         pairs = [(one, other) for one, other in cursor if not {one, other} & outlook.gone]
         before = outlook.now - datetime.timedelta(days=outlook.wish.compress_age_days)
         ids = sorted({side for pair in pairs for side in pair})
-        cursor.execute(MEMBERS, {"project": outlook.project_id, "ids": ids, "before": before})
+        ranks = {"ceiling": SOURCE_RANK[SourceClass(outlook.principal.ceiling)], "users_own": USERS_OWN}
+        cursor.execute(MEMBERS, {"project": outlook.project_id, "ids": ids, "before": before, **ranks})
         known = {row[0]: row[1:] for row in cursor}
     for component in components(pairs):
-        if all(known[i][0] and i not in outlook.changed for i in component):
-            may_go = [i for i in component if known[i][1]]
-            if LEAST <= len(may_go) <= MOST:
-                yield may_go
+        if all(known[i][1] and i not in outlook.changed for i in component):
+            yield from _equals([(known[i][0], i) for i in component if known[i][2]])
+
+
+def _equals(members: Sequence[tuple[int, uuid.UUID]]) -> Iterable[list[uuid.UUID]]:
+    """Return those that go into one digest, by authority: its members are as strong as one another."""
+    for _, equals in groupby(sorted(members), key=itemgetter(0)):
+        may_go = [i for _, i in equals]
+        if LEAST <= len(may_go) <= MOST:
+            yield may_go
 
 
 def components(pairs: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> list[list[uuid.UUID]]:
@@ -92,20 +106,26 @@ def components(pairs: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> list[list[uuid.U
 
 def prepare(outlook: Outlook, steps: Sequence[Step]) -> list[Draft]:
     """The digests of a plan, embedded. No transaction is open during the provider's call."""
-    texts: list[tuple[uuid.UUID, governance.Summary]] = []
+    clusters: list[tuple[uuid.UUID, list[Fragment]]] = []
     for made, members in _clusters(steps).items():
         with access.enter(outlook.principal, why="digest"):
             found = Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by("created_at", "id")
             rows = list(found)
         if len(rows) >= LEAST:
-            texts.append((made, _summary(outlook, rows)))
+            clusters.append((made, rows))
+    texts = outlook.aside.each(
+        clusters, lambda cluster: (cluster[0], _summary(outlook, cluster[1])), name=lambda cluster: cluster[1][0].id
+    )
     embedded = embed([summary.text for _, summary in texts], model=outlook.model) if texts else []
     return [Draft(made, told.text, vector, told.origin) for (made, told), vector in zip(texts, embedded, strict=True)]
 
 
 def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.Summary:
-    """By the language model when the run is to, and what it says is allowed; else the best sentences."""
-    if outlook.wish.method == LLM:
+    """By the language model when the run is to, and what it says is allowed; else the best sentences.
+
+    What a model says is an inference, which replaces nothing stronger.
+    """
+    if outlook.wish.method == LLM and all(row.authority <= INFERRED for row in rows):
         with suppress(governance.NoDigest):
             return governance.summarise(outlook.principal, outlook.namespace, rows, now=outlook.now)
     return governance.Summary(extract([row.content for row in rows]), {})
@@ -120,11 +140,18 @@ def _clusters(steps: Iterable[Step]) -> dict[uuid.UUID, list[uuid.UUID]]:
 
 def apply(outlook: Outlook, steps: Sequence[Step], drafts: Sequence[Draft], *, planned: Sequence[Step]) -> list[Step]:
     """Stores the digests whose clusters are whole, in the open transaction; answers the steps that were done."""
-    ready, whole, done = {draft.id: draft for draft in drafts}, _clusters(planned), set()
-    for made, members in _clusters(steps).items():
-        if made in ready and len(members) == len(whole[made]) and _store(outlook, ready[made], members):
-            done.add(made)
+    ready, whole = {draft.id: draft for draft in drafts}, _clusters(planned)
+    clusters = [
+        (ready[made], members)
+        for made, members in _clusters(steps).items()
+        if made in ready and len(members) == len(whole[made])
+    ]
+    done = outlook.aside.together(clusters, partial(_store_all, outlook), name=lambda cluster: cluster[1][0])
     return [step for step in steps if uuid.UUID(step.details["digest"]) in done]
+
+
+def _store_all(outlook: Outlook, clusters: Sequence[tuple[Draft, Sequence[uuid.UUID]]]) -> set[uuid.UUID]:
+    return {draft.id for draft, members in clusters if _store(outlook, draft, members)}
 
 
 def _store(outlook: Outlook, draft: Draft, members: Sequence[uuid.UUID]) -> bool:

@@ -59,7 +59,7 @@ def facts(text: str) -> Facts:
 
 
 def _counted(lowered: list[str]) -> Iterator[str]:
-    for word, after in zip(lowered, [*lowered[1:], ""], strict=True):
+    for word, after in zip(lowered, [*lowered, ""][1:], strict=True):
         if any(c.isdigit() for c in word):
             yield f"{word} {after}"
         elif word in NUMBERS or word in TIMES:

@@ -10,16 +10,16 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.front import trust_of, withdraw_all
+from conflicts.front import PROTECTED, trust_of, withdraw_all
 from memories import access
 from memories.models import Fragment
 from memories.models.words import ArchivePolicy, Status
 from memories.upkeep.consolidation.outlook import Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.relevance import COLD_BELOW, LAST_USED, STABILITY, days_since, decayed
+from memories.upkeep.standing import IS_BELIEVED, USERS_OWN
 
 FADED = 0.1
-LIGHT = 0.7  # importance from which on told events stay
 DOUBTED = 0.3
 BATCH = 5_000
 # Each active memory as it will stand when the merges are done; `gone` besides the merged ones are left out.
@@ -30,7 +30,8 @@ FADING = f"""
         SELECT coalesce(y.keeper, f.id) AS id, max(f.base_relevance) AS base,
             max({LAST_USED}) AS used, max({STABILITY}) AS stability,
             max(f.importance) AS importance, bool_or(f.is_pinned OR f.is_anchor) AS kept, max(f.type) AS type,
-            max(f.tier) FILTER (WHERE y.loser IS NULL) AS tier
+            max(f.tier) FILTER (WHERE y.loser IS NULL) AS tier, max(f.authority) AS authority,
+            bool_or({IS_BELIEVED} OR f.id = ANY (%(believed)s)) AS believed
         FROM memories_fragment f
         LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id
         LEFT JOIN yields y ON y.loser = f.id
@@ -38,8 +39,10 @@ FADING = f"""
             AND (f.status = 'active' OR f.id = ANY (%(arrived)s))
         GROUP BY 1
     )
-    SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold', s.relevance < %(faded)s AND (%(all)s OR (
-        s.type = 'episodic' AND s.importance < %(light)s AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
+    SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed,
+        s.relevance < %(faded)s AND (%(all)s OR (
+        s.type = 'episodic' AND s.importance < {PROTECTED} AND s.authority < {USERS_OWN}
+        AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
     FROM (SELECT *, {decayed("base", days=days_since("used"), stability="stability")} AS relevance
@@ -78,7 +81,7 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "claiming": [s.fragment for s in outlook.steps if s.phase == Phase.CONTRADICTIONS],
         "cold": COLD_BELOW,
         "faded": FADED,
-        "light": LIGHT,
+        "believed": list(outlook.believed),
         "all": outlook.namespace.archive_policy == ArchivePolicy.ALL,
         "now": outlook.now,
     }
@@ -95,11 +98,12 @@ def _superseded(outlook: Outlook) -> list[Step]:
 
 def _disputed(outlook: Outlook) -> list[Step]:
     rows = _unkept(outlook).filter(status=Status.DISPUTED).order_by("id")
-    return [
-        Step(Phase.PRUNE, Status.DISPUTED.value, row.id)
-        for row in rows.iterator(chunk_size=BATCH)
-        if row.id not in outlook.changed and trust_of(row, now=outlook.now) < DOUBTED
-    ]
+    doubted = outlook.aside.each(
+        (row for row in rows.iterator(chunk_size=BATCH) if row.id not in outlook.changed),
+        lambda row: (row.id, trust_of(row, now=outlook.now) < DOUBTED),
+        name=lambda row: row.id,
+    )
+    return [Step(Phase.PRUNE, Status.DISPUTED.value, i) for i, is_doubted in doubted if is_doubted]
 
 
 def _unkept(outlook: Outlook) -> Any:
@@ -109,7 +113,8 @@ def _unkept(outlook: Outlook) -> Any:
 
 def cool(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     """Puts into the cold tier what is still as faded, in the open transaction; answers the steps that were done."""
-    return _done(outlook, steps, f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL}", below=COLD_BELOW)
+    cold = f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL} AND NOT {IS_BELIEVED}"
+    return _done(outlook, steps, cold, below=COLD_BELOW)
 
 
 def archive(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:

@@ -21,11 +21,13 @@ from memories.upkeep.consolidation.twins import twins
 BATCH = 5_000
 MEMBERS = """
     SELECT f.id, f.type, f.authority, f.source, f.corroboration, f.reinforcements, f.disputes, f.created_at, f.event_at,
-        f.content, (
-            SELECT md5(array_agg(row(c.key_digest, c.value_digest, c.scope, c.session_id, c.valid_from, c.valid_until,
-                c.verdict) ORDER BY c.key_digest, c.value_digest)::text)
-            FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
+        f.content, said.claims, said.authority
     FROM memories_fragment f
+    CROSS JOIN LATERAL (
+        SELECT md5(string_agg(c.what, ' ' ORDER BY c.what)) AS claims, coalesce(min(c.authority), 0) AS authority
+        FROM (SELECT authority, row(key_digest, value_digest, scope, session_id, valid_from, valid_until,
+                verdict)::text AS what
+            FROM memories_claim WHERE project_id = f.project_id AND fragment_id = f.id) AS c) AS said
     WHERE f.project_id = %s AND f.id = ANY (%s) AND f.status = 'active' AND f.compression = 'full'
         AND f.key = ''
         -- What a person chose stands for itself.
@@ -49,6 +51,7 @@ class Member:
     event_at: datetime.datetime | None
     content: str
     claim: str | None
+    claim_authority: int
 
     @cached_property
     def facts(self) -> Facts:
@@ -60,6 +63,10 @@ class Member:
         if self.type != other.type or self.claim != other.claim:
             return False
         return self.claim is not None or (self.event_at == other.event_at and self.facts.agree(other.facts))
+
+    def may_stand_for(self, other: "Member") -> bool:
+        """Return whether nothing stronger is hidden behind it: what was read out of a text is weaker than the text."""
+        return self.authority >= other.authority and self.claim_authority >= other.claim_authority
 
     def rank(self, now: datetime.datetime) -> tuple[Any, ...]:
         """Authority, then trust, then age: the smallest stays."""
@@ -93,14 +100,23 @@ def alike(outlook: Outlook) -> list[Likeness]:
         wanted = [read.fragment(row) for row in rows[start : start + BATCH]]
         with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
             cursor.execute(MEMBERS, [outlook.project_id, wanted, outlook.project_id])
-            members |= {row[0]: Member(*row) for row in cursor}
+            found = [Member(*row) for row in cursor]
+        members |= {member.id: member for member in outlook.aside.each(found, _read, name=lambda member: member.id)}
     sides = ((read.fragment(a), read.fragment(b), float(c)) for (a, b), c in zip(pairs, cosines, strict=True))
     known = (Likeness(members[a], members[b], c) for a, b, c in sides if a in members and b in members)
     return [likeness for likeness in known if likeness.one.says_as(likeness.other)]
 
 
+def _read(member: Member) -> Member:
+    """Read its text once, where that is what it is compared by."""
+    if member.claim is None:
+        _ = member.facts
+    return member
+
+
 def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
     """Of each group of likes the first by rank takes over its direct likes; no two of them stay side by side."""
+    members: dict[uuid.UUID, Member] = {}
     ranks: dict[uuid.UUID, tuple[Any, ...]] = {}
     near: dict[uuid.UUID, list[tuple[uuid.UUID, float]]] = defaultdict(list)
     for likeness in likenesses:
@@ -108,6 +124,7 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
             one, other = likeness.one, likeness.other
             near[one.id].append((other.id, likeness.cosine))
             near[other.id].append((one.id, likeness.cosine))
+            members |= {one.id: one, other.id: other}
             ranks |= {member.id: member.rank(outlook.now) for member in (one, other)}
     yields: set[uuid.UUID] = set()
     steps = []
@@ -116,7 +133,8 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
             continue
         for loser, cosine in sorted(near[keeper]):
             step = Step(Phase.DEDUPLICATE, "merge", loser, keeper, {"similarity": round(cosine, 4)})
-            if loser not in yields and ranks[loser] > ranks[keeper] and outlook.wanted([step]):
+            lower = ranks[loser] > ranks[keeper] and members[keeper].may_stand_for(members[loser])
+            if loser not in yields and lower and outlook.wanted([step]):
                 yields.add(loser)
                 steps.append(step)
     for step in outlook.take(steps):

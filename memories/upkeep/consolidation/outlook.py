@@ -9,6 +9,7 @@ from memories.access import Principal
 from memories.models import EmbeddingModel, Namespace, Operation, PlanStep
 from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.consolidation.wishes import Wish
+from memories.upkeep.failures import SetAside
 
 # A cap a run, so that one run's transaction stays short; what it puts off is `deferred`.
 MOST_HEARD, MOST_DIGESTS = 5_000, 5
@@ -36,6 +37,10 @@ class Outlook:
     gone: set[uuid.UUID] = field(default_factory=set)
     arrived: set[uuid.UUID] = field(default_factory=set)
     changed: set[uuid.UUID] = field(default_factory=set)
+    # Who is going to claim something that is believed more than a document.
+    believed: set[uuid.UUID] = field(default_factory=set)
+    # The rows that a phase failed on.
+    aside: SetAside = field(default_factory=SetAside)
 
     @property
     def project_id(self) -> uuid.UUID:

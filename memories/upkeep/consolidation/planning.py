@@ -85,6 +85,7 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
     for number, (phase, plan) in enumerate(phases):
         progress.save(stage=f"plan {phase}", done=number, total=steps.STAGES)
         progress.check()
+        outlook.aside.phase = str(phase)
         if phase == Phase.DEDUPLICATE:
             likenesses += merging.alike(outlook)
         plan()
@@ -98,6 +99,7 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
             "deferred": outlook.deferred,
             "examined_to": examined_to if not outlook.deferred.get(Phase.CONTRADICTIONS) else outlook.examined_to,
             "before": before,
+            **outlook.aside.report(),
         }
         progress.save(stage="planned", done=steps.PLANNED, total=steps.STAGES, cursor={"plan": told})
     failpoints.reach("consolidation.planned")

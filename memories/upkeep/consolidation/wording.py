@@ -21,6 +21,8 @@ def lines(report: Mapping[str, Any]) -> list[Line]:
         found += _counts(report)
     if waiting := {name: number for name, number in report.get("deferred", {}).items() if number}:
         found.append(("put off to the next run", ", ".join(f"{n} {name}" for name, n in waiting.items())))
+    if aside := report.get("set_aside"):
+        found.append(("set aside, for the run failed on them", str(len(aside))))
     if "duration_ms" in report:
         found.append(("took", f"{report['duration_ms'] / 1000:.1f} s"))
     return found

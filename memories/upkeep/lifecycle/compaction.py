@@ -7,9 +7,10 @@ import datetime
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from conflicts.front import BlockedByErasure, forgotten_texts, index_keywords
+from conflicts.front import PROTECTED, BlockedByErasure, forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.ingest import fragment_for_change
@@ -19,11 +20,12 @@ from memories.models.bulk import insert
 from memories.models.raw import execute, fetch
 from memories.models.words import Compression, CopyReason, Tier
 from memories.operations import BadOptions, Options, Progress
+from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.copies import copy_of
 from memories.upkeep.lifecycle.leaving import BATCH, hold
 from memories.upkeep.lifecycle.returning import Purged
+from memories.upkeep.standing import STAYS_READABLE, refuse_hiding
 
-PRESERVED_WEIGHT = 0.7
 LEVELS = list(Compression.values)  # each says less than the one before
 DAYS = {Compression.SUMMARY: 30, Compression.KEYWORDS: 90, Compression.HASH: 180}
 MOST_DAYS, MOST_TOLD = 36_500, 1000
@@ -33,12 +35,13 @@ SHORTEN: Mapping[str, Callable[[str], str]] = {
     Compression.HASH: lambda _: ARCHIVED,
 }
 
-# How far a fragment is to be shortened, 0 (not) to 3, by the days since it was written, changed or read.
+# How far a fragment is to be shortened, 0 (not) to 3, by the days since it was written, changed or read; what the user
+# said and what is believed keep their first sentences.
 LAST_USED = "greatest(f.created_at, f.updated_at, coalesce(a.last_accessed_at, f.created_at))"
-DUE = f"""CASE WHEN {LAST_USED} <= %(hash)s THEN 3 WHEN {LAST_USED} <= %(keywords)s THEN 2
-    WHEN {LAST_USED} <= %(summary)s THEN 1 ELSE 0 END"""
+DUE = f"""CASE WHEN {LAST_USED} > %(summary)s THEN 0 WHEN {LAST_USED} > %(keywords)s OR {STAYS_READABLE} THEN 1
+    WHEN {LAST_USED} > %(hash)s THEN 2 ELSE 3 END"""
 LEVEL = "array_position(ARRAY['full', 'summary', 'keywords', 'hash'], f.compression::text) - 1"
-PRESERVED = f"(f.importance >= {PRESERVED_WEIGHT} OR f.is_pinned OR f.is_anchor OR f.key <> '')"
+PRESERVED = f"(f.importance >= {PROTECTED} OR f.is_pinned OR f.is_anchor OR f.key <> '')"
 # People compare the texts of what waits for a decision.
 WAITING = """(f.status = 'quarantined' OR EXISTS (SELECT FROM conflicts_pendingconflict p
     WHERE p.project_id = f.project_id AND p.resolved_at IS NULL AND p.existing_id = f.id))"""
@@ -92,7 +95,7 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
     The report as [4] has it: `compacted_count`, of those old enough `skipped_high_weight` and `already_compressed`,
     `compacted_ids` (the first thousand). A dry run tells the counts.
     """
-    now, options = operation.started_at or operation.created_at, operation.options
+    now, options, aside = operation.started_at or operation.created_at, operation.options, SetAside("compact")
     asked = _asked_of(operation, options, now)
     at = operation.cursor or {"after": str(uuid.UUID(int=0)), "ids": []}
     with access.enter(principal, why="compact"):
@@ -105,11 +108,14 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
         with access.enter(principal, why="compact"):
             page = fetch(PAGE, {**asked, "after": at["after"]})
             if not page:
-                return {"compacted_count": done, **told, "compacted_ids": at["ids"]}
+                return {"compacted_count": done, **told, "compacted_ids": at["ids"], **aside.report()}
             held = hold(principal.project_id, [row[0] for row in page])
-            still = dict(fetch(STILL, {**asked, "ids": held}))
-            shortened = _shorten(
-                principal, {i: LEVELS[level] for i, level in still.items()}, operation_id=operation.id, now=now
+            shortened = aside.together(
+                fetch(STILL, {**asked, "ids": held}),
+                lambda rows: _shorten(
+                    principal, {i: LEVELS[level] for i, level in rows}, operation_id=operation.id, now=now
+                ),
+                name=itemgetter(0),
             )
             done += len(shortened)
             at = {"after": str(page[-1][0]), "ids": [*at["ids"], *map(str, shortened)][:MOST_TOLD]}
@@ -121,12 +127,13 @@ def _asked_of(operation: Operation, options: Options, now: datetime.datetime) ->
     days = {level: options.get(f"{level}_days", default) for level, default in DAYS.items()}
     before = {str(level): now - datetime.timedelta(days=number) for level, number in days.items()}
     place = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
-    return {**before, **place}
+    return {**before, **place, "now": now}
 
 
 def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now: datetime.datetime) -> dict[str, Any]:
     """Shortens one fragment whatever its age, or with the level `full` gives it its text back; the report of `compact`.
 
+    Only its owner or a person leaves less than the first sentences of what the user said or what is believed.
     Raises NotFound, NotPermitted, WaitsForDecision, Purged when the archive does not hold the text any more, and
     BlockedByErasure when it was forgotten.
     """
@@ -138,13 +145,15 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
             return told
         if LEVELS.index(row.compression) >= LEVELS.index(level):
             return {**told, "already_compressed": 1}
-        if row.importance >= PRESERVED_WEIGHT or row.is_pinned or row.is_anchor:
+        if row.importance >= PROTECTED or row.is_pinned or row.is_anchor:
             return {**told, "skipped_high_weight": 1}
         if fetch(
             f"SELECT 1 FROM memories_fragment f WHERE project_id = %s AND id = %s AND {WAITING}",
             [row.project_id, row.id],
         ):
             raise WaitsForDecision("somebody has to decide on this memory first")
+        if level != Compression.SUMMARY:
+            refuse_hiding(principal, row, STAYS_READABLE, now=now)
         shortened = _shorten(principal, {row.id: level}, operation_id=None, now=now)
         return {**told, "compacted_count": len(shortened), "compacted_ids": [str(each) for each in shortened]}
 

@@ -15,7 +15,9 @@ from memories.upkeep.relevance import COLD_BELOW
 def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
     """The kinds of jobs that have something to do now, in the order in which they are best done."""
     place = {"project": project_id, "namespace": None, "tier": None}
-    ages = {str(level): now - datetime.timedelta(days=days) for level, days in compaction.DAYS.items()}
+    ages: dict[str, Any] = {"now": now} | {
+        str(level): now - datetime.timedelta(days=days) for level, days in compaction.DAYS.items()
+    }
     put_away = now - datetime.timedelta(days=settings.PUT_AWAY_DAYS)
     steps = {"warm_days": tiers.WARM_DAYS, "cold_below": COLD_BELOW, "promote_at": tiers.PROMOTE_AT}
     found = {

@@ -1,23 +1,33 @@
-"""Eviction ([4] task 4.3): a project that is nearly full loses what weighs least; the lowest priority goes first."""
+"""Eviction ([4] task 4.3): a project that is nearly full loses what weighs least; the lowest priority goes first.
+
+Weaker memories go before stronger ones, and of equals first those of an owner that holds more than its share. What is
+protected is protected against equals: it goes where something stronger would have to go in its place.
+"""
 
 import datetime
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from django.conf import settings
+
+from conflicts.front import PROTECTED
 from memories import access, weighing
 from memories.access import Principal
 from memories.models import Operation
 from memories.models.raw import fetch
 from memories.models.words import CopyReason, EvictionReason, OperationState, Tier
 from memories.operations import BadOptions, Options, Progress
+from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.leaving import BATCH, Cause, hold, leave
 from memories.upkeep.relevance import LAST_USED, days_since
+from memories.upkeep.standing import IS_CHOSEN, USERS_OWN
 
-PROTECTED_WEIGHT = 0.7
 RECENT_HOURS = 24
+NOBODY = uuid.UUID(int=0)  # who owns what has no owner
 MOST_TOLD = 1000  # ids in a report
 RECENCY, PER_LINK = 0.3, 0.05
 
@@ -29,32 +39,51 @@ WEIGHT = f"""greatest(f.importance, 1e-100) * (1 + {weighing.PER_ACCESS} * ln(co
     * CASE WHEN f.is_pinned OR f.is_anchor THEN {weighing.KEPT_ON_PURPOSE} ELSE 1 END"""
 HOURS = f"{days_since(LAST_USED)} * 24"
 PRIORITY = f"""{WEIGHT} + {RECENCY} / (1 + {HOURS} / {RECENT_HOURS}) + {PER_LINK} * ln(1 + coalesce(l.links, 0))"""
-# Who waits for a decision, and whom it is about, stay until a person has seen both; so does what a person chose.
+# Who waits for a decision, and whom it is about, stay until a person has seen both; so does what a person chose. What
+# the user said leaves by a person or its owner.
 EVICTABLE = f"""
-    f.importance < {PROTECTED_WEIGHT} AND NOT f.is_pinned AND NOT f.is_anchor AND f.status <> 'quarantined'
-    AND {LAST_USED} <= %(now)s - interval '{RECENT_HOURS} hours'
+    f.authority < {USERS_OWN} AND f.status <> 'quarantined'
     AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
         AND p.resolved_at IS NULL AND p.newcomer_id = f.id)
     AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
         AND p.resolved_at IS NULL AND p.existing_id = f.id)
-    AND NOT EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = f.project_id AND r.replaced_by_id IS NULL
-        AND r.namespace_id = f.namespace_id AND f.id = ANY (r.chosen_fragments))
+    AND NOT {IS_CHOSEN}
 """
-CANDIDATES = f"""
-    SELECT f.id, f.namespace_id, f.tier, {WEIGHT} AS weight, {PRIORITY} AS priority
+IS_KEPT = "(f.is_pinned OR f.is_anchor)"
+IS_PROTECTED = f"""({IS_KEPT} OR f.importance >= {PROTECTED}
+    OR {LAST_USED} > %(now)s - interval '{RECENT_HOURS} hours')"""
+# Owners that hold more than their share, where there are others.
+GREEDY = """
+    SELECT owner_id FROM (SELECT owner_id, count(*) AS held, count(*) OVER () AS owners
+        FROM memories_fragment WHERE project_id = %(project)s GROUP BY owner_id) AS o
+    WHERE owners > 1 AND held > %(share)s
+"""
+IS_GREEDY = "coalesce(f.owner_id, %(nobody)s) = ANY (%(greedy)s::uuid[])"
+# Within an authority: of who holds too much, first what nothing protects; then of the others; their protected last.
+SPARED = 3
+TURN = f"CASE WHEN {IS_GREEDY} THEN {IS_PROTECTED}::int WHEN {IS_PROTECTED} THEN {SPARED} ELSE 2 END"
+HERE = f"""
+    f.project_id = %(project)s AND (%(tiers)s::text[] IS NULL OR f.tier = ANY (%(tiers)s))
+    AND (%(namespaces)s::uuid[] IS NULL OR f.namespace_id = ANY (%(namespaces)s)) AND {EVICTABLE}
+    AND ({IS_GREEDY} OR NOT {IS_KEPT})
+"""
+FROM = """
     FROM memories_fragment f
     LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id
+"""
+COUNTS = f"SELECT f.authority, {TURN} AS turn, count(*) {FROM} WHERE {HERE} GROUP BY 1, 2 ORDER BY 1, 2"
+CANDIDATES = f"""
+    SELECT f.id, f.namespace_id, f.tier, f.authority, {TURN} IN (1, {SPARED}), {WEIGHT} AS weight,
+        {PRIORITY} AS priority {FROM}
     LEFT JOIN (SELECT fragment_id, count(*) AS links FROM memories_link WHERE project_id = %(project)s
         GROUP BY fragment_id) AS l ON l.fragment_id = f.id
-    WHERE f.project_id = %(project)s AND (%(tiers)s::text[] IS NULL OR f.tier = ANY (%(tiers)s))
-        AND (%(namespaces)s::uuid[] IS NULL OR f.namespace_id = ANY (%(namespaces)s)) AND {EVICTABLE}
-    ORDER BY priority, f.id LIMIT %(most)s
+    WHERE {HERE} AND f.authority = %(authority)s AND {TURN} = %(turn)s ORDER BY priority, f.id LIMIT %(most)s
 """
 STILL = f"""
-    SELECT f.id FROM memories_fragment f
-    LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id
-    WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s) AND {EVICTABLE}
+    SELECT f.id {FROM} WHERE f.project_id = %(project)s AND {EVICTABLE}
+        AND (f.id = ANY (%(protected)s) OR f.id = ANY (%(ids)s) AND NOT {IS_PROTECTED})
 """
+USERS = f"SELECT count(*) FROM memories_fragment f WHERE f.project_id = %s AND f.authority >= {USERS_OWN}"
 
 
 class AlreadyRunning(Exception):
@@ -65,11 +94,14 @@ class AlreadyRunning(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Who may be evicted: the lower its priority, the sooner."""
+    """Who may be evicted: the weaker, the sooner; of equals, the lower its priority."""
 
     id: uuid.UUID
     namespace_id: uuid.UUID
     tier: str
+    authority: int
+    # It would be kept, if nothing stronger had to go in its place, or its owner held no more than its share.
+    is_protected: bool
     effective_weight: float
     priority: float
 
@@ -107,11 +139,37 @@ def candidates(
     asked = {
         "project": principal.project_id,
         "now": now,
-        "most": most,
         "tiers": [tier] if tier else None,
         "namespaces": None if namespace_ids is None else list(namespace_ids),
+        "nobody": NOBODY,
+        "greedy": _greedy(principal.project_id),
     }
-    return [Candidate(*row) for row in fetch(CANDIDATES, asked)]
+    found: list[Candidate] = []
+    for authority, turn, number in turns(fetch(COUNTS, asked), most):
+        rows = fetch(CANDIDATES, {**asked, "authority": authority, "turn": turn, "most": number})
+        found += [Candidate(*row) for row in rows]
+    return found
+
+
+def _greedy(project_id: uuid.UUID) -> list[uuid.UUID]:
+    """Return the owners that hold more than OWNER_SHARE of what the project may, where there are others."""
+    share = settings.OWNER_SHARE * settings.CAPACITY[ALL]
+    found = fetch(GREEDY, {"project": project_id, "share": share}) if share else []
+    return [owner or NOBODY for (owner,) in found]
+
+
+def turns(counts: Sequence[tuple[int, int, int]], most: int) -> Iterator[tuple[int, int, int]]:
+    """Return how many of each (authority, turn) go, in order, of so many that there are; at most `most`.
+
+    What is spared goes only where as much that is stronger would have to go instead.
+    """
+    for authority, turn, there in sorted(counts):
+        if turn == SPARED:
+            there = min(there, sum(n for other, when, n in counts if other > authority and when != SPARED))
+        number = min(most, there)
+        most -= number
+        if number:
+            yield authority, turn, number
 
 
 def excesses(project_id: uuid.UUID, *, tier: str | None = None, target: float | None = None) -> list[Excess]:
@@ -130,32 +188,37 @@ def evict(principal: Principal, operation: Operation, progress: Progress) -> dic
     """Evicts what is too much, batch by batch: each one copied, buried and deleted in one transaction.
 
     `options`: see `check_eviction`. A dry run answers whom it would take. The report: `evicted`, `short` (how many were
-    to go and are protected), `places`. After a crash the rest is worked out anew. Raises AlreadyRunning.
+    to go and are protected) and then `users_own` (how many there are that no eviction takes), `places`.
+    After a crash the rest is worked out anew. Raises AlreadyRunning.
     """
     now = operation.started_at or operation.created_at
     with access.enter(principal, why="evict"):
         if not operation.dry_run:
             _alone(operation)
         wanted = excesses(principal.project_id, **operation.options)
-        plan = [(excess, ids) for excess, ids in _planned(principal, wanted, now=now)]
-    told: dict[str, Any] = {"short": sum(excess.number - len(ids) for excess, ids in plan)}
-    told["places"] = [_told(excess, ids) for excess, ids in plan]
-    total = sum(len(ids) for _, ids in plan)
+        plan = list(_planned(principal, wanted, now=now))
+    told: dict[str, Any] = {"short": sum(excess.number - len(leaving) for excess, leaving in plan)}
+    if told["short"]:
+        with access.enter(principal, why="evict"):
+            ((told["users_own"],),) = fetch(USERS, [principal.project_id])
+    told["places"] = [_told(excess, leaving) for excess, leaving in plan]
+    total = sum(len(leaving) for _, leaving in plan)
     if operation.dry_run:
-        return {"would_evict": total, "ids": [str(i) for _, ids in plan for i in ids][:MOST_TOLD], **told}
-    done, total = operation.done, operation.done + total
-    for excess, ids in plan:
-        for start in range(0, len(ids), BATCH):
+        return {"would_evict": total, "ids": [str(c.id) for _, leaving in plan for c in leaving][:MOST_TOLD], **told}
+    done, total, aside = operation.done, operation.done + total, SetAside("evict")
+    for excess, leaving in plan:
+        for start in range(0, len(leaving), BATCH):
             with access.enter(principal, why="evict"):
-                done += _evict(principal, ids[start : start + BATCH], excess, operation, now)
+                still = _still(principal, leaving[start : start + BATCH], now)
+                done += aside.together(still, partial(_evict, excess, operation, now), name=lambda i: i)
                 progress.save(stage=f"evict {excess.capacity.place}", done=done, total=total)
             progress.check()
-    return {"evicted": done, **told}
+    return {"evicted": done, **told, **aside.report()}
 
 
 def _planned(
     principal: Principal, wanted: Sequence[Excess], *, now: datetime.datetime
-) -> Iterator[tuple[Excess, list[uuid.UUID]]]:
+) -> Iterator[tuple[Excess, list[Candidate]]]:
     """Who leaves for which excess: what leaves for the project's leaves its tier too."""
     gone: dict[uuid.UUID, str] = {}
     for excess in wanted:
@@ -164,30 +227,33 @@ def _planned(
         found = candidates(principal, now=now, most=rest.number + here, tier=excess.tier)
         leaving = [each for each in found if each.id not in gone][: rest.number]
         gone |= {each.id: each.tier for each in leaving}
-        yield rest, [each.id for each in leaving]
+        yield rest, leaving
 
 
-def _told(excess: Excess, ids: list[uuid.UUID]) -> dict[str, Any]:
+def _told(excess: Excess, leaving: Sequence[Candidate]) -> dict[str, Any]:
     capacity = excess.capacity
     told = {"place": capacity.place, "ratio": round(capacity.ratio, 4), "status": capacity.status}
-    return {**told, "reason": excess.reason, "to_evict": excess.number, "found": len(ids)}
+    return {**told, "reason": excess.reason, "to_evict": excess.number, "found": len(leaving)}
 
 
-def _evict(
-    principal: Principal, ids: list[uuid.UUID], excess: Excess, operation: Operation, now: datetime.datetime
-) -> int:
-    """How many of these left: those that are protected by now stay."""
-    held = hold(principal.project_id, ids)
-    still = [row[0] for row in fetch(STILL, {"project": principal.project_id, "ids": held, "now": now})]
+def _still(principal: Principal, leaving: Sequence[Candidate], now: datetime.datetime) -> list[uuid.UUID]:
+    """Return those that may leave, held: who has come under protection by now stays."""
+    held = set(hold(principal.project_id, [each.id for each in leaving]))
+    protected = [each.id for each in leaving if each.is_protected and each.id in held]
+    asked = {"project": principal.project_id, "ids": list(held), "protected": protected, "now": now}
+    return [row[0] for row in fetch(STILL, asked)]
+
+
+def _evict(excess: Excess, operation: Operation, now: datetime.datetime, ids: Sequence[uuid.UUID]) -> int:
     cause = Cause(excess.reason, {"operation": str(operation.id), "ratio": round(excess.capacity.ratio, 4)})
     leave(
-        principal.project_id,
-        dict.fromkeys(still, cause),
+        operation.project_id,
+        dict.fromkeys(ids, cause),
         copied=CopyReason.EVICTED,
         operation_id=operation.id,
         now=now,
     )
-    return len(still)
+    return len(ids)
 
 
 def _alone(operation: Operation) -> None:

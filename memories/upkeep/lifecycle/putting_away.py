@@ -2,6 +2,9 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
@@ -12,18 +15,21 @@ from memories.models import Archive, Operation
 from memories.models.raw import fetch
 from memories.models.words import CopyReason, EvictionReason
 from memories.operations import BadOptions, Options, Progress
+from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.leaving import BATCH, Cause, hold, leave
+from memories.upkeep.standing import USERS_OWN
 
 MOST_TOLD = 1000
 BY_HAND = "by_hand"
 EXPIRED_AT_ONCE = 1000
 
 # A claim with a period is history that people ask for: it stays until it is forgotten. So does what is kept on purpose,
-# and what a person has to decide on.
-DUE = """
+# what a person has to decide on, and what the user said where no person and no later word of theirs put it here.
+DUE = f"""
     FROM memories_fragment f
     WHERE f.project_id = %(project)s AND (%(namespace)s::uuid IS NULL OR f.namespace_id = %(namespace)s)
         AND f.status = 'archived' AND f.updated_at <= %(before)s AND NOT f.is_pinned AND NOT f.is_anchor
+        AND NOT (f.authority >= {USERS_OWN} AND f.archived_reason IN ('decayed', 'digested'))
         AND NOT EXISTS (SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id
             AND (c.valid_from IS NOT NULL OR c.valid_until IS NOT NULL))
         AND NOT EXISTS (SELECT FROM conflicts_pendingconflict p WHERE p.project_id = f.project_id
@@ -50,7 +56,7 @@ def put_away(principal: Principal, operation: Operation, progress: Progress) -> 
     now = operation.started_at or operation.created_at
     before = now - datetime.timedelta(days=settings.PUT_AWAY_DAYS)
     asked = {"project": operation.project_id, "namespace": operation.namespace_id, "before": before}
-    after, done = uuid.UUID(int=0), operation.done
+    after, done, aside = uuid.UUID(int=0), operation.done, SetAside("archive")
     with access.enter(principal, why="put away"):
         ((total,),) = fetch(f"SELECT count(*) {DUE}", asked)
         if operation.dry_run:
@@ -60,14 +66,20 @@ def put_away(principal: Principal, operation: Operation, progress: Progress) -> 
         with access.enter(principal, why="put away"):
             page = fetch(PAGE, {**asked, "after": after})
             if not page:
-                return {"put_away": done}
+                return {"put_away": done, **aside.report()}
             after = page[-1][0]
             held = hold(principal.project_id, [row[0] for row in page])
-            causes = {i: _cause(*why) for i, *why in fetch(STILL, {**asked, "ids": held})}
-            leave(principal.project_id, causes, copied=CopyReason.PUT_AWAY, operation_id=operation.id, now=now)
-            done += len(causes)
+            done += aside.together(
+                fetch(STILL, {**asked, "ids": held}), partial(_put_away, operation, now), name=itemgetter(0)
+            )
             progress.save(stage="put away", done=done, total=operation.done + total)
         progress.check()
+
+
+def _put_away(operation: Operation, now: datetime.datetime, rows: Sequence[tuple[Any, ...]]) -> int:
+    causes = {i: _cause(*why) for i, *why in rows}
+    leave(operation.project_id, causes, copied=CopyReason.PUT_AWAY, operation_id=operation.id, now=now)
+    return len(causes)
 
 
 def _cause(successor: uuid.UUID | None, archived_reason: str) -> Cause:

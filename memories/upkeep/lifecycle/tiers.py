@@ -1,15 +1,19 @@
 """Tiers ([4] task 4.1): how close at hand a memory is kept, by use, by age and by size.
 
 Up one tier with five accesses since it came into its own; hot → warm after 30 days without one, → cold below a
-relevance of .15. A tier that holds too many octets hands its oldest down. What is pinned or an anchor never goes down.
+relevance of .15. A tier that holds too many octets hands its oldest down. What is pinned or an anchor never goes down,
+and what is believed more than a document never gets cold.
 """
 
 import datetime
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from memories import access
 from memories.access import Principal
@@ -18,9 +22,11 @@ from memories.models import Fragment, Operation
 from memories.models.raw import execute, fetch
 from memories.models.words import Tier
 from memories.operations import BadOptions, Options, Progress
+from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import vector_octets
 from memories.upkeep.lifecycle.leaving import hold
 from memories.upkeep.relevance import COLD_BELOW, LAST_USED, days_since, decayed
+from memories.upkeep.standing import IS_BELIEVED, refuse_hiding
 
 WARM_DAYS, PROMOTE_AT = 30, 5
 MOST_DAYS, MOST_COUNT = 36_500, 1_000_000
@@ -33,7 +39,8 @@ KEPT = "(f.is_pinned OR f.is_anchor)"
 RELEVANCE = f"CASE WHEN {KEPT} THEN f.base_relevance ELSE {decayed('f.base_relevance', days=DAYS)} END"
 SINCE = "coalesce(a.access_count, 0) - coalesce(a.count_at_tier, 0)"
 TARGET = f"""CASE
-    WHEN NOT {KEPT} AND {RELEVANCE} < %(cold_below)s THEN 'cold'
+    WHEN NOT {KEPT} AND {RELEVANCE} < %(cold_below)s AND NOT {IS_BELIEVED} THEN 'cold'
+    WHEN f.tier = 'cold' AND {IS_BELIEVED} THEN 'warm'
     WHEN f.tier <> 'hot' AND {SINCE} >= %(promote_at)s THEN CASE f.tier WHEN 'cold' THEN 'warm' ELSE 'hot' END
     WHEN NOT {KEPT} AND f.tier = 'hot' AND {DAYS} > %(warm_days)s THEN 'warm'
     ELSE f.tier END"""
@@ -50,10 +57,11 @@ SIZES = """
     GROUP BY tier
 """
 # The oldest that have to go so that the rest fits.
+STAYS = f"({KEPT} OR f.tier = 'warm' AND {IS_BELIEVED})"
 TOO_MUCH = f"""
     SELECT id FROM (
-        SELECT f.id, {KEPT} AS kept, sum(octet_length(f.content) + %(vectors)s)
-            OVER (ORDER BY {KEPT} DESC, {LAST_USED} DESC, f.id) AS upto
+        SELECT f.id, {STAYS} AS kept, sum(octet_length(f.content) + %(vectors)s)
+            OVER (ORDER BY {STAYS} DESC, {LAST_USED} DESC, f.id) AS upto
         FROM memories_fragment f
         LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id
         WHERE f.project_id = %(project)s AND f.tier = %(tier)s
@@ -94,19 +102,24 @@ def tier(principal: Principal, operation: Operation, progress: Progress) -> dict
         for _, here, there in moves:
             _count(told, here, there)
         return {"moved": len(moves), "moves": told, "too_large": {}}
-    done = operation.done
+    done, aside = operation.done, SetAside("tier")
     for start in range(0, len(moves), BATCH):
         with access.enter(principal, why="tier"):
             held = hold(principal.project_id, [row[0] for row in moves[start : start + BATCH]])
             still = fetch(STILL, {**asked, "ids": held})
-            move(principal.project_id, {row[0]: row[2] for row in still})
-            for _, here, there in still:
+            moved = aside.together(still, partial(_move, principal.project_id), name=itemgetter(0))
+            for _, here, there in moved:
                 _count(told, here, there)
-            done += len(still)
+            done += len(moved)
             progress.save(stage="tier", done=done, total=operation.done + len(moves))
         progress.check()
-    too_large = {} if operation.namespace_id else _fit(principal, progress, done, now)
-    return {"moved": done + sum(too_large.values()), "moves": told, "too_large": too_large}
+    too_large = {} if operation.namespace_id else _fit(principal, progress, done, now, aside)
+    return {"moved": done + sum(too_large.values()), "moves": told, "too_large": too_large, **aside.report()}
+
+
+def _move(project_id: uuid.UUID, moves: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    move(project_id, {row[0]: row[2] for row in moves})
+    return moves
 
 
 def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
@@ -115,7 +128,9 @@ def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
     return {**defaults, **operation.options, **place, "now": now}
 
 
-def _fit(principal: Principal, progress: Progress, done: int, now: datetime.datetime) -> dict[str, int]:
+def _fit(
+    principal: Principal, progress: Progress, done: int, now: datetime.datetime, aside: SetAside
+) -> dict[str, int]:
     """Hands down the oldest of each tier that holds too much; how many of which."""
     found: dict[str, int] = {}
     for name, below in COLDER.items():
@@ -127,9 +142,9 @@ def _fit(principal: Principal, progress: Progress, done: int, now: datetime.date
             ids = [row[0] for row in fetch(TOO_MUCH, {**asked, **most})] if too_large else []
         for start in range(0, len(ids), BATCH):
             with access.enter(principal, why="tier"):
-                held = hold(principal.project_id, ids[start : start + BATCH])
-                move(principal.project_id, dict.fromkeys(held, below))
-                found[name] = found.get(name, 0) + len(held)
+                held = [(i, name, below) for i in hold(principal.project_id, ids[start : start + BATCH])]
+                moved = aside.together(held, partial(_move, principal.project_id), name=itemgetter(0))
+                found[name] = found.get(name, 0) + len(moved)
                 progress.save(stage=f"fit {name}", done=done + sum(found.values()), total=None)
             progress.check()
     return found
@@ -152,11 +167,16 @@ def move(project_id: uuid.UUID, targets: Mapping[uuid.UUID, str]) -> None:
 
 
 def move_one(principal: Principal, fragment_id: uuid.UUID, *, here: str, there: str) -> Fragment:
-    """Moves one fragment from a tier to another. Raises NotFound, NotPermitted, TierMismatch when it is elsewhere."""
+    """Move one fragment from a tier to another; what is believed only its owner or a person makes cold.
+
+    Raise NotFound, NotPermitted, TierMismatch when it is elsewhere.
+    """
     with access.enter(principal, why="tier"):
         row = fragment_for_change(principal, fragment_id)
         if row.tier != here:
             raise TierMismatch(f"this memory is {row.tier}, not {here}")
+        if there == Tier.COLD:
+            refuse_hiding(principal, row, IS_BELIEVED, now=timezone.now())
         if here != there:
             move(principal.project_id, {row.id: there})
             row.tier = there

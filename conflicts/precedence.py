@@ -1,0 +1,107 @@
+"""Precedence: which standing claims a question asks for, and which weaker texts say otherwise (SPEC §18.5, ADR 0092).
+
+Pure. Held against the few candidates of an answer, so it suspects more than admission does: nobody waits because of
+it; a text only stands below the claim, and says what it contradicts.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from conflicts.aliases import USERS, subject_key
+from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_spoken_of, read
+from conflicts.cues import PEOPLE
+from conflicts.mentions import keys_of, keys_told
+from conflicts.naming import Naming
+from conflicts.passages import Passage, stem
+
+LONGEST = 600  # characters of a text in which its keys are looked for
+MOST_HELD = 8  # claims that one text is held against
+ARTICLES = frozenset({"the", "a", "an", "my", "our"})
+
+
+@dataclass(frozen=True, slots=True)
+class Upheld:
+    """A standing claim, of which fragment, and its rank: its authority, or that of the ruling that chose its value."""
+
+    fragment_id: uuid.UUID
+    namespace_id: uuid.UUID
+    subject: str
+    predicate: str
+    value: str
+    exclusive: bool
+    key: bytes
+    rank: int
+    source: str
+
+
+def keys_sought(question: str, texts: Iterable[str], names: Iterable[Naming]) -> set[bytes]:
+    """Return the digests of the keys that a question names, or that texts tell of the user or of what it names."""
+    asked = read(question)
+    said = [read(text[:LONGEST]) for text in texts]
+    found: set[bytes] = set()
+    for each in names:
+        found |= keys_of(asked, each) | keys_told(said, asked, each)
+    return found
+
+
+@dataclass
+class ClaimsAtHand:
+    """The claims that an answer is held against, with the names that their namespaces have for them."""
+
+    question: str
+    claims: Sequence[Upheld]
+    names: Mapping[uuid.UUID, Naming]
+    _standing: dict[Upheld, Standing] = field(default_factory=dict)
+
+    @cached_property
+    def asked_for(self) -> list[Upheld]:
+        """Of each key that the question asks for the claim of most rank, the strongest first."""
+        said, best = read(self.question), {}
+        for claim in sorted(self.claims, key=lambda one: (-one.rank, one.fragment_id)):
+            if claim.key not in best and is_spoken_of(said, self.standing(claim)):
+                best[claim.key] = claim
+        return list(best.values())
+
+    def standing(self, claim: Upheld) -> Standing:
+        """Return the claim with what its predicate's rule says."""
+        if claim not in self._standing:
+            names = self.names.get(claim.namespace_id) or next(iter(self.names.values()))
+            rule = names.rule(claim.predicate)
+            made = Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
+            self._standing[claim] = made
+        return self._standing[claim]
+
+    def named_by(self, text: str, claims: Iterable[Upheld]) -> list[Upheld]:
+        """Return those of the claims whose key a text speaks of, whatever it says of it."""
+        said = read(text)
+        return [claim for claim in self._near(said, claims) if is_spoken_of(said, self.standing(claim))]
+
+    def contradicted_by(self, text: str, claims: Iterable[Upheld]) -> Upheld | None:
+        """Return the strongest of the claims of which a text states another value; None where it states none."""
+        said = read(text)
+        for claim in sorted(self._near(said, claims), key=lambda one: -one.rank)[:MOST_HELD]:
+            against = differs(said, self.standing(claim))
+            if against is None or not (claim.exclusive or against.negated):
+                continue
+            if against.negated or not self._is_said_beside(against.value, claim):
+                return claim
+        return None
+
+    def _is_said_beside(self, value: str, claim: Upheld) -> bool:
+        others = [one for one in self.claims if one.key == claim.key and one.fragment_id != claim.fragment_id]
+        return any(agrees(value, self.standing(other)) for other in others)
+
+    def _near(self, said: Sequence[Passage], claims: Iterable[Upheld]) -> list[Upheld]:
+        """Those whose subject and predicate the words of a text can name at all."""
+        stems = {word.stem for passage in said for word in passage.words}
+        return [claim for claim in claims if self._is_near(stems, self.standing(claim))]
+
+    @staticmethod
+    def _is_near(stems: set[str], claim: Standing) -> bool:
+        subject = {stem(word) for word in re.findall(r"\w+", claim.subject)} - ARTICLES
+        if subject_key(claim.subject) not in USERS and not subject <= stems | PEOPLE:
+            return False
+        return claim.predicate in WORDLESS or any(cue.stems[0] in stems for cue in cues_of(claim))

@@ -1,0 +1,138 @@
+"""Precedence: in which order candidates answer where claims stand, and how many places each may hold (ADR 0092). Pure.
+
+A claim that is asked for has a place, and stands before weaker texts that speak of its key. What states another value
+than a stronger claim never stands above it. Other namespaces, and each weaker owner where a claim is asked for, hold
+half of the places at most while others are left to fill them.
+"""
+
+import heapq
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from conflicts.front import ClaimsAtHand, Upheld
+from memories.models import Fragment
+from memories.retrieval.candidates import Candidate
+from memories.retrieval.places import Places
+
+MOST_RESERVED = 5
+Group = tuple[str, uuid.UUID | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place among the hits: whose, at which score, against which claim; `reserved` for a claim that is asked for."""
+
+    candidate: Candidate
+    score: float
+    contradicts: Upheld | None = None
+    reserved: bool = False
+
+
+@dataclass
+class Seating:
+    """Fills the places of an answer from scored candidates; whose share is full waits until nobody else is left."""
+
+    scores: dict[uuid.UUID, float]
+    candidates: Sequence[Candidate]
+    places: Places
+    top_k: int
+    claims: ClaimsAtHand | None = None
+    seats: dict[uuid.UUID, Seat] = field(default_factory=dict)
+    waiting: list[Candidate] = field(default_factory=list)
+    _taken: Counter[Group] = field(default_factory=Counter)
+
+    def fill(self) -> list[Seat]:
+        """Return the seats, best first."""
+        self._reserved = self._asked_for()
+        self._strongest = max((claim.rank for claim in self._reserved.values()), default=0)
+        self._by_id = {candidate.id: candidate for candidate in self.candidates}
+        self._seat_all(self.candidates, capped=True)
+        self._seat_all(self.waiting, capped=False)
+        for claim in self._left():
+            self._take(self._by_id[claim], self.scores[claim])
+        return sorted(self.seats.values(), key=lambda seat: (-seat.score, seat.contradicts is not None))
+
+    def _asked_for(self) -> dict[uuid.UUID, Upheld]:
+        """The claims that have a reserved place, by fragment."""
+        if self.claims is None:
+            return {}
+        here = {candidate.id for candidate in self.candidates}
+        found = [claim for claim in self.claims.asked_for if claim.fragment_id in here]
+        return {claim.fragment_id: claim for claim in found[: min(MOST_RESERVED, max(1, self.top_k // 2))]}
+
+    def _left(self) -> list[uuid.UUID]:
+        return [claim for claim in self._reserved if claim not in self.seats]
+
+    def _seat_all(self, candidates: Sequence[Candidate], *, capped: bool) -> None:
+        queue = [(-self.scores[one.id], False, one.id) for one in candidates if one.id not in self.seats]
+        heapq.heapify(queue)
+        while queue and len(self.seats) + len(self._left()) < self.top_k:
+            cost, lowered, which = heapq.heappop(queue)
+            if which in self.seats:
+                continue
+            candidate = self._by_id[which]
+            if capped and which not in self._reserved and self._is_full(candidate):
+                self.waiting.append(candidate)
+                continue
+            against, above = self._precedents(candidate)
+            score = min([-cost, *(self.seats[i].score for i in above if i in self.seats)])
+            missing = [i for i in above if i not in self.seats]
+            if (lower := [i for i in missing if i not in self._reserved]) and not lowered:
+                heapq.heappush(queue, (-min([score, *(self.scores[i] for i in lower)]), True, which))
+                continue
+            for claim in missing:
+                if claim in self._reserved:
+                    self._take(self._by_id[claim], score)
+            if len(self.seats) + len(self._left()) < self.top_k:
+                self._take(candidate, score, against)
+
+    def _take(self, candidate: Candidate, score: float, against: Upheld | None = None) -> None:
+        self.seats[candidate.id] = Seat(candidate, score, against, candidate.id in self._reserved)
+        self._taken.update(self._groups(candidate))
+
+    def _is_full(self, candidate: Candidate) -> bool:
+        return any(self._taken[group] >= -(-self.top_k // 2) for group in self._groups(candidate))
+
+    def _groups(self, candidate: Candidate) -> Iterator[Group]:
+        """Whose share of the places it takes."""
+        if self.places.is_beside(candidate.namespace_id):
+            yield "beside", None
+        if candidate.rank < self._strongest:
+            yield "owner", candidate.owner_id
+
+    def _precedents(self, candidate: Candidate) -> tuple[Upheld | None, list[uuid.UUID]]:
+        """The claim that a text contradicts, and the fragments among the candidates that have to stand before it."""
+        if self.claims is None:
+            return None, []
+        own = {claim.key for claim in candidate.claims}
+        stronger = [
+            claim
+            for claim in self.claims.claims
+            if may_hold(claim, candidate, self.places, rank=candidate.rank, keys=own)
+        ]
+        against = self.claims.contradicted_by(candidate.content, stronger) if stronger else None
+        asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
+        named = self.claims.named_by(candidate.content, asked) if asked else []
+        above = dict.fromkeys(claim.fragment_id for claim in [*([against] if against else []), *named])
+        return against, [i for i in above if i in self._by_id]
+
+
+def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int, keys: set[bytes]) -> bool:
+    """Whether a claim is stronger than a text that claims nothing of its key, and may be about the same person."""
+    if claim.rank <= rank or claim.key in keys:
+        return False
+    mine, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)
+    return mine is None or mine == theirs or theirs is None and claim.namespace_id in places.ranks
+
+
+def contradicting(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) -> set[uuid.UUID]:
+    """Return the ids of those that state another value than a stronger claim."""
+
+    def is_contrary(row: Fragment) -> bool:
+        own = {bytes(row.claim.key_digest)} if hasattr(row, "claim") else set()
+        held = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
+        return bool(held) and claims.contradicted_by(row.content, held) is not None
+
+    return {row.id for row in fragments if is_contrary(row)}

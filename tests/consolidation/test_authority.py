@@ -1,0 +1,108 @@
+"""Consolidation honours authority: nothing weaker hides or replaces what is stronger."""
+
+import pytest
+
+from conflicts.front import ClaimDraft
+from memories import access, jobs
+from memories.models import Claim, Fragment
+from memories.models.raw import fetch
+from tests.consolidation.conftest import beside, unit
+
+SAID = "Please never book flights before 9 in the morning for me."
+DENIED = (
+    "Please never book flights before 10 in the morning for me.",
+    "Flights before 9 in the morning are fine for the user.",
+    "The user asks to book flights before 9 in the morning.",
+)
+
+
+@pytest.fixture
+def digests(principal):
+    """The digests of the project."""
+
+    def found():
+        with access.enter(principal, why="test"):
+            return list(Fragment.objects.within(principal.project_id).filter(source_type="digest"))
+
+    return found
+
+
+@pytest.fixture
+def cluster(remember, link):
+    """Stores memories that nobody changed for long, each linked with the next."""
+
+    def keep(*said):
+        rows = [
+            remember(text, vector=unit(*[0] * n, 1), by=agent.principal, source=source, age=40, read=1)
+            for n, (text, agent, source) in enumerate(said)
+        ]
+        link(*rows)
+        return rows
+
+    return keep
+
+
+def test_a_digest_leaves_what_the_user_said(run, cluster, now_of, digests, alice, bob):
+    user, *others = cluster((SAID, alice, "user_explicit"), *((text, bob, "inference") for text in DENIED))
+    run()
+    assert (now_of(user).status, now_of(user).content) == ("active", SAID)
+    (made,) = digests()
+    assert (set(made.parents), made.authority) == ({row.id for row in others}, 1)
+    assert "never book flights before 9" not in made.content
+
+
+def test_what_the_user_said_alone_goes_into_no_digest(run, cluster, now_of, digests, alice):
+    rows = cluster(*((text, alice, "user_explicit") for text in (SAID, *DENIED)))
+    assert run().report["compressed"]["clusters"] == 0
+    assert ({now_of(row).status for row in rows}, digests()) == ({"active"}, [])
+
+
+def test_a_digest_is_of_equals(run, cluster, digests, alice, bob):
+    texts = [f"Heron number {n} nests by the weir." for n in range(7)]
+    sources = ["tool_output", "inference"] * 3 + ["document"]
+    rows = cluster(*((text, bob, source) for text, source in zip(texts, sources, strict=True)))
+    assert run().report["compressed"] == {"clusters": 2, "source_memories": 6}
+    authority = {row.id: row.authority for row in rows}
+    for made in digests():
+        assert {authority[parent] for parent in made.parents} == {made.authority}
+
+
+def test_an_admin_of_a_low_ceiling_digests_nothing_above_it(
+    cluster, main, principal, project, agent_of, now, digests, bob
+):
+    low = agent_of(project, owner="low", ceiling="inference", verbs=["read", "write", "admin"])
+    cluster(*((text, bob, "tool_output") for text in DENIED))
+    wish = {"kind": "consolidate", "namespace": main, "options": {}, "dry_run": False, "now": now, "wake_up": False}
+    ended = jobs.run(low.principal, jobs.start(low.principal, **wish).id)
+    assert (ended.state, ended.report["compressed"]["clusters"], digests()) == ("succeeded", 0, [])
+
+
+def test_a_twin_whose_claim_is_weaker_does_not_replace_a_stronger_claim(run, remember, now_of, alice, bob, principal):
+    claim = ClaimDraft("Ada", "age", "7")
+    strong = remember("Ada is seven.", vector=unit(1), by=bob.principal, source="tool_output", claims=[claim])
+    other = remember("Ada is seven!", vector=unit(0, 1), by=alice.principal, source="user_explicit")
+    with access.enter(principal, why="test"):
+        row = Claim.objects.get(fragment=strong)
+        ((named,),) = fetch("SELECT nova_claim_id(%s, %s)", [other.id, row.position])
+        row.pk, row.fragment, row.authority, row.slot = named, other, 1, 1
+        Claim.objects.bulk_create([row])
+    remember("Something else.", vector=beside(0.5))
+    run(dedup_threshold=0.5)
+    assert now_of(strong).status == "active"
+
+
+@pytest.mark.parametrize(
+    ("said", "weak"),
+    [
+        ("The user's budget is $750. Ask before you spend it.", ClaimDraft("user", "budget", "$13")),
+        ("The user's budget is $750. Ask before you spend it.", ClaimDraft("user", "budget", "$750")),
+    ],
+    ids=["contradicted", "repeated"],
+)
+def test_what_is_read_out_of_a_strong_text_hides_it_behind_nothing_weaker(
+    run, remember, now_of, alice, bob, said, weak
+):
+    strong = remember(said, vector=unit(1), by=bob.principal, source="tool_output", age=2)
+    remember("See the sheet.", vector=unit(0, 1), by=alice.principal, source="inference", claims=[weak], age=1)
+    run()
+    assert now_of(strong).status == "active"
