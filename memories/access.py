@@ -426,6 +426,8 @@ def _reaches(principal: Principal, name: str, *, reading: bool = False) -> bool:
         root, user = parts_of(principal.scope(name))
     except BadUser:
         return False
+    if user is not None and principal.user not in (None, user):
+        return False
     mine = principal if user is None or principal.user == user else principal.of_user(user)
     if user is None and principal.users == Users.REQUIRED and not principal.all_users:
         raise UserRequired

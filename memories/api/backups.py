@@ -112,12 +112,17 @@ class RestoreAnswer(OperationAnswer):
 
 
 def _visible(request: Request, rows: Any) -> Any:
-    return rows if principal_of(request).covers_all else rows.none()
+    return rows if _sees_all(request) else rows.none()
+
+
+def _sees_all(request: Request) -> bool:
+    principal = principal_of(request)
+    return principal.covers_all and principal.user is None
 
 
 def backup_of(request: Request, backup_id: uuid.UUID) -> Backup:
-    """The backup. Raises NotFound, also for who covers only a part of the project."""
-    if not principal_of(request).covers_all:
+    """The backup. Raises NotFound, also for who covers only a part of the project, or asks for a user."""
+    if not _sees_all(request):
         raise NotFound("backup")
     return backups.found(principal_of(request), backup_id)
 

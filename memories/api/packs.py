@@ -16,7 +16,7 @@ from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, place_of, rows_of, started
+from memories.api.operations import OperationAnswer, place_of, rows_of, started, visible_to
 from memories.models.words import OperationState
 
 
@@ -53,7 +53,11 @@ class PackDownloadView(APIView):
         """The SQLite file: `manage.py pack search` reads it offline, `pack import` brings it back."""
         principal = principal_of(request)
         with access.enter(principal, why="download"):
-            made = rows_of(principal).filter(id=operation_id, kind="pack", state=OperationState.SUCCEEDED).first()
+            made = (
+                visible_to(principal, rows_of(principal))
+                .filter(id=operation_id, kind="pack", state=OperationState.SUCCEEDED)
+                .first()
+            )
             if made is None:
                 raise NotFound("pack")
             place_of(principal, made.namespace.name)

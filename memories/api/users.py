@@ -15,11 +15,11 @@ from rest_framework.views import APIView
 from memories import access, users
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, answers
-from memories.api.authentication import key_of
+from memories.api.authentication import USER, decoded_user, key_of
 from memories.api.fields import Strict, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.lifecycle import TombstoneAnswer, tombstones_of
-from memories.models.namespace import user_of
+from memories.models.namespace import BadUser, user_of
 
 
 class UsersQuery(Strict):
@@ -103,6 +103,17 @@ def user_at(address: str) -> str:
         raise NotFound("user") from error
 
 
+def _meant(request: Request, address: str) -> str:
+    """Return the user of an address. Raise NotFound for what is none, or is not whom the request's header names."""
+    user = user_at(address)
+    try:
+        if (header := request.headers.get(USER)) is not None and user_of(decoded_user(header)) != user:
+            raise NotFound("user")
+    except BadUser as error:
+        raise NotFound("user") from error
+    return user
+
+
 class UsersView(APIView):
     """Users."""
 
@@ -141,7 +152,7 @@ class UserExportView(APIView):
     def get(self, request: Request, address: str) -> Response:
         """All that is kept of a user, in every status, the oldest first; `address` is the user in base64url."""
         query = validated(UserQuery, request.query_params.dict())
-        return Response(exported(key_of(request), user_at(address), query.get("namespace"), now=timezone.now()))
+        return Response(exported(key_of(request), _meant(request, address), query.get("namespace"), now=timezone.now()))
 
 
 class UserView(APIView):
@@ -155,7 +166,7 @@ class UserView(APIView):
         query = validated(EraseQuery, request.query_params.dict())
         done = users.erase_user(
             key_of(request),
-            user_at(address),
+            _meant(request, address),
             query.get("namespace"),
             expected=query.get("expected_count"),
             dry_run=query["dry_run"],

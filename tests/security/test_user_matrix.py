@@ -20,7 +20,18 @@ HERS = ("fragment", "archived", "tombstone", "episode", "cluster", "conflict", "
         "pack", "operation", "user", "backup")  # fmt: skip
 # Names of a project, which all its users have in common, and a person's own rights, which whoever has the verb for all
 # of the namespace carries out.
-OF_ALL = ("namespaces", "projects", "users", "backups", "restores", "operations", "erasures", "packs", "universes")
+OF_ALL = (
+    "namespaces",
+    "projects",
+    "users",
+    "backups",
+    "restores",
+    "operations",
+    "erasures",
+    "packs",
+    "universes",
+    "models",
+)
 EVERYTHING = {"verbs": ["read", "write", "review", "admin"], "ceiling": "user_explicit", "may_read_wide": True}
 WAYS = {
     "for ben": (EVERYTHING, "ben"),
