@@ -171,7 +171,7 @@ def _load(
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
     *scored, rank, owner_id, content, claims, passes = row
-    found = Candidate(*scored, rank, owner_id, content)
+    found = Candidate(*[*scored, rank, owner_id, content])
     found.passes = passes
     found.speaker = _speaker(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
