@@ -322,6 +322,17 @@ def enter(principal: Principal, *, why: str) -> Iterator[None]:
             _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
 
 
+@contextmanager
+def attributed(user: Any, *, why: str) -> Iterator[None]:
+    """One transaction that row history ascribes to a person, in no project: for the global tables."""
+    context = json.dumps({"kind": "person", "user": str(user.pk), "why": why})
+    with transaction.atomic():
+        _set_local(None, context, users="")
+        yield
+        if not connection.needs_rollback:
+            _set_local(None, None, users="")  # an outer transaction goes on
+
+
 def connect() -> None:
     """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use.
 

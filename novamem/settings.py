@@ -92,6 +92,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
+    "memories.admin.AttributionMiddleware",
     # Innermost: it is synchronous, and so one thread carries a request through all of them.
     "memories.api.problems.ProblemMiddleware",
 ]

@@ -30,7 +30,7 @@ from memories.models.governance import LlmCall, PendingReading, Proposal, Task
 from memories.models.key import ApiKey, Grant, KeyText
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
-from memories.models.project import Membership, Owner, Project
+from memories.models.project import AccountEvent, Membership, Owner, Project
 from memories.models.search import (
     DocumentFrequency,
     Embedding,
@@ -61,6 +61,7 @@ __all__ = [
     "SavedView",
     "SearchDay",
     "Access",
+    "AccountEvent",
     "ApiKey",
     "Archive",
     "Backup",

@@ -270,7 +270,7 @@ class ErasureQuerySet(TenantQuerySet):
             )
 
 
-@tracked("id", "project", "fragment_id", "namespace_id", "authority", "erased_at")
+@tracked("id", "project", "fragment_id", "namespace_id", "authority", "erased_at", digested=("fingerprint",))
 class Erasure(TenantModel):
     """The keyed fingerprint of a forgotten text: enough to stop its return, never enough to read it."""
 
