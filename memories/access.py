@@ -10,12 +10,13 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -30,6 +31,7 @@ from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
 _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
+ACTOR = ("kind", "owner", "key", "user")  # of an event's context
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
     Role.REVIEWER: frozenset({Verb.READ, Verb.WRITE, Verb.REVIEW}),
@@ -284,6 +286,17 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
 
 
 _entered: ContextVar[Principal | None] = ContextVar("entered", default=None)
+_asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=MappingProxyType({}))
+
+
+@contextmanager
+def asked_by(actor: Mapping[str, Any]) -> Iterator[None]:
+    """What the service does meanwhile is ascribed to whom an event names: who asked it to."""
+    token = _asked_by.set({name: actor[name] for name in ACTOR if name in actor})
+    try:
+        yield
+    finally:
+        _asked_by.reset(token)
 
 
 @contextmanager
@@ -366,6 +379,8 @@ def _try_after(delays: tuple[float, ...]) -> None:
 def _context(principal: Principal, why: str) -> str:
     """Who and why, for row history: ids and words of ours, never a caller's text."""
     who = {"kind": principal.kind, "owner": principal.owner_id, "key": principal.key_id, "user": principal.user_id}
+    if principal.kind == "system":
+        who |= _asked_by.get()
     request = structlog.contextvars.get_contextvars().get("request_id")
     return json.dumps({k: str(v) for k, v in {**who, "request": request, "why": why}.items() if v is not None})
 
