@@ -4,12 +4,14 @@ from memories.audit.rows import Comparison, Difference
 from memories.audit.sealing import seal
 from memories.audit.signing import fingerprint, is_signed, public_key, sign
 from memories.audit.verifying import Finding, Proof, Verdict, prove, verify
+from memories.audit.witness import Receipts, silence, tell
 
 __all__ = [
     "Comparison",
     "Difference",
     "Finding",
     "Proof",
+    "Receipts",
     "Verdict",
     "fingerprint",
     "is_signed",
@@ -17,5 +19,7 @@ __all__ = [
     "public_key",
     "seal",
     "sign",
+    "silence",
+    "tell",
     "verify",
 ]

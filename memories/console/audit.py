@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 
 from conflicts.front import PendingConflict
 from memories import access, jobs
+from memories import audit as audit_room
 from memories.access import Principal
 from memories.console.people import member
 from memories.console.reviewing import names_of
@@ -118,6 +119,7 @@ def audit(request: Any) -> HttpResponse:
             "wish": wish,
             "kinds": list(KINDS),
             "seal": seals.order_by("-number").first(),
+            "silence": audit_room.silence(),
             "now": now,
         }
     return render(request, "console/audit.html", context)
@@ -165,8 +167,9 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
     found.sort(key=lambda pair: Place.of(*pair), reverse=True)
     found = found[: PAGE + 1]
     names = names_of(principal, [_owner(event) for _, event in found])
-    accounts = {account for kind, event in found for account in (_account(kind, event), _actor(event))}
-    people = _people(accounts - {None})
+    people = _people(
+        {account for kind, event in found for account in (_account(kind, event), _actor(event)) if account}
+    )
     undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
     decisions = _decisions(principal, [event for kind, event in found if kind == "conflict"])
     lines = []
@@ -201,7 +204,7 @@ def _actor(event: Any) -> int | None:
     return int(text) if text else None
 
 
-def _people(ids: set[int | None]) -> dict[int, str]:
+def _people(ids: set[int]) -> dict[int, str]:
     """The names of accounts that are still there."""
     if not ids:
         return {}

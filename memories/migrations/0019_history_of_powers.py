@@ -345,4 +345,5 @@ class Migration(migrations.Migration):
             [digested(table, *columns) for table, columns in DIGESTED.items()], [undo_digested(t) for t in DIGESTED]
         ),
         migrations.RunSQL(ACCOUNTS, UNDO_ACCOUNTS),
+        migrations.AddField(model_name="backup", name="encrypted", field=models.BooleanField(default=False)),
     ]

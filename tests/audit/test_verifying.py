@@ -123,6 +123,7 @@ def test_the_command_says_that_all_is_whole(committed, sealed, capsys):
             "unsealed": 0,
             "finding": None,
             "rows": {"rows": 4, "differ": 0, "differences": [], "without_digest": 0},
+            "witness": None,
         }
     }
 

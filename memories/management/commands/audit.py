@@ -46,6 +46,8 @@ class Command(TyperCommand):
         for found in _projects(project):
             sealed = audit.seal(access.system_principal(found), now=timezone.now())
             self.stdout.write(f"{found.name}: {sealed.events if sealed else 0} events sealed")
+            if told := audit.tell(access.system_principal(found), now=timezone.now()):
+                self.stdout.write(f"{found.name}: {told} seals told to the witness")
 
 
 def _proven(project: Project) -> audit.Proof:
@@ -59,7 +61,8 @@ def _proven(project: Project) -> audit.Proof:
 
 
 def _told(proof: audit.Proof) -> dict[str, Any]:
-    return {**asdict(proof.chain), "rows": asdict(proof.rows)}
+    witness = asdict(proof.witness) if proof.witness else None
+    return {**asdict(proof.chain), "rows": asdict(proof.rows), "witness": witness}
 
 
 def _lines(name: str, proof: audit.Proof) -> Iterator[str]:
@@ -70,6 +73,8 @@ def _lines(name: str, proof: audit.Proof) -> Iterator[str]:
         f"; of {rows.without_digest} the words are from before they had a digest" if rows.without_digest else ""
     )
     yield from (f"  {difference}" for difference in rows.differences)
+    if proof.witness:
+        yield f"{name}: {proof.witness.kind}: {proof.witness.what}"
 
 
 def _projects(name: str) -> list[Project]:

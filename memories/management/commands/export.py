@@ -10,7 +10,7 @@ from django_typer.management import TyperCommand
 from typer import Argument, Option
 
 from memories import access, backups
-from memories.management.bundles import run
+from memories.management.bundles import Plain, Recipients, encryption_wish, run
 from memories.management.running import projects_named
 
 
@@ -26,12 +26,15 @@ class Command(TyperCommand):
         namespace: Annotated[list[str] | None, Option(help="Only this namespace; may be repeated.")] = None,
         policy: Annotated[str, Option(help="full or identity.")] = "full",
         embeddings: Annotated[bool, Option("--embeddings", help="With vectors.")] = False,
+        recipient: Recipients = None,
+        plain: Plain = False,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Exit code 1 when that fails; the backup stays as any other."""
         (found,) = projects_named(project)
         principal = access.system_principal(found)
         options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": namespace or []}
+        options |= encryption_wish(recipient, plain=plain)
         report = run(self, principal, "backup", options, as_json=as_json)
         part = file.with_name(f"{file.name}.part")
         try:
@@ -39,5 +42,8 @@ class Command(TyperCommand):
                 with part.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 part.replace(file)
+            if not report["encrypted"]:
+                with access.enter(principal, why="write key"):
+                    backups.write_key(principal, file.with_name(f"{file.name}.key"))
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}") from error
