@@ -167,9 +167,8 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
     found.sort(key=lambda pair: Place.of(*pair), reverse=True)
     found = found[: PAGE + 1]
     names = names_of(principal, [_owner(event) for _, event in found])
-    people = _people(
-        {account for kind, event in found for account in (_account(kind, event), _actor(event)) if account}
-    )
+    accounts = {account for kind, event in found for account in (_account(kind, event), _actor(event))}
+    people = _people([account for account in accounts if account])
     undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
     decisions = _decisions(principal, [event for kind, event in found if kind == "conflict"])
     lines = []
@@ -204,7 +203,7 @@ def _actor(event: Any) -> int | None:
     return int(text) if text else None
 
 
-def _people(ids: set[int]) -> dict[int, str]:
+def _people(ids: list[int]) -> dict[int, str]:
     """The names of accounts that are still there."""
     if not ids:
         return {}
