@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("conflicts", "0007_former_decisions"),
-        ("memories", "0019_history_of_powers"),
+        ("memories", "0019_forged_rows_and_folded_texts"),
     ]
 
     operations = [

@@ -130,12 +130,13 @@ CHOSEN = """
     INSERT INTO branch_copies (old, new)
     SELECT t.id, {new} FROM memories_fragment t
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s AND {rows} AND NOT EXISTS (
-        SELECT FROM memories_erasure e WHERE e.project_id = t.project_id AND e.fingerprint = t.fingerprint
+        SELECT FROM memories_erasure e WHERE e.project_id = t.project_id
+            AND e.fingerprint = ANY (nova_fingerprints(t.project_id, t.content))
             AND e.authority >= t.authority
             AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s)))"""
 BARRED = """
     SELECT DISTINCT t.id FROM memories_fragment t JOIN memories_erasure e ON e.project_id = t.project_id
-        AND e.fingerprint = t.fingerprint AND e.authority >= t.authority
+        AND e.fingerprint = ANY (nova_fingerprints(t.project_id, t.content)) AND e.authority >= t.authority
         AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))
     WHERE t.project_id = %(project)s AND t.namespace_id = %(source)s"""
 ORIGINS = """

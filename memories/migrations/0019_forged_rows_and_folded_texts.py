@@ -1,4 +1,7 @@
-"""History says enough to tell forged rows: digests of words, what keys may do, what became of accounts."""
+"""Forged rows can be told by their history: digests of words, what keys may do, what became of accounts.
+
+And what was forgotten is known again in another guise: fingerprints of texts folded as `nova_folded` does.
+"""
 
 import django.contrib.postgres.fields
 import pgtrigger.compiler
@@ -7,7 +10,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import memories.models.tenant
-from memories.migrations._promises import digested, history_by_triggers, undo_digested
+from memories.migrations._promises import digested, history_by_triggers, in_module, undo_digested
 
 DIGESTED = {
     "memories_claim": ("fragment_id", "subject", "predicate", "value", "session_id"),
@@ -64,6 +67,67 @@ ACCOUNTS = """
         is_superuser, is_staff, is_active, credentials_changed, credentials_digest)
     SELECT now(), 'insert', a.id, '{"kind": "system", "why": "upgrade"}',
         a.is_superuser, a.is_staff, a.is_active, false, nova_credentials_digest(a) FROM auth_user a;
+"""
+# Letters that look like an ASCII letter, as conflicts.lookalikes had them when this was written: digests depend on it.
+LOOKALIKES = {
+    "a": "ɑᴀαаᎪᗅꓮ𖽀𐊠",
+    "b": "ƅʙꞵβвᏴᑲᗷꓐ𐊂𐊡𐌁",
+    "c": "ᴄсᏟꓚⲥ𐐽𐔜𐊢𐌂",
+    "d": "ᴅԁᎠᑯᗞꓓ",
+    "e": "ᴇꬲεеҽᎬꓰ𑣆𑣎ⴹ𐊆",
+    "f": "ꜰꬵꞙƒϝքᖴꓝ𑣂𐔥𐊇𐊥",
+    "g": "ɡɢᶃԍցᏀꓖ",
+    "h": "ʜηнһհᎻᕼꓧⲏ𐋏",
+    "i": "ıɪɩιіᎥꓲⲓ𑣃",
+    "j": "ᴊʝϳјյᎫᒍꓙ",
+    "k": "ᴋκкᏦꓗⲕ𐔘ᛕ",
+    "l": "ǀʟӏᏞᒪꓡⳑ𐑃𑣒ⵏ𖼨𖼖𐔦𐊊𐌉ᛁ",
+    "m": "ᴍμмᎷᗰꓟⲙ𐊰𐌑ᛖ",
+    "n": "ɴνոꓠⲛ𐔓",
+    "o": "ᴏᴑꬽοоօჿꓳⲟ𐐬𐓪𑣈𑣗𑣕ⵔ𐔖𐊒𐊫",
+    "p": "ᴘρрᏢᑭꓑⲣ𐊕",
+    "q": "ԛզⵕ",
+    "r": "ʀꭇꭈгᎡᖇꓣⲅ𐓜𖼵",
+    "s": "ꜱƽѕտᏚꓢ𐑈𑣁𖼺𐊖",
+    "t": "ᴛτтᎢꓔⲧ𑣜𖼊𐊗𐊱𐌕",
+    "u": "ᴜʋꞟꭎꭒυսᑌꓴ𐓶𑣘𖽂",
+    "v": "ᴠѵᏙᐯꓦ𑣀ⴸ𖼈𐔝𑜆ꛟ",
+    "w": "ᴡɯωԝѡաᎳꓪ𑜊𑜎𑜏",
+    "x": "ꭓχхᕽꓫⲭⵝ𐔧𐊐𐊴𐌗ᚷ",
+    "y": "ʏɣᶌỿꭚγуүყᎽꓬⲩ𑣄𖽃𐊲",
+    "z": "ᴢζᏃꓜ𑣉",
+}
+FOLDED = r"""
+    -- What two texts have in common that say the same: not case, width, spaces, punctuation, nor letters that only look
+    -- like others. Signs that change what is said stay: of money, of numbers, of addresses. The order of words stays.
+    CREATE FUNCTION nova_folded(content text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+        SELECT btrim(regexp_replace(regexp_replace(regexp_replace(
+            translate(lower(normalize(content, NFKC)), '{lookalikes}', '{letters}'),
+            '[\u00ad\u0300\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff''`´‘’]', '', 'g'),
+            '(^|\s)[-−‐‑](?=[0-9$€£])', '\1¬', 'g'),
+            '[\s!"()*,.:;?\[\\\]^_{{|}}~/¡¿«»§¶·\u2010-\u2027\u2030-\u205e\u2e00-\u2e7f\u3001-\u303f-]+', ' ', 'g'))
+    $$;
+    -- Erasures of before hold the first alone; of a text that is punctuation only there is no other.
+    CREATE FUNCTION nova_fingerprints(project uuid, content text) RETURNS bytea[] LANGUAGE sql STABLE AS $$
+        SELECT CASE nova_folded(content) WHEN '' THEN ARRAY[nova_keyed(p.salt, content)]
+            ELSE ARRAY[nova_keyed(p.salt, content), nova_keyed(p.salt, nova_folded(content))] END
+        FROM memories_project p WHERE p.id = project
+    $$;
+    -- Of what is forgotten from now on: the last of them, by which it is known in every guise.
+    CREATE FUNCTION nova_erasure_print(project uuid, content text) RETURNS bytea LANGUAGE sql STABLE AS $$
+        SELECT f.prints[cardinality(f.prints)] FROM (SELECT nova_fingerprints(project, content) AS prints) AS f
+    $$;
+""".format(
+    lookalikes="".join(LOOKALIKES.values()),
+    letters="".join(letter * len(alike) for letter, alike in LOOKALIKES.items()),
+)
+BARRED_EXACTLY = in_module("0010_erasure_scopes").SCOPED
+ANY_ERASURE = "EXISTS (SELECT FROM memories_erasure a WHERE a.project_id = NEW.project_id)"
+BARRED_IN_ANY_GUISE = BARRED_EXACTLY.replace(
+    "e.fingerprint = NEW.fingerprint", "e.fingerprint = ANY (nova_fingerprints(NEW.project_id, NEW.content))"
+).replace("IF EXISTS (SELECT FROM memories_erasure e", f"IF {ANY_ERASURE} AND EXISTS (SELECT FROM memories_erasure e")
+UNDO_FOLDED = """
+    DROP FUNCTION nova_erasure_print, nova_fingerprints, nova_folded;
 """
 UNDO_ACCOUNTS = """
     DROP TRIGGER account_event_changed ON auth_user;
@@ -345,5 +409,6 @@ class Migration(migrations.Migration):
             [digested(table, *columns) for table, columns in DIGESTED.items()], [undo_digested(t) for t in DIGESTED]
         ),
         migrations.RunSQL(ACCOUNTS, UNDO_ACCOUNTS),
+        migrations.RunSQL([FOLDED, BARRED_IN_ANY_GUISE], [BARRED_EXACTLY, UNDO_FOLDED]),
         migrations.AddField(model_name="backup", name="encrypted", field=models.BooleanField(default=False)),
     ]
