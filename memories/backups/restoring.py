@@ -99,12 +99,13 @@ def restore(principal: Principal, operation: Operation, progress: Progress) -> d
             "signer": chain[-1].signer,
             "foreign": read.foreign,
             "left_out": read.left_out,
-            # Its fingerprints are keyed with a salt that neither is here nor came along.
-            "key_file_needed": not read.foreign and not read.manifest.salt and "erasure" in read.left_out,
             "dry_run": operation.dry_run,
         }
         with access.enter(principal, why="restore"):
             report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
+            # What it keyed (fingerprints, decided values) is so with a salt that neither is here nor came along.
+            lacks_salt = not read.manifest.salt and not salts.fit(principal, read.manifest)
+            report["key_file_needed"] = lacks_salt and not read.foreign
         if operation.dry_run:
             parts = planning.planned(principal, read.ids)
         else:

@@ -14,9 +14,9 @@ from memories.access import Principal
 from memories.management.bundles import Identity, owner_of_backup, run, taken_in
 
 KEY_NEEDED = (
-    "{} fingerprints of forgotten texts are left out: they are keyed, and the key is not here. What was forgotten may "
-    "be said again. On the old machine `backup key FILE --project P` writes the key file; give it with --key FILE when "
-    "you restore into a project that holds nothing yet."
+    "{} fingerprints of forgotten texts are left out: they are keyed, and the key is not here. What was forgotten, and "
+    "values that were ruled out, may be said again. On the old machine `backup key FILE --project P` writes the key "
+    "file; give it with --key FILE when you restore into a project that holds nothing yet."
 )
 
 
@@ -54,7 +54,7 @@ class Command(TyperCommand):
             options |= {"allow_version": True} if allow_version else {}
             report = run(self, principal, "restore", options, dry_run=dry_run, as_json=as_json)
         if report.get("key_file_needed"):
-            self.stderr.write(KEY_NEEDED.format(report["left_out"]["erasure"]))
+            self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))
 
 
 def _take(principal: Principal, key: Path) -> None:
