@@ -33,7 +33,7 @@ class Newcomer:
 
     fragment: Fragment
     vector: Any = None
-    claim: ClaimDraft | None = None
+    claims: Sequence[ClaimDraft] = ()
     statements: Sequence[Statement] = ()
 
 
@@ -52,8 +52,8 @@ class Admission:
 def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime.datetime) -> list[Admission]:
     """Stores the newcomers in order, all or nothing, in the open transaction; each passes the gate.
 
-    A newcomer that loses is quarantined and replaces nothing; one that repeats what stands becomes that.
-    Raises BlockedByErasure for the first whose text was forgotten.
+    A claim that loses is quarantined and replaces nothing, and its fragment when nothing of it stands; one that repeats
+    what stands becomes that. Raises BlockedByErasure for the first whose text was forgotten, and ClaimsDisagree.
     """
     refuse_forgotten([newcomer.fragment for newcomer in newcomers])
     if not newcomers:
@@ -62,9 +62,9 @@ def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime
     kept = [(case, n.vector) for case, n in zip(cases, newcomers, strict=True) if not case.repeats]
     with one_value_checked_at_the_end(any(case.replaces for case in cases)):
         insert([case.fragment for case, _ in kept])
-        insert([case.claim for case, _ in kept if case.claim is not None])
+        insert([claim for case, _ in kept for claim in case.claims])
         index_keywords([case.fragment.id for case, _ in kept])
-        place_vectors([(case.fragment, vector, case.claim) for case, vector in kept], model=model)
+        place_vectors([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
         conflicts = record(docket, cases)
     return [_admission(docket, case, conflicts) for case in cases]
 
@@ -87,8 +87,8 @@ def readmit(
     fragment = changed.fragment
     if model is not None:
         refuse_forgotten([fragment])
-    former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).first()
-    left = {place_of(former)} if former else set()
+    former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
+    left = {place_of(claim) for claim in former}
     docket, cases = _heard([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
@@ -99,23 +99,22 @@ def readmit(
         fragment.status = at_best
     with one_value_checked_at_the_end():
         PendingConflict.objects.within(fragment.project_id).pending().filter(newcomer=fragment).end(now=now)
-        docket.pending.pop(fragment.id, None)
-        Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).delete()
+        for claim_id in {fragment.id, *former.values_list("id", flat=True)}:
+            docket.pending.pop(claim_id, None)
+        former.delete()
         fragment.save()
         fragment.refresh_from_db(fields=["revision"])
-        if case.claim is not None:
-            case.claim.status = fragment.status
-            insert([case.claim])
+        insert(case.claims)
         if model is not None:
-            place_anew(fragment, changed.vector, case.claim, model=model)
+            place_anew(fragment, changed.vector, case.claims, model=model)
         if case.repeats:
             supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
         conflicts = record(docket, cases, left=left)
-    return Admission(fragment, False, list(case.superseded), conflicts.get(fragment.id, []))
+    return Admission(fragment, False, case.fallen, conflicts.get(fragment.id, []))
 
 
-def undisturbed(returning: Sequence[tuple[Newcomer, Claim | None]], *, now: datetime.datetime) -> set[uuid.UUID]:
-    """Which fragments that were gone may stand as they did; each comes with its claim as it was.
+def undisturbed(returning: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime) -> set[uuid.UUID]:
+    """Which fragments that were gone may stand as they did; each comes with its claims as they were.
 
     One that somebody opposes or repeats by now, or that would be named otherwise, has to pass the gate. Their keys are
     held from here on; nothing is stored.
@@ -126,17 +125,15 @@ def undisturbed(returning: Sequence[tuple[Newcomer, Claim | None]], *, now: date
     return {
         case.fragment.id
         for case, (_, former) in zip(cases, returning, strict=True)
-        if case.verdict and case.verdict.status == Status.ACTIVE and not (case.repeats or case.replaces)
-        if _named(case.claim) == _named(former)
+        if case.fragment.status == Status.ACTIVE and not (case.repeats or case.replaces or case.twins)
+        if [_named(claim) for claim in case.claims] == [_named(claim) for claim in former]
     }
 
 
-def _named(claim: Claim | None) -> tuple[Any, ...]:
-    """Where a claim stands, under which names."""
-    if claim is None:
-        return ()
+def _named(claim: Claim) -> tuple[Any, ...]:
+    """Where a claim stands, under which names, and what became of it."""
     digests = (claim.subject_digest, claim.predicate_digest, claim.key_digest, claim.value_digest)
-    return (*map(bytes, digests), claim.exclusive, claim.slot, claim.valid_from, claim.valid_until)
+    return (*map(bytes, digests), claim.verdict, claim.exclusive, claim.slot, claim.valid_from, claim.valid_until)
 
 
 def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
@@ -146,8 +143,8 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
     fragment.save()
     fragment.refresh_from_db(fields=["revision"])
     if model is not None:
-        claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id).first()
-        place_anew(fragment, changed.vector, claim, model=model)
+        claims = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
+        place_anew(fragment, changed.vector, list(claims), model=model)
 
 
 def withdraw(fragment: Fragment, *, now: datetime.datetime) -> None:
@@ -157,17 +154,16 @@ def withdraw(fragment: Fragment, *, now: datetime.datetime) -> None:
     mine.pending().filter(existing=fragment, kind=Kind.DISPUTE).end(now=now)
 
 
-def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, draft: ClaimDraft | None = None) -> None:
+def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence[ClaimDraft] = ()) -> None:
     """Locks what a fragment claims now and is about to claim: before its row, so that nobody waits in a circle."""
     row = Fragment.objects.within(project_id).filter(id=fragment_id).only("namespace_id").first()
     if row is None:
         return
     lock_namespaces([row.namespace_id], claims=1)
-    claim = Claim.objects.within(project_id).filter(fragment=fragment_id).first()
-    places = {place_of(claim)} if claim else set()
-    if draft is not None:
+    places = {place_of(claim) for claim in Claim.objects.within(project_id).filter(fragment=fragment_id)}
+    if drafts:
         names = naming(project_id, [row.namespace_id])[row.namespace_id]
-        places.add((row.namespace_id, names.key(draft.subject, draft.predicate).both))
+        places |= {(row.namespace_id, names.key(draft.subject, draft.predicate).both) for draft in drafts}
     lock_keys(places)
 
 
@@ -179,7 +175,7 @@ def _heard(
     returning: bool = False,
     left: Iterable[Place] = (),
 ) -> tuple[Docket, list[Case]]:
-    claims = sum((n.claim is not None) + sum(said.retracts for said in n.statements) for n in newcomers)
+    claims = sum(len(n.claims) + sum(said.retracts for said in n.statements) for n in newcomers)
     docket = _docket(newcomers, claims=claims, now=now)
     found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)
@@ -197,14 +193,14 @@ def _heard(
 def _case(docket: Docket, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Case:
     """A newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
     names = docket.namings[newcomer.fragment.namespace_id]
-    claim = newcomer.claim or (None if returning else shadow.claim)
-    own = names.key(newcomer.claim.subject, newcomer.claim.predicate).both if newcomer.claim else None
+    more = [shadow.claim] if shadow.claim and not (newcomer.claims or returning) else []
+    own = {names.key(draft.subject, draft.predicate).both for draft in newcomer.claims}
     said = [
         one
         for one in shadow.statements
-        if not (returning and one.retracts) and names.key(one.subject, one.predicate).both != own
+        if not (returning and one.retracts) and names.key(one.subject, one.predicate).both not in own
     ]
-    return docket.case(newcomer.fragment, claim, [*newcomer.statements, *said])
+    return docket.case(newcomer.fragment, [*newcomer.claims, *more], [*newcomer.statements, *said])
 
 
 def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Docket:
@@ -214,6 +210,6 @@ def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetim
 
 def _admission(docket: Docket, case: Case, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:
     if case.repeats is None:
-        return Admission(case.fragment, False, list(case.superseded), conflicts.get(case.fragment.id, []))
-    waiting = [row for row in docket.pending[case.repeats] if row.resolved_at is None]
-    return Admission(docket.claims[case.repeats].fragment, True, [], waiting)
+        return Admission(case.fragment, False, case.fallen, conflicts.get(case.fragment.id, []))
+    rows = {row.id: row for twin in case.twins for row in docket.pending[twin] if row.resolved_at is None}
+    return Admission(docket.claims[case.twins[0]].fragment, True, [], list(rows.values()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from memories.access import NotPermitted, Principal
 from memories.models.words import SourceClass
 
 SOURCE_WEIGHT = {
@@ -14,6 +15,17 @@ SOURCE_WEIGHT = {
 }
 # 6 for the strongest class down to 1 for the weakest.
 SOURCE_RANK = {source: rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
+
+
+def rank_of(principal: Principal) -> int:
+    """How far whoever acts may be believed."""
+    return SOURCE_RANK[SourceClass(principal.ceiling)]
+
+
+def refuse_below(principal: Principal, authorities: Iterable[int | None], *, what: str) -> None:
+    """Raise NotPermitted when any of these is above the principal's ceiling; never for the operator."""
+    if not principal.is_operator and max((rank or 0 for rank in authorities), default=0) > rank_of(principal):
+        raise NotPermitted(f"{what} is believed more than this key's ceiling")
 
 
 class CeilingExceeded(Exception):

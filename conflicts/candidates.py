@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass
 
 from conflicts.models import PendingConflict, Repetition
-from conflicts.settling import waiting
+from conflicts.settling import waiting, with_claims
 from conflicts.words import Kind
 from memories.access import Principal
 from memories.models import Claim, Fragment
@@ -40,17 +40,17 @@ def candidates(principal: Principal, row: PendingConflict) -> list[Candidate]:
     here = {"namespace": row.namespace_id, "key_digest": row.key_digest, "session_id": row.session_id}
     claims = Claim.objects.within(row.project_id).filter(**here, status__in=STANDING).select_related("fragment")
     standing = claims.filter(fragment__status__in=STANDING).order_by("fragment__created_at", "fragment")[:MOST]
-    found = {c.fragment_id: Candidate(c.fragment, c.value, bytes(c.value_digest), False, None) for c in standing}
+    found = {c.id: Candidate(c.fragment, c.value, bytes(c.value_digest), False, None) for c in standing}
     challenges = waiting(principal).filter(**here, kind__in=[Kind.CLAIM, Kind.TEXT], newcomer__isnull=False)
-    for other in challenges.order_by("created_at", "id")[:MOST]:
-        found.setdefault(other.newcomer_id, _challenger(other))
+    waits = list(challenges.order_by("created_at", "id")[:MOST])
+    for other in with_claims(waits):
+        found.setdefault(other.challenger, _challenger(other))
     return list(found.values())
 
 
 def _challenger(row: PendingConflict) -> Candidate:
     """The newcomer of a conflict, by what it says of the conflict's key."""
-    claim = getattr(row.newcomer, "claim", None)
-    value = row.statement["value"] if row.statement else claim.value if claim else ""
+    value = row.statement["value"] if row.statement else row.new_claim.value if row.new_claim else ""
     return Candidate(row.newcomer, value, bytes(row.value_digest), row.negates, row.id)
 
 

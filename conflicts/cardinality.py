@@ -37,7 +37,7 @@ def make_multi_valued(
         row.revision += 1
         write_rule(row, replace(rule_of(row), exclusive=False), names=names, now=now)
     claims = _claims(project_id, namespace_id, names.predicate(predicate_name))
-    exceptions = claims.exclude(exclusive=one).order_by("fragment_id").values_list("fragment_id", flat=True)
+    exceptions = claims.exclude(exclusive=one).order_by("id").values_list("id", flat=True)
     former = {
         "registered": registered,
         "exclusive": one,
@@ -66,11 +66,11 @@ def restore_predicate(
     row = row_of(names, project_id, namespace_id, names.rule(predicate_name).name)
     if row is None or row.revision != former["left"]:
         raise StaleRule(current=row.revision if row else None)
-    asked_otherwise = {uuid.UUID(fragment_id) for fragment_id in former["exceptions"]}
+    asked_otherwise = {uuid.UUID(claim_id) for claim_id in former["exceptions"]}
     moves = [
         with_cardinality(claim, exclusive=exclusive)
         for claim in locked(_claims(project_id, namespace_id, names.predicate(predicate_name)))
-        if (exclusive := former["exclusive"] != (claim.fragment_id in asked_otherwise)) != claim.exclusive
+        if (exclusive := former["exclusive"] != (claim.id in asked_otherwise)) != claim.exclusive
     ]
     refuse_collisions(project_id, namespace_id, moves)
     if not former["registered"]:

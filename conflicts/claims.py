@@ -1,6 +1,7 @@
 """Claims on their way in: what a newcomer says, and the stance that this is."""
 
 import datetime
+import uuid
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -26,10 +27,17 @@ class ClaimDraft:
     valid_from: datetime.datetime | None = None
     valid_until: datetime.datetime | None = None
     authority: int | None = None
+    # Which claim of its fragment it is, where it is stored.
+    position: int | None = None
+    # Where the text says it, when it was read out of the text.
+    span: tuple[int, int] | None = None
+    # What became of it by itself, and through whom; not heard again then.
+    verdict: str = ""
+    superseded_by: uuid.UUID | None = None
 
     @classmethod
     def of(cls, claim: Claim) -> Self:
-        """What a stored claim says."""
+        """What a stored claim says, and what became of it."""
         return cls(
             claim.subject,
             claim.predicate,
@@ -40,7 +48,16 @@ class ClaimDraft:
             valid_from=claim.valid_from,
             valid_until=claim.valid_until,
             authority=claim.authority,
+            position=claim.position,
+            span=None if claim.span_start is None or claim.span_end is None else (claim.span_start, claim.span_end),
+            verdict=claim.verdict,
+            superseded_by=claim.superseded_by_id,
         )
+
+    @property
+    def says(self) -> Self:
+        """It, with nothing but what it says."""
+        return replace(self, position=None, span=None, verdict="", superseded_by=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +74,15 @@ class Statement:
     retracts: bool = False
 
 
-def claim_of(draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime) -> Claim:
+def claim_of(
+    draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: datetime.datetime, position: int = 0
+) -> Claim:
     """The row of a claim, named by its namespace's rules; never of more authority than its fragment."""
     key = naming.key(draft.subject, draft.predicate)
     authority = fragment.authority if draft.authority is None else min(draft.authority, fragment.authority)
     return Claim(
         fragment=fragment,
+        position=position,
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
         subject=draft.subject,
@@ -79,6 +99,10 @@ def claim_of(draft: ClaimDraft, fragment: Fragment, *, naming: Naming, now: date
         valid_until=draft.valid_until,
         authority=authority,
         last_seen_at=now,
+        verdict=draft.verdict,
+        superseded_by_id=draft.superseded_by,
+        span_start=draft.span[0] if draft.span else None,
+        span_end=draft.span[1] if draft.span else None,
         status=fragment.status,
     )
 
@@ -97,6 +121,7 @@ def stance_of(claim: Claim) -> Stance:
         slot=claim.slot,
         keyed=bool(claim.fragment.key),
         attested=claim.authority == USER and claim.fragment.source == SourceClass.USER_EXPLICIT,
+        claim_id=claim.id,
     )
 
 

@@ -15,12 +15,11 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(phrase.split()) for phrase in text.split(",") if phrase.strip())
 
 
-# Whom a memory's owner is called in texts, besides "I"; as subjects of claims they are one.
+# What a memory's owner is called in texts, besides "I".
 PEOPLE = listed("""
     user customer client human they them their theirs he she him her his hers i me my mine we us our you your guest
     member account profile
 """)
-USERS = ("user", "the user", "customer", "client", "me", "i", "human")
 # What may stand between an owner and a noun without making it another thing.
 NEUTRAL = listed("""
     zero residential legal personal registered

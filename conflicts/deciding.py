@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from conflicts.admission import Newcomer
 from conflicts.cardinality import make_multi_valued, restore_predicate
-from conflicts.claims import claim_of, stance_of
+from conflicts.claims import stance_of
 from conflicts.docket import Docket, place_of
 from conflicts.gate import Period, Stance
 from conflicts.models import PendingConflict
 from conflicts.placing import index_keywords, place_vectors, refuse_forgotten
-from conflicts.recording import Succession, supersede
+from conflicts.recording import Succession, supersede_claims
 from conflicts.splitting import split
+from conflicts.verdicts import Change, put
 from conflicts.words import Keep, Kind, Resolution
 from memories.models import Claim, EmbeddingModel, Fragment, Link
 from memories.models.bulk import insert
@@ -74,7 +75,7 @@ class Effects:
 def concerned(docket: Docket, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
     """Every fragment that a decision could change."""
     sides = {side for conflict in (row, *siblings) for side in (conflict.newcomer_id, conflict.existing_id)}
-    return {side for side in sides if side} | set(docket.claims)
+    return {side for side in sides if side} | {claim.fragment_id for claim in docket.claims.values()}
 
 
 def carry_out(
@@ -94,16 +95,33 @@ def carry_out(
     newcomer = Fragment.objects.within(row.project_id).filter(id=row.newcomer_id).first()
     if newcomer is None:
         raise NotApplicable("the newcomer was forgotten")
+    claims = _decided(docket, row, newcomer)
     if action == Resolution.REJECT:
-        _put(docket, newcomer, Status.ARCHIVED, why=REJECTED)
+        _leave(docket, newcomer, claims, why=REJECTED)
         return Effects()
-    stance = _stance(docket, newcomer)
     if correction is not None:
-        return _correct(docket, newcomer, correction, [row, *siblings])
-    opponents = _opponents(docket, stance, [row, *siblings])
+        return _correct(docket, newcomer, claims, correction, [row, *siblings])
+    stances = [stance_of(claim) for claim in claims]
+    opponents = _opponents(docket, stances, [row, *siblings])
     if action == Resolution.SUPERSEDE:
-        return _supersede(docket, newcomer, stance, opponents)
-    return KEEPING[Keep(keep)](docket, newcomer, stance, opponents)
+        return _supersede(docket, newcomer, stances, opponents)
+    return KEEPING[Keep(keep)](docket, newcomer, stances, opponents)
+
+
+def _decided(docket: Docket, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
+    """The claims of the newcomer that are decided on: the conflict's own, with a text all that wait.
+
+    Also where it does not wait: its place may have been taken before rulings were kept.
+    """
+    mine = Claim.objects.within(docket.project_id).filter(fragment=newcomer.id).order_by("position")
+    found = list(mine.select_related("fragment"))
+    if row.kind == Kind.CLAIM:
+        found = [claim for claim in found if claim.id == row.challenger]
+    else:
+        found = [claim for claim in found if claim.verdict in ("", Status.QUARANTINED)]
+    docket.claims |= {claim.id: claim for claim in found}
+    docket.read({place_of(claim) for claim in found} - docket.ledgers.keys())
+    return found
 
 
 def _review(docket: Docket, row: PendingConflict, action: str) -> Effects:
@@ -125,130 +143,161 @@ def _compare_versions(action: str) -> Effects:
     return Effects()
 
 
-def _stance(docket: Docket, newcomer: Fragment) -> Stance | None:
-    """What it claims, also where it does not wait: its place may have been taken before rulings were kept."""
-    if newcomer.id not in docket.claims:
-        rows = Claim.objects.within(docket.project_id).select_related("fragment")
-        docket.claims |= {claim.fragment_id: claim for claim in rows.filter(fragment=newcomer.id)}
-    claim = docket.claims.get(newcomer.id)
-    return stance_of(claim) if claim else None
-
-
-def _opponents(docket: Docket, stance: Stance | None, conflicts: Sequence[PendingConflict]) -> list[uuid.UUID]:
-    """Who has to yield: all that stand against it now, and whom the conflicts name."""
-    named = {conflict.existing_id for conflict in conflicts if conflict.existing_id}
-    found = {i for i in named if i in docket.claims and docket.claims[i].fragment.status in STANDING}
-    if stance is not None:
-        ledger = docket.ledgers[place_of(docket.claims[stance.fragment_id])]
-        found |= {other.fragment_id for other in ledger.opponents(stance)}
+def _opponents(docket: Docket, stances: Sequence[Stance], conflicts: Sequence[PendingConflict]) -> list[uuid.UUID]:
+    """The claims that have to yield: all that stand against these now, and which the conflicts name."""
+    named = {conflict.challenged for conflict in conflicts if conflict.challenged}
+    found = {i for i in named if i in docket.claims and docket.claims[i].status in STANDING}
+    for stance in stances:
+        ledger = docket.ledgers[place_of(docket.claims[stance.id])]
+        found |= {other.id for other in ledger.opponents(stance)}
     return sorted(found)
 
 
-def _supersede(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
-    _place(docket, stance, without=set(opponents))
-    _put(docket, newcomer, Status.ACTIVE)
+def standing_against(docket: Docket, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
+    """The fragments of all that stand against what these claim, whether or not a conflict names them."""
+    claims = Claim.objects.within(docket.project_id).filter(fragment__in=[i for i in newcomers if i])
+    return {
+        other.fragment_id
+        for claim in claims.select_related("fragment")
+        if (ledger := docket.ledgers.get(place_of(claim)))
+        for other in ledger.opponents(stance_of(claim))
+    }
+
+
+def _supersede(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
+    _place(docket, stances, without=set(opponents))
+    _stand(docket, newcomer, stances)
     successors = dict.fromkeys(opponents, newcomer.id)
-    return Effects(supersede(docket.project_id, successors, now=docket.now), opponents=opponents)
+    return _effects(docket, supersede_claims(docket.project_id, successors, now=docket.now), opponents)
 
 
 def _correct(
-    docket: Docket, newcomer: Fragment, correction: Correction, conflicts: Sequence[PendingConflict]
+    docket: Docket,
+    newcomer: Fragment,
+    claims: Sequence[Claim],
+    correction: Correction,
+    conflicts: Sequence[PendingConflict],
 ) -> Effects:
     """What the person typed stands, in a memory of its own; the challenger is archived as it was written."""
-    fragment, vector, draft = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claim
+    fragment, vector, drafts = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claims
     refuse_forgotten([fragment])
-    claim = stance = None
-    if draft is not None:
-        claim = claim_of(draft, fragment, naming=docket.namings[fragment.namespace_id], now=docket.now)
-        docket.claims[fragment.id], stance = claim, stance_of(claim)
-    opponents = _opponents(docket, stance, conflicts)
-    _put(docket, newcomer, Status.ARCHIVED, why=EDITED)
+    made = docket.case(fragment, drafts, ()).claims
+    docket.claims |= {claim.id: claim for claim in made}
+    docket.read({place_of(claim) for claim in made} - docket.ledgers.keys())
+    stances = [stance_of(claim) for claim in made]
+    opponents = _opponents(docket, stances, conflicts)
+    _leave(docket, newcomer, claims, why=EDITED)
     insert([fragment])
-    if claim is not None and stance is not None:
-        ledger = docket.ledgers[place_of(claim)]
-        claim.slot = ledger.free_slot(stance, without={*opponents, newcomer.id})
-        insert([claim])
+    gone = {*opponents, *(claim.id for claim in claims)}
+    for claim, stance in zip(made, stances, strict=True):
+        claim.slot = docket.ledgers[place_of(claim)].free_slot(stance, without=gone)
+    insert(made)
     index_keywords([fragment.id])
-    place_vectors([(fragment, vector, claim)], model=correction.model)
+    place_vectors([(fragment, vector, made)], model=correction.model)
     ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
     link = Link.objects.create(project_id=docket.project_id, **ends)
-    done = supersede(docket.project_id, dict.fromkeys(opponents, fragment.id), now=docket.now)
+    done = supersede_claims(docket.project_id, dict.fromkeys(opponents, fragment.id), now=docket.now)
     done.links.append(str(link.id))
-    return Effects(done, made=[str(fragment.id)], opponents=opponents)
+    return _effects(docket, done, opponents, made=[str(fragment.id)])
 
 
-def _keep_pair(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+def _keep_pair(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
     """Both hold at once; each goes on opposing third values."""
-    _place(docket, stance, without=set())
-    _put(docket, newcomer, Status.ACTIVE)
-    return Effects(opponents=opponents)
+    _place(docket, stances, without=set())
+    _stand(docket, newcomer, stances)
+    return _effects(docket, Succession(), opponents)
 
 
-def _keep_period(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+def _keep_period(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
     """One after the other."""
-    if stance is None:
-        raise NotApplicable("a text has no period: keep both as a pair, or decide for one")
+    stance = _only(stances, "a text has no period: keep both as a pair, or decide for one")
     others = [stance_of(docket.claims[i]) for i in opponents]
     period, periods = split(stance, others, at=newcomer.created_at)
-    for fragment_id, kept in periods.items():
-        _set_claim(docket, fragment_id, valid_from=kept.start, valid_until=kept.end)
+    for claim_id, kept in periods.items():
+        _set_claim(docket, claim_id, valid_from=kept.start, valid_until=kept.end)
         if kept.end is not None:
-            docket.ledgers[place_of(docket.claims[fragment_id])].close(fragment_id, kept.end)
-    _place(docket, replace(stance, period=period), without=set())
-    _put(docket, newcomer, Status.ACTIVE)
-    return Effects(opponents=opponents)
+            docket.ledgers[place_of(docket.claims[claim_id])].close(claim_id, kept.end)
+    _place(docket, [replace(stance, period=period)], without=set())
+    _stand(docket, newcomer, stances)
+    return _effects(docket, Succession(), opponents)
 
 
-def _keep_predicate(docket: Docket, newcomer: Fragment, stance: Stance | None, opponents: list[uuid.UUID]) -> Effects:
+def _keep_predicate(
+    docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]
+) -> Effects:
     """The predicate takes several values from now on."""
-    if stance is None:
-        raise NotApplicable("a text has no predicate: keep both as a pair, or decide for one")
-    name = docket.claims[newcomer.id].predicate
+    stance = _only(stances, "a text has no predicate: keep both as a pair, or decide for one")
+    name = docket.claims[stance.id].predicate
     former = make_multi_valued(
         project_id=docket.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=docket.now
     )
-    _put(docket, newcomer, Status.ACTIVE)
+    _stand(docket, newcomer, stances)
     told = {"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former}
-    return Effects(predicate=told, opponents=opponents)
+    return _effects(docket, Succession(), opponents, predicate=told)
+
+
+def _only(stances: Sequence[Stance], why: str) -> Stance:
+    if len(stances) != 1:
+        raise NotApplicable(why)
+    return stances[0]
+
+
+def _effects(docket: Docket, done: Succession, opponents: Sequence[uuid.UUID], **more: Any) -> Effects:
+    fragments = dict.fromkeys(docket.claims[i].fragment_id for i in opponents)
+    return Effects(done, opponents=list(fragments), **more)
 
 
 def freed(docket: Docket, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
-    """Who else waits on the newcomer's key for nothing but its one value; of several with one value the strongest."""
+    """Which other claims wait on the newcomer's key for nothing but its one value; of one value the strongest."""
     if newcomer not in docket.claims:
         return []
     ledger = docket.ledgers[place_of(docket.claims[newcomer])]
     own = ledger.waiting.get(newcomer)
     said = [*ledger.standing.values(), *([own] if own else [])]
     found = []
-    for stance in sorted(ledger.waiting.values(), key=lambda s: (-s.authority, s.fragment_id)):
+    for stance in sorted(ledger.waiting.values(), key=lambda s: (-s.authority, s.id)):
         texts = any(c.kind != Kind.CLAIM for c in docket.pending[stance.fragment_id])
-        if stance.fragment_id != newcomer and not texts and not any(stance.repeats(other) for other in said):
+        if stance.id != newcomer and not texts and not any(stance.repeats(other) for other in said):
             said.append(stance)
-            found.append(stance.fragment_id)
+            found.append(stance.id)
     return found
 
 
-def release(docket: Docket, fragment_ids: Iterable[uuid.UUID | None]) -> None:
+def release(docket: Docket, claim_ids: Iterable[uuid.UUID | None]) -> None:
     """Lets these stand."""
-    for fragment in Fragment.objects.within(docket.project_id).filter(id__in=list(fragment_ids)).order_by("id"):
-        _put(docket, fragment, Status.ACTIVE)
+    changes = {i: Change(Status.ACTIVE) for i in claim_ids if i}
+    put(docket.project_id, changes, now=docket.now)
 
 
 KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _keep_predicate}
 
 
-def _place(docket: Docket, stance: Stance | None, *, without: set[uuid.UUID]) -> None:
-    """Gives a claim its period and a slot in which it is alone."""
-    if stance is None:
-        return
-    ledger = docket.ledgers[place_of(docket.claims[stance.fragment_id])]
-    slot = ledger.free_slot(stance, without=without)
-    period: Period = stance.period
-    _set_claim(docket, stance.fragment_id, slot=slot, valid_from=period.start, valid_until=period.end)
+def _place(docket: Docket, stances: Iterable[Stance], *, without: set[uuid.UUID]) -> None:
+    """Gives each claim its period and a slot in which it is alone."""
+    for stance in stances:
+        ledger = docket.ledgers[place_of(docket.claims[stance.id])]
+        period: Period = stance.period
+        slot = ledger.free_slot(stance, without=without)
+        _set_claim(docket, stance.id, slot=slot, valid_from=period.start, valid_until=period.end)
+        ledger.standing[stance.id] = replace(stance, slot=slot)  # so that the next one finds another
 
 
-def _set_claim(docket: Docket, fragment_id: uuid.UUID, **values: Any) -> None:
-    Claim.objects.within(docket.project_id).filter(fragment=fragment_id).update(**values)
+def _set_claim(docket: Docket, claim_id: uuid.UUID, **values: Any) -> None:
+    Claim.objects.within(docket.project_id).filter(id=claim_id).update(**values)
+
+
+def _stand(docket: Docket, newcomer: Fragment, stances: Sequence[Stance]) -> None:
+    """Lets claims stand, and their fragment with them; a text that claims nothing by itself."""
+    put(docket.project_id, {stance.id: Change(Status.ACTIVE) for stance in stances}, now=docket.now)
+    if not stances:
+        _put(docket, newcomer, Status.ACTIVE)
+
+
+def _leave(docket: Docket, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> None:
+    """Archives claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
+    put(docket.project_id, {claim.id: Change(Status.ARCHIVED) for claim in claims}, now=docket.now, why=why)
+    if not claims:
+        _put(docket, newcomer, Status.ARCHIVED, why=why)
 
 
 def _put(docket: Docket, fragment: Fragment, status: Status, *, why: str = "") -> None:

@@ -8,20 +8,22 @@ verdict is still the foreseen one.
 import datetime
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from django.db import connection
 
 from conflicts.admission import Newcomer
 from conflicts.claims import stance_of
-from conflicts.docket import Case, Docket, place_of
+from conflicts.docket import Case, Docket, Said, place_of
 from conflicts.gate import objection
 from conflicts.models import PendingConflict
-from conflicts.recording import one_value_checked_at_the_end, record, supersede
+from conflicts.recording import one_value_checked_at_the_end, record, supersede, supersede_claims
 from conflicts.shadows import shadows
+from conflicts.verdicts import Change, put
 from conflicts.votes import is_disputed
-from memories.models import Claim
+from conflicts.words import Kind
+from memories.models import Claim, Fragment
 from memories.models.bulk import insert
 from memories.models.words import Status
 
@@ -56,32 +58,44 @@ class _Hearing:
     case: Case
     returning: bool
     newer: uuid.UUID | None = None
-    answer: uuid.UUID | None = None
+    # By claim that waits, the fragment that says the same by now.
+    answers: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> uuid.UUID | None:
+        """Who says all of it."""
+        found = [self.answers.get(claim.id) for claim in self.case.claims]
+        return found[0] if found and all(found) else None
 
     @property
     def successor(self) -> uuid.UUID | None:
         """Whom it yields to."""
         return self.newer or self.answer or self.case.repeats
 
-    def finding(self) -> Finding:
-        case, verdict = self.case, self.case.verdict
-        own = case.fragment.id
+    def finding(self, docket: Docket) -> Finding:
+        case, own = self.case, self.case.fragment.id
         if self.newer is not None:
             return Finding(own, Fate.OUTDATED, (self.newer,))
-        assert verdict is not None
-        if same := self.answer or verdict.twin:
+        if same := self.answer or case.repeats:
             return Finding(own, Fate.ANSWERED if self.returning else Fate.REPEATS, (same,))
-        if verdict.status != Status.ACTIVE and self.returning:
+        status = case.fragment.status
+        if status != Status.ACTIVE and self.returning:
             return Finding(own, Fate.WAITS)
-        if verdict.status == Status.QUARANTINED:
-            texts = {o.fragment_id for said in case.contradictions for o in said.opponents}
-            return Finding(own, Fate.LOSES, tuple(sorted({i for i, _ in verdict.opponents} | texts)))
-        if verdict.status == Status.ARCHIVED:
+        verdicts = case.verdicts
+        if status == Status.QUARANTINED:
+            texts = {o.id for said in case.contradictions for o in said.opponents}
+            return Finding(own, Fate.LOSES, _fragments(docket, {i for v in verdicts for i, _ in v.opponents} | texts))
+        if status == Status.ARCHIVED:
             return Finding(own, Fate.BARRED)
-        others = tuple(sorted({*verdict.superseded, *(i for i, _ in verdict.closed)}))
+        closed = {i for verdict in verdicts for i, _ in verdict.closed}
+        others = _fragments(docket, closed | {i for verdict in verdicts for i in verdict.superseded})
         if self.returning:
             return Finding(own, Fate.RETURNS, others)
         return Finding(own, Fate.WINS if others else Fate.CLAIMS, others)
+
+
+def _fragments(docket: Docket, claim_ids: Collection[uuid.UUID]) -> tuple[uuid.UUID, ...]:
+    return tuple(sorted({docket.claims[i].fragment_id for i in claim_ids}))
 
 
 def foresee(
@@ -93,7 +107,7 @@ def foresee(
     docket, hearings = _prepared(newcomers, now=now, hold=False)
     for ledger in docket.ledgers.values():
         for fragment_id in gone:
-            ledger.forget(fragment_id)
+            ledger.forget_fragment(fragment_id)
     return _heard(docket, hearings)
 
 
@@ -126,13 +140,13 @@ def _prepared(newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bo
     first = newcomers[0].fragment
     docket = Docket(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
     found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
-    hearings = [
-        _Hearing(
-            docket.case(n.fragment, n.claim, [*n.statements, *(s for s in shadow.statements if not s.retracts)]),
-            n.fragment.status == Status.QUARANTINED,
-        )
-        for n, shadow in zip(newcomers, found, strict=True)
-    ]
+    hearings = []
+    for newcomer, shadow in zip(newcomers, found, strict=True):
+        statements = [*newcomer.statements, *(said for said in shadow.statements if not said.retracts)]
+        stored = any(draft.position is not None for draft in newcomer.claims)
+        returning = stored or newcomer.fragment.status == Status.QUARANTINED
+        case = docket.case(newcomer.fragment, newcomer.claims, statements, in_place=returning)
+        hearings.append(_Hearing(case, returning))
     docket.look([hearing.case for hearing in hearings], hold=hold)
     return docket, hearings
 
@@ -141,65 +155,86 @@ def _heard(docket: Docket, hearings: Sequence[_Hearing]) -> list[Finding]:
     """The findings, in order; then those about who waited before and needs not be heard for it."""
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
-        case = hearing.case
-        hearing.newer = None if hearing.returning else _newer(docket, case)
+        if not hearing.returning:
+            hearing.newer = _outdate(docket, hearing.case)
         if hearing.newer is None:
-            docket.hear(case, returning=hearing.returning)
-    answers = docket.answers({place_of(h.case.claim) for h in hearings if h.case.claim})
-    for fragment_id in by_id.keys() & answers.keys():
-        by_id[fragment_id].answer = answers[fragment_id]
-    others = [Finding(i, Fate.ANSWERED, (same,)) for i, same in answers.items() if i not in by_id]
-    return [*(hearing.finding() for hearing in hearings), *others]
+            docket.hear(hearing.case, returning=hearing.returning)
+    others = []
+    for claim_id, same in docket.answers({place for h in hearings for place in h.case.places}).items():
+        fragment = docket.claims[claim_id].fragment
+        if fragment.id in by_id:
+            by_id[fragment.id].answers[claim_id] = same
+        elif fragment.status == Status.QUARANTINED:
+            others.append(Finding(fragment.id, Fate.ANSWERED, (same,)))
+    return [*(hearing.finding(docket) for hearing in hearings), *dict.fromkeys(others)]
 
 
-def _newer(docket: Docket, case: Case) -> uuid.UUID | None:
-    """Who stands against it, was written later, and would have replaced it then; the last of them."""
-    if case.claim is None:
-        return None
-    ledger = docket.ledgers[place_of(case.claim)]
-    case.claim.fragment = case.fragment
-    stance = stance_of(case.claim)
+def _outdate(docket: Docket, case: Case) -> uuid.UUID | None:
+    """Who outdates all that a text claims; of several claims those that are outdated have yielded already."""
+    newer = {said.claim.id: _newer(docket, said, case) for said in case.said}
+    if newer and all(newer.values()):
+        return next(iter(newer.values()))
+    for said in case.said:
+        if later := newer[said.claim.id]:
+            said.claim.verdict, said.claim.superseded_by_id = Status.SUPERSEDED, later
+    return None
+
+
+def _newer(docket: Docket, said: Said, case: Case) -> uuid.UUID | None:
+    """Who stands against a claim, was written later, and would have replaced it then; the last of them."""
+    ledger, stance = docket.ledgers[place_of(said.claim)], stance_of(said.claim)
     later = [
-        other
+        docket.claims[other.id].fragment
         for other in ledger.opponents(stance)
-        if docket.claims[other.fragment_id].fragment.created_at > case.fragment.created_at
-        and objection(other, stance, case.policy) is None
+        if docket.claims[other.id].fragment.created_at > case.fragment.created_at
+        and objection(other, stance, said.policy) is None
     ]
-    return max(
-        (other.fragment_id for other in later),
-        key=lambda i: (docket.claims[i].fragment.created_at, i),
-        default=None,
-    )
+    return max(((row.created_at, row.id) for row in later), default=(None, None))[1]
 
 
 def _write(docket: Docket, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
-    findings = {hearing.case.fragment.id: hearing.finding() for hearing in hearings}
-    acting = [h for h in hearings if findings[h.case.fragment.id].fate != Fate.WAITS]
-    heard = [hearing.case for hearing in acting if hearing.newer is None and hearing.answer is None]
-    yielding = {h.case.fragment.id: h.successor for h in acting if h.successor}
-    for hearing in acting:
-        if hearing.answer and hearing.case.claim:
-            docket.ledgers[place_of(hearing.case.claim)].forget(hearing.case.fragment.id)
+    acting = [hearing for hearing in hearings if hearing.finding(docket).fate != Fate.WAITS]
+    texts = [hearing for hearing in acting if not hearing.returning]
+    back = [hearing for hearing in acting if hearing.returning]
+    heard = [hearing.case for hearing in acting if hearing.successor is None]
+    yielded = {i: same for h in acting for i, same in h.answers.items()}
+    yielded |= {claim.id: h.successor for h in back if h.successor for claim in h.case.claims}
+    for ledger in docket.ledgers.values():
+        for claim_id in yielded:
+            ledger.forget(claim_id)
     with one_value_checked_at_the_end():
-        _leave_quarantine(docket, [hearing.case for hearing in acting if hearing.returning], now=now)
-        _set_statuses(docket, [case for case in heard if case.fragment.id not in yielding], now=now)
-        claims = [hearing.case.claim for hearing in acting if hearing.case.claim is not None]
-        for claim in claims:
-            claim.status = Status.SUPERSEDED if claim.fragment_id in yielding else claim.fragment.status
-        insert(claims)
-        supersede(docket.project_id, {one: other for one, other in yielding.items() if other}, now=now)
+        _leave_quarantine(docket, [hearing.case for hearing in back], now=now)
+        plain = [h.case for h in acting if not h.successor and not (h.returning and h.case.said)]
+        _set_statuses(docket, plain, now=now)
+        supersede(docket.project_id, {h.case.fragment.id: h.successor for h in texts if h.successor}, now=now)
+        insert([claim for hearing in texts for claim in hearing.case.claims])
+        supersede_claims(docket.project_id, yielded, now=now)
+        _return(docket, [hearing.case for hearing in back if not hearing.successor], but=yielded.keys())
         record(docket, heard)
 
 
 def _leave_quarantine(docket: Docket, cases: Sequence[Case], *, now: datetime.datetime) -> None:
-    """Ends what waited because of them; their claims are written anew. Who is disputed stays so."""
-    ids = [case.fragment.id for case in cases]
-    PendingConflict.objects.within(docket.project_id).pending().filter(newcomer__in=ids).end(now=now)
-    Claim.objects.within(docket.project_id).filter(fragment__in=ids).delete()
+    """Ends what waited because of them. Who is disputed stays so."""
+    ids, claims = [case.fragment.id for case in cases], [claim.id for case in cases for claim in case.claims]
+    mine = PendingConflict.objects.within(docket.project_id).pending()
+    mine.filter(newcomer__in=ids, kind=Kind.TEXT).end(now=now)
+    mine.filter(newcomer_claim__in=claims).end(now=now)
+    for claim_id in (*ids, *claims):
+        docket.pending.pop(claim_id, None)
     for case in cases:
-        docket.pending.pop(case.fragment.id, None)
         if case.fragment.status == Status.ACTIVE and is_disputed(case.fragment):
             case.fragment.status = Status.DISPUTED
+
+
+def _return(docket: Docket, cases: Sequence[Case], *, but: Collection[uuid.UUID]) -> None:
+    """Lets the claims stand that nobody opposes any more, and their fragments with them."""
+    back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
+    back = [said for said in back if said.claim.id not in but]
+    Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])
+    put(docket.project_id, {said.claim.id: Change(Status.ACTIVE) for said in back}, now=docket.now)
+    disputed = [case.fragment.id for case in cases if case.fragment.status == Status.DISPUTED]
+    rows = Fragment.objects.within(docket.project_id).filter(id__in=disputed, status=Status.ACTIVE)
+    rows.update(status=Status.DISPUTED)
 
 
 def _set_statuses(docket: Docket, cases: Sequence[Case], *, now: datetime.datetime) -> None:

@@ -12,7 +12,7 @@ from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet,
 from django.db.models.functions import Coalesce, NullIf
 
 from conflicts.models import PendingConflict
-from conflicts.settling import visible_conflicts, waiting
+from conflicts.settling import visible_conflicts, waiting, with_claims
 from memories.access import Principal
 
 # Where a newcomer comes from: the source that its writer named, else the agent.
@@ -73,7 +73,8 @@ def queue(
     pages = max(1, -(-left // limit))
     page = min(page, pages)
     found = list(groups.order_by("skipped", "since", "ids")[(page - 1) * limit : page * limit])
-    firsts = visible_conflicts(principal).in_bulk([group["ids"][0] for group in found])
+    rows = visible_conflicts(principal).filter(id__in=[group["ids"][0] for group in found])
+    firsts = {row.id: row for row in with_claims(rows)}
     return Queue([_fold(group, firsts[group["ids"][0]]) for group in found], left, page, pages)
 
 

@@ -12,18 +12,20 @@ from memories.models.words import STANDING
 
 
 def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: datetime.datetime) -> list[Fragment]:
-    """The fragments that would be superseded, in the order of their ids."""
+    """The fragments of which a claim would be superseded, in the order of their ids."""
     if row.newcomer_id is None:
         return []
     with access.enter(principal, why="foresee"):
         mine = PendingConflict.objects.within(row.project_id).pending().filter(newcomer=row.newcomer_id)
+        if row.newcomer_claim:
+            mine = mine.filter(newcomer_claim=row.newcomer_claim)
         named: set[uuid.UUID] = {i for i in mine.values_list("existing_id", flat=True) if i}
-        claim = Claim.objects.within(row.project_id).filter(fragment=row.newcomer_id).first()
+        claim = Claim.objects.within(row.project_id).filter(id=row.challenger).first()
         if claim is not None:
             docket = Docket(row.project_id, [row.namespace_id], claims=0, now=now)
             docket.read({place_of(claim)})
             ledger = docket.ledgers[place_of(claim)]
-            stance = ledger.waiting.get(row.newcomer_id)
+            stance = ledger.waiting.get(claim.id)
             named |= {other.fragment_id for other in ledger.opponents(stance)} if stance else set()
         rows = Fragment.objects.within(row.project_id).filter(id__in=named, status__in=STANDING)
         return list(rows.order_by("id"))

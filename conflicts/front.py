@@ -11,13 +11,22 @@ from conflicts.admission import (
     undisturbed,
     withdraw,
 )
+from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
-from conflicts.authority import SOURCE_RANK, CeilingExceeded, granted_authority, lowered_source
+from conflicts.authority import (
+    SOURCE_RANK,
+    CeilingExceeded,
+    granted_authority,
+    lowered_source,
+    rank_of,
+    refuse_below,
+)
 from conflicts.batching import Outcome, resolve_all, undo_all
 from conflicts.candidates import Candidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import Correction, NotApplicable
+from conflicts.docket import ClaimsDisagree
 from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
@@ -45,6 +54,7 @@ from conflicts.registry import registered as registered_predicates
 from conflicts.rekeying import ClaimsCollide
 from conflicts.replacing import put_back, replace
 from conflicts.reserving import reserve, reserved
+from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
 from conflicts.rulings import binding_on, of_conflicts, protection, ruled_on, rulings, with_words
 from conflicts.settling import (
     AlreadyResolved,
@@ -55,6 +65,7 @@ from conflicts.settling import (
     undo,
     visible_conflict,
     waiting,
+    with_claims,
 )
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
@@ -82,6 +93,7 @@ __all__ = [
     "CeilingExceeded",
     "ClaimDraft",
     "ClaimsCollide",
+    "ClaimsDisagree",
     "Correction",
     "Counted",
     "Disputed",
@@ -98,6 +110,7 @@ __all__ = [
     "Normaliser",
     "NotApplicable",
     "Outcome",
+    "PRESENT",
     "PendingConflict",
     "Policy",
     "PredicateTaken",
@@ -111,6 +124,7 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "USER",
     "Uncounted",
     "admit",
     "alone",
@@ -143,12 +157,15 @@ __all__ = [
     "lock_keys",
     "lock_namespace",
     "lowered_source",
+    "names_user",
     "news",
     "place_vectors",
     "put_back",
     "queue",
     "queue_length",
+    "rank_of",
     "readmit",
+    "refuse_below",
     "register_predicate",
     "registered_predicates",
     "repetitions",
@@ -179,8 +196,12 @@ __all__ = [
     "binding_on",
     "of_conflicts",
     "protection",
+    "RulingMark",
+    "latest_mark",
+    "marks_of",
     "ruled_on",
     "rulings",
+    "with_claims",
     "with_words",
     "rule_on_former_decisions",
 ]

@@ -63,6 +63,13 @@ class Stance:
     ruled_by: uuid.UUID | None = None
     # The user's own words, heard as they were said.
     attested: bool = False
+    # Of several claims of one fragment which one; None for the first, and for a text that claims nothing.
+    claim_id: uuid.UUID | None = None
+
+    @property
+    def id(self) -> uuid.UUID:
+        """By what the books know it: the claim's id, which the first one has from its fragment."""
+        return self.claim_id or self.fragment_id
 
     @property
     def is_ruled(self) -> bool:
@@ -139,17 +146,20 @@ class Decision:
     opponents: tuple[tuple[Stance, Reason], ...] = ()
 
 
-def decide(newcomer: Stance, standing: Sequence[Stance], *, policy: str = Policy.REVIEW) -> Decision:
+def decide(
+    newcomer: Stance, standing: Sequence[Stance], *, policy: str = Policy.REVIEW, beside: bool = False
+) -> Decision:
     """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
     A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
     equal where the predicate's policy says that the newest wins. Where it keeps both, equals of other owners are no
-    opponents. Who repeats one of two values that a person kept opposes neither.
+    opponents. Who repeats one of two values that a person kept opposes neither. What is said `beside` other things is
+    no repetition: it stands beside those that say the same.
     """
     twins = tuple(other for other in standing if newcomer.repeats(other))
     if twins:
         twin = max(twins, key=lambda other: other.authority)
-        if newcomer.authority <= twin.authority:
+        if newcomer.authority <= twin.authority and not beside:
             return Decision(Outcome.DEDUPLICATED, twin=twin)
     opponents = [
         other
@@ -164,8 +174,9 @@ def decide(newcomer: Stance, standing: Sequence[Stance], *, policy: str = Policy
         return Decision(Outcome.LOST, opponents=tuple((other, objections.get(other, first)) for other in opponents))
     closing = tuple(other for other in opponents if _succeeds(newcomer, other))
     yielding = tuple(other for other in opponents if other not in closing)
-    outcome = Outcome.RESTATED if twins else Outcome.WON if opponents else Outcome.ADMITTED
-    return Decision(outcome, yielding=(*yielding, *twins), closing=closing)
+    restated = () if beside else twins
+    outcome = Outcome.RESTATED if restated else Outcome.WON if opponents else Outcome.ADMITTED
+    return Decision(outcome, yielding=(*yielding, *restated), closing=closing)
 
 
 def _stays_beside(newcomer: Stance, twin: Stance, other: Stance) -> bool:

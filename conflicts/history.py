@@ -8,15 +8,17 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby, product
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from conflicts.gate import Stance, objection
 from conflicts.naming import Naming, naming
+from conflicts.ruling_marks import RulingMark, Subject, latest_mark, ruling_marks
 from conflicts.wording import Words, worded, wordings
 from memories import access
 from memories.access import Principal
@@ -48,6 +50,7 @@ class Question:
 class Believed:
     """A claim as it was believed at one point of record time."""
 
+    id: uuid.UUID
     fragment_id: uuid.UUID
     namespace: str
     user: str | None
@@ -65,6 +68,8 @@ class Believed:
     owner: str
     status: str
     recorded_at: datetime.datetime
+    # The ruling in force that chose or ruled out what it says.
+    ruling: RulingMark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ class Life(Believed):
     superseded_by: uuid.UUID | None
     moved: bool
     beliefs: tuple[Interval, ...]
+    # All that was ever ruled on what it says, oldest first.
+    rulings: tuple[RulingMark, ...]
 
 
 def claims(principal: Principal, question: Question, *, now: datetime.datetime) -> QuerySet[Any]:
@@ -103,15 +110,20 @@ def claims(principal: Principal, question: Question, *, now: datetime.datetime) 
         if question.status:
             said = said.filter(status=question.status)
         if question.session_id and question.status == Status.ACTIVE:
-            rows = rows.exclude(id__in=_overruled(principal, said, question.session_id))
+            hidden = _overruled(principal, said, question.session_id)
+            said = said.exclude(**{"pgh_obj__in" if known_at else "id__in": hidden})
     if known_at is None:
-        rows = rows.filter(status=question.status) if question.status else rows  # so that their index is used
-        return rows.filter(Exists(said.filter(key, fragment=OuterRef("id"))))
-    belief = Subquery(said.filter(pgh_obj=OuterRef("id")).values("pgh_id")[:1])
-    rows = rows.annotate(belief=belief)
+        # Named, so that its index is used: what stands stands in what stands.
+        rows = rows.filter(status=question.status) if question.status == Status.ACTIVE else rows
+        mine = said.filter(key, fragment=OuterRef("id"))
+        rows = rows.annotate(said=ArraySubquery(mine.order_by("position").values("id")))
+        return rows.filter(Exists(mine))
     said = said.filter(key | _renamed(principal, key))
     if question.subject is not None:
-        said = said.filter(pgh_obj__in=_ever_on(principal, key))
+        said = said.filter(pgh_obj__in=_ever_on(principal, key, claim="pgh_obj", now="id"))
+    mine = said.filter(fragment=OuterRef("id")).order_by("pgh_obj")
+    known = Value(known_at, DateTimeField())
+    rows = rows.annotate(beliefs=ArraySubquery(mine.values("pgh_id")), known_at=known)
     return rows.filter(id__in=said.values("fragment"))
 
 
@@ -121,12 +133,12 @@ def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Namin
 
 
 def _fragments(principal: Principal, names: Mapping[uuid.UUID, Naming]) -> QuerySet[Any]:
-    """With their claims, and when these were recorded first."""
-    events = events_of(Claim).objects.filter(project=principal.project_id, pgh_obj=OuterRef("id"))
+    """With when they were recorded first to claim something."""
+    events = events_of(Claim).objects.filter(project=principal.project_id, fragment=OuterRef("id"))
     first = Subquery(events.order_by("pgh_id").values("pgh_created_at")[:1])
     rows: QuerySet[Any] = Fragment.objects.within(principal.project_id).in_namespaces(list(names))
     rows = rows.annotate(recorded_at=first)
-    return rows.select_related("namespace", "claim")
+    return rows.select_related("namespace")
 
 
 def _key(names: Mapping[uuid.UUID, Naming], question: Question) -> Q:
@@ -154,10 +166,10 @@ def _holding(as_of: datetime.datetime) -> Q:
     return begun & (Q(valid_until=None) | Q(valid_until__gt=as_of))
 
 
-def _ever_on(principal: Principal, key: Q) -> QuerySet[Any]:
-    """The ids of fragments that claim this, or did; also under the names that today's rules give."""
+def _ever_on(principal: Principal, key: Q, *, claim: str, now: str) -> QuerySet[Any]:
+    """Who claims this, or did; also under the names that today's rules give. By a column of events and of claims."""
     then: QuerySet[Any] = events_of(Claim).objects.filter(key, project=principal.project_id)
-    return then.values("pgh_obj").union(Claim.objects.within(principal.project_id).filter(key).values("fragment"))
+    return then.values(claim).union(Claim.objects.within(principal.project_id).filter(key).values(now))
 
 
 def _said_now(principal: Principal, question: Question) -> QuerySet[Any]:
@@ -170,20 +182,20 @@ def _remembered(principal: Principal, session_id: str, known_at: datetime.dateti
     """Each claim's last event until `known_at`, those of other sessions left out."""
     events: QuerySet[Any] = events_of(Claim).objects.filter(project=principal.project_id, pgh_created_at__lte=known_at)
     later = events.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__gt=OuterRef("pgh_id"))
-    mine = Claim.objects.within(principal.project_id).filter(fragment=OuterRef("pgh_obj"), session_id=session_id)
+    mine = Claim.objects.within(principal.project_id).filter(id=OuterRef("pgh_obj"), session_id=session_id)
     heard = ~Q(scope=ClaimScope.SESSION) | Exists(mine.filter(scope=ClaimScope.SESSION))
     return events.filter(~Exists(later), heard).exclude(pgh_label="delete")
 
 
 def _renamed(principal: Principal, key: Q) -> Q:
     """Events of claims that have the asked names by now: a rule that changed leaves the names in old events alone."""
-    mine = {"project": principal.project_id, "fragment": OuterRef("pgh_obj")}
-    changed = Revision.objects.filter(**mine, claim__isnull=False)
-    return Q(Exists(Claim.objects.filter(key, **mine))) & ~Q(Exists(changed))
+    mine = Claim.objects.within(principal.project_id).filter(key, id=OuterRef("pgh_obj"))
+    former = Revision.objects.within(principal.project_id).filter(fragment=OuterRef("fragment"), claim__isnull=False)
+    return Q(Exists(mine)) & ~Q(Exists(former))
 
 
 def _overruled(principal: Principal, said: QuerySet[Any], session_id: str) -> set[uuid.UUID]:
-    """Of a session's claim and a lasting one that exclude each other, the one that gives way.
+    """Of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
 
     The session's does, unless the gate would let it replace the other: nobody weaker hides in a session what a
     stronger one said, nor stands beside it.
@@ -194,7 +206,7 @@ def _overruled(principal: Principal, said: QuerySet[Any], session_id: str) -> se
     keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
     lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION))
     rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
-    return {(own if objection(own, one) else one).fragment_id for own, one in rivals}
+    return {(own if objection(own, one) else one).id for own, one in rivals}
 
 
 def _by_key(said: QuerySet[Any]) -> dict[tuple[uuid.UUID, bytes, bytes], list[Stance]]:
@@ -203,20 +215,41 @@ def _by_key(said: QuerySet[Any]) -> dict[tuple[uuid.UUID, bytes, bytes], list[St
     for row in said:
         key = row.namespace_id, bytes(row.subject_digest), bytes(row.key_digest)
         value, owner = bytes(row.value_digest), row.fragment.owner_id
-        found[key].append(Stance(row.fragment_id, owner, row.authority, value, exclusive=row.exclusive))
+        claim_id = row.id if isinstance(row, Claim) else row.pgh_obj_id
+        stance = Stance(row.fragment_id, owner, row.authority, value, exclusive=row.exclusive, claim_id=claim_id)
+        found[key].append(stance)
     return found
 
 
 def believed(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
     """What the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
     owners = _owners(principal, rows)
-    if not any(hasattr(row, "belief") for row in rows):
-        return [_believed(row, row.claim, Words.of_claim(row.claim), owners, status=row.status) for row in rows]
-    events = events_of(Claim).objects.filter(project=principal.project_id).in_bulk([row.belief for row in rows])
+    found = _told(principal, rows)
+    marks = ruling_marks(principal.project_id, [_subject(row, said, now) for row, _, said, now in found])
+    return [
+        _believed(row, state, said, owners, now, marks[_subject(row, said, now)]) for row, state, said, now in found
+    ]
+
+
+def _told(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any, Words, Claim | None]]:
+    """Each fragment with a claim, or an event of one, its words, and the claim as it stands, if it does."""
+    claims = Claim.objects.by_fragment(principal.project_id, [row.id for row in rows])
+    if not any(hasattr(row, "beliefs") for row in rows):
+        asked = [(row, claim) for row in rows for claim in claims[row.id] if claim.id in row.said]
+        return [(row, claim, Words.of_claim(claim), claim) for row, claim in asked]
+    ids = [event_id for row in rows for event_id in row.beliefs]
+    events = events_of(Claim).objects.filter(project=principal.project_id).in_bulk(ids)
     names = naming(principal.project_id, {row.namespace_id for row in rows})
     words = wordings(principal.project_id, rows, names)
-    found = [(row, events[row.belief], worded(events[row.belief], words[row.id])) for row in rows]
-    return [_believed(row, event, said, owners, status=event.status) for row, event, said in found if said]
+    now = {claim.id: claim for mine in claims.values() for claim in mine}
+    then = [(row, events[event_id]) for row in rows for event_id in row.beliefs]
+    found = [(row, event, worded(event, words[row.id])) for row, event in then]
+    return [(row, event, said, now.get(event.pgh_obj_id)) for row, event, said in found if said]
+
+
+def _subject(row: Any, said: Words, now: Claim | None) -> Subject:
+    """What rulings are looked up for: the words' digests follow the rules of today, as those of rulings do."""
+    return Subject(row.namespace_id, now.session_id if now else "", said.key, said.value_digest)
 
 
 def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
@@ -224,9 +257,17 @@ def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
     return dict(found.values_list("id", "name"))
 
 
-def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str], *, status: str) -> Believed:
-    """From a fragment and the claim, or an event of the claim, that tells its state."""
+def _believed(
+    row: Any,
+    state: Any,
+    said: Words,
+    owners: Mapping[uuid.UUID, str],
+    now: Claim | None,
+    marks: Sequence[RulingMark],
+) -> Believed:
+    """From a fragment and the claim, or an event of the claim, that tells its state; `now` is the claim, if it is."""
     return Believed(
+        id=state.id if isinstance(state, Claim) else state.pgh_obj_id,
         fragment_id=row.id,
         namespace=row.namespace.root_name,
         user=row.namespace.user,
@@ -235,15 +276,16 @@ def _believed(row: Any, state: Any, said: Words, owners: Mapping[uuid.UUID, str]
         value=said.value,
         exclusive=state.exclusive,
         scope=state.scope,
-        session_id=row.claim.session_id if state.scope == ClaimScope.SESSION else "",
+        session_id=now.session_id if now and state.scope == ClaimScope.SESSION else "",
         valid_from=state.valid_from,
         valid_until=state.valid_until,
         authority=state.authority,
         source=row.source,
         owner_id=row.owner_id,
         owner=owners.get(row.owner_id, ""),
-        status=status,
+        status=state.status,
         recorded_at=row.recorded_at,
+        ruling=latest_mark(marks, getattr(row, "known_at", None)),
     )
 
 
@@ -257,39 +299,65 @@ def timeline(
     with access.enter(principal, why="claims"):
         names = _names(principal, namespace)
     key = _key(names, Question(subject=subject, predicate=predicate))
-    rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=_ever_on(principal, key))
-    rows = rows.filter(Q(claim=None) | Q(claim__session_id__in={"", session_id}))
-    rows = rows.annotate(begins=Coalesce(F("claim__valid_from"), FIRST))
+    ever = _ever_on(principal, key, claim="fragment", now="fragment")
+    rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=ever)
+    mine = Claim.objects.within(principal.project_id).filter(fragment=OuterRef("id"))
+    rows = rows.filter(~Exists(mine) | Exists(mine.filter(session_id__in={"", session_id})))
+    first = mine.order_by("position").values("valid_from")
+    began = Coalesce(Subquery(first.filter(key)[:1]), Subquery(first[:1]), FIRST)
+    rows = rows.annotate(begins=began)
     return rows.order_by("begins", "recorded_at", "id")
 
 
 def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate: str) -> list[Life]:
     """What was believed of the fragments of `timeline`, in their order, in a fixed number of queries."""
-    events: dict[uuid.UUID, list[Any]] = defaultdict(list)
-    kept = events_of(Claim).objects.filter(project=principal.project_id, pgh_obj__in=[row.id for row in rows])
-    for event in kept.order_by("pgh_id"):
-        events[event.pgh_obj_id].append(event)
+    events: dict[uuid.UUID, dict[uuid.UUID, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    ids = [row.id for row in rows]
+    for event in events_of(Claim).objects.filter(project=principal.project_id, fragment__in=ids).order_by("pgh_id"):
+        events[event.fragment_id][event.pgh_obj_id].append(event)
     names = naming(principal.project_id, {row.namespace_id for row in rows})
     words = wordings(principal.project_id, rows, names)
+    claims = {c.id: c for mine in Claim.objects.by_fragment(principal.project_id, ids).values() for c in mine}
     owners = _owners(principal, rows)
     found = []
     for row in rows:
         key = names[row.namespace_id].key(subject, predicate).both
-        said = [(event, _said(row, event, words[row.id], key)) for event in events[row.id]]
-        on_key = [(event, what) for event, what in said if what is not None]
-        if on_key:
-            last, what = on_key[-1]
-            claim = asdict(_believed(row, last, what, owners, status=row.status))
-            moved = said[-1][1] is None
-            life = Life(**claim, superseded_by=row.superseded_by_id, moved=moved, beliefs=tuple(_intervals(said)))
-            found.append(life)
-    return found
+        for claim_id, mine in sorted(events[row.id].items(), key=lambda item: item[1][0].pgh_id):
+            now = claims.get(claim_id)
+            said = [(event, _said(event, words[row.id], key, now)) for event in mine]
+            on_key = [(event, what) for event, what in said if what is not None]
+            if on_key:
+                found.append((row, now, said, *on_key[-1]))
+    marks = ruling_marks(principal.project_id, [_subject(row, what, now) for row, now, _, _, what in found])
+    return [_life(row, now, said, last, what, owners, marks) for row, now, said, last, what in found]
 
 
-def _said(row: Any, event: Any, words: Sequence[Words], key: bytes) -> Words | None:
+def _life(
+    row: Any,
+    now: Claim | None,
+    said: Sequence[tuple[Any, Words | None]],
+    last: Any,
+    what: Words,
+    owners: Mapping[uuid.UUID, str],
+    marks: Mapping[Subject, Sequence[RulingMark]],
+) -> Life:
+    """All that was ever believed of a claim; `said` is what each of its events said of the key, `last` the last one."""
+    mine = marks[_subject(row, what, now)]
+    claim = _believed(row, last, what, owners, now, mine)
+    told = {one.name: getattr(claim, one.name) for one in fields(Believed)}
+    return Life(
+        **{**told, "status": now.status if now else row.status},
+        superseded_by=(now.superseded_by_id if now else None) or row.superseded_by_id,
+        moved=said[-1][1] is None,
+        beliefs=tuple(_intervals(said)),
+        rulings=tuple(mine),
+    )
+
+
+def _said(event: Any, words: Sequence[Words], key: bytes, now: Claim | None) -> Words | None:
     """What a claim said of the key after an event; None for nothing, or nothing for other sessions' ears."""
     found = worded(event, words)
-    whispered = event.scope == ClaimScope.SESSION and not (hasattr(row, "claim") and row.claim.session_id)
+    whispered = event.scope == ClaimScope.SESSION and not (now and now.session_id)
     if found is None or event.pgh_label == "delete" or whispered or key not in (bytes(event.key_digest), found.key):
         return None
     return found

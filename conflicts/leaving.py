@@ -41,12 +41,12 @@ def withdraw_all(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, no
     pending.filter(existing__in=fragment_ids, kind=Kind.DISPUTE).end(now=now)
 
 
-def was_ruled_out(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:
-    """Return those of them that a person decided against: replaced by a challenger, or rejected as one."""
+def was_ruled_out(project_id: uuid.UUID, claim_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:
+    """Return those claims that a person decided against: replaced by a challenger, or rejected as one."""
     decided = PendingConflict.objects.within(project_id).filter(resolved_at__isnull=False)
-    against = decided.filter(existing__in=fragment_ids, resolution=Resolution.SUPERSEDE).values_list("existing_id")
-    rejected = decided.filter(newcomer__in=fragment_ids, resolution=Resolution.REJECT).values_list("newcomer_id")
-    return {i for (i,) in [*against, *rejected]}
+    against = decided.filter(existing_claim__in=claim_ids, resolution=Resolution.SUPERSEDE)
+    rejected = decided.filter(newcomer_claim__in=claim_ids, resolution=Resolution.REJECT)
+    return {row.existing_claim for row in against} | {row.newcomer_claim for row in rejected}
 
 
 def erase_all(

@@ -280,5 +280,7 @@ SCRIPTS = {
 
 # In a word that holds an ASCII letter these look like another one than their other case does.
 LATIN_COMPANY = {"ν": "v", "Υ": "y", "Ь": "b"}
+# And this one, where all others are ASCII: Greek words keep it when one of their letters is disguised.
+ONLY_COMPANY = {"μ": "u"}
 
 LETTERS = {letter: target for script in SCRIPTS.values() for target, group in script.items() for letter in group}

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from conflicts.cues import CUES, USERS
+from conflicts.aliases import USER, USERS, subject_key
+from conflicts.cues import CUES
 from conflicts.naming import Naming
 from conflicts.passages import Passage, stem
 from conflicts.predicates import SEEDS, Rule
@@ -29,7 +30,7 @@ def keys_of(said: Sequence[Passage], names: Naming) -> set[bytes]:
         if len(pairs) > MOST:
             break
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in {p for _, p in pairs}}
-    return digests_of(((subject, named[predicate]) for subject, predicate in pairs), salt=names.salt)
+    return digests_of(((subject_key(subject), named[predicate]) for subject, predicate in pairs), salt=names.salt)
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
@@ -42,10 +43,8 @@ def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
             yield user, predicate
         for _, _, subject in subjects:
             yield subject, predicate
-            yield f"the {subject}", predicate
     for start, end, predicate in _runs(words, LONGEST_PREDICATE):
-        for user in USERS[:3]:
-            yield user, predicate
+        yield USER, predicate
         for first, last, subject in subjects:
             if last == start or (last < start <= last + 2) or (first > end and first <= end + 2) or first == end:
                 yield subject, predicate

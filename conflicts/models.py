@@ -1,10 +1,12 @@
 """What belief keeps beside the claims: rules of predicates, votes, and the conflicts that wait for a person."""
 
 import datetime
+import uuid
 from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from conflicts.words import Ballot, Keep, Kind, Normaliser, Policy, Reason, Resolution
@@ -99,7 +101,7 @@ class Vote(TenantModel):
 
 
 # What a conflict says of the newcomer's opponent.
-FACED = ("existing", "existing_authority", "existing_trust", "reason")
+FACED = ("existing", "existing_claim", "existing_authority", "existing_trust", "reason")
 
 
 class PendingConflictQuerySet(TenantQuerySet):
@@ -140,6 +142,9 @@ class PendingConflict(TenantModel):
     reason = models.CharField(max_length=32, choices=Reason)
     newcomer = parent("memories.Fragment", related_name="conflicts", null=True)
     existing = parent("memories.Fragment", related_name="challenges", null=True)
+    # Which claims of both: none of a text that claims nothing. Ids alone, for claims are written anew.
+    newcomer_claim = models.UUIDField(null=True)
+    existing_claim = models.UUIDField(null=True)
     subject_digest = models.BinaryField(max_length=32, default=b"")
     predicate_digest = models.BinaryField(max_length=32, default=b"")
     key_digest = models.BinaryField(max_length=32, default=b"")
@@ -162,6 +167,10 @@ class PendingConflict(TenantModel):
     # The former state of all that a decision touched, for undo: ids, enums, times.
     before = models.JSONField(null=True)
 
+    # Set by `settling.with_claims`.
+    new_claim: Any = None
+    old_claim: Any = None
+
     objects = PendingConflictQuerySet.as_manager()
     catalogue = Catalogue(
         kind="canonical",
@@ -174,7 +183,11 @@ class PendingConflict(TenantModel):
         constraints: ClassVar = [
             unique_in_project("conflict_project_id", "id"),
             models.UniqueConstraint(
-                fields=["project", "newcomer", "existing"],
+                "project",
+                "newcomer",
+                "existing",
+                Coalesce("newcomer_claim", "newcomer"),
+                Coalesce("existing_claim", "existing"),
                 condition=models.Q(resolved_at=None),
                 name="conflict_once_pending",
             ),
@@ -206,6 +219,16 @@ class PendingConflict(TenantModel):
         ]
 
     @property
+    def challenger(self) -> uuid.UUID | None:
+        """The newcomer's claim, or its fragment where that claims nothing."""
+        return self.newcomer_claim or self.newcomer_id
+
+    @property
+    def challenged(self) -> uuid.UUID | None:
+        """Likewise of what stands."""
+        return self.existing_claim or self.existing_id
+
+    @property
     def negates(self) -> bool:
         """Whether it is about a text that says something not to be so."""
         return bool(self.statement and self.statement.get("negated"))
@@ -218,11 +241,14 @@ class PendingConflict(TenantModel):
     def opponent(self) -> dict[str, Any]:
         """Whom the newcomer faces, in JSON's terms."""
         told = {"existing_authority": self.existing_authority, "existing_trust": self.existing_trust}
-        return {**told, "reason": self.reason, "existing_id": self.existing_id and str(self.existing_id)}
+        sides = {"existing_id": self.existing_id, "existing_claim": self.existing_claim}
+        return {**told, "reason": self.reason, **{name: side and str(side) for name, side in sides.items()}}
 
     def face(self, opponent: dict[str, Any], *, save: bool = True) -> None:
         """Sets the newcomer against another one."""
-        for name, value in {**opponent, "revision": self.revision + 1}.items():
+        # What was kept before there were several claims names a fragment alone, whose claim bears its id.
+        claim = {"existing_claim": opponent["existing_id"]} if "existing_claim" not in opponent else {}
+        for name, value in {**claim, **opponent, "revision": self.revision + 1}.items():
             setattr(self, name, value)
         if save:
             self.save(update_fields=[*FACED, "revision"])

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from conflicts.aliases import subject_key
 from conflicts.models import Predicate
 from conflicts.predicates import Rule, is_known, rule_for, spellings_of
 from conflicts.spelling import canonical_key, digest_of
@@ -38,7 +39,7 @@ class Naming:
 
     def subject(self, subject: str) -> bytes:
         """The digest of a subject."""
-        return digest_of(canonical_key(subject), salt=self.salt)
+        return digest_of(subject_key(subject), salt=self.salt)
 
     def predicate(self, predicate: str) -> bytes:
         """The digest of a predicate: all its spellings have one."""
@@ -46,7 +47,7 @@ class Naming:
 
     def key(self, subject: str, predicate: str) -> Key:
         """The digests of a claim's key."""
-        whole = digest_of(canonical_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
+        whole = digest_of(subject_key(subject), canonical_key(self.rule(predicate).name), salt=self.salt)
         return Key(self.subject(subject), self.predicate(predicate), whole)
 
     def value(self, predicate: str, value: str) -> bytes:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, USERS, Cue
+from conflicts.aliases import USER_NAMES, USERS, subject_key
+from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
 from conflicts.passages import Passage, Word, stem
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.words import STOPWORDS, listed
@@ -51,7 +52,7 @@ def speaks_of(
     own |= {"food", "nut"} if claim.predicate == "allergic_to" else set()
     before = [word for word in passage.words if word.end <= span[0]]
     stems = {word.stem for word in passage.words}
-    users = claim.subject.strip().lower() in USERS
+    users = subject_key(claim.subject) in USERS
     if not users and not (set(subject) <= stems and not _is_of_it(passage, subject, own)):
         return False
     known = own | (PEOPLE if users else set())
@@ -91,7 +92,7 @@ def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int]
 def _yields(behind: Sequence[Word]) -> bool:
     """Whether the user stands behind a relative, who is not the user's: the doctor ruled out the user's allergy."""
     stems = [word.stem for word in behind]
-    at = next((place for place, one in enumerate(stems) if one in USERS), None)
+    at = next((place for place, one in enumerate(stems) if one in USER_NAMES or one in USERS), None)
     return at is not None and not set(stems[:at]) <= {"of", "the", "to", "and", "with", "for"}
 
 

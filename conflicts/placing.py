@@ -1,5 +1,6 @@
 """Placing: what search needs of a fragment, and the fingerprints that keep forgotten texts out."""
 
+import datetime
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +64,7 @@ def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
         cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
 
 
-def place_vectors(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: EmbeddingModel) -> None:
+def place_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
     """Stores the unit vectors that are there; the fragments wait for those of all other live models.
 
     Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
@@ -89,27 +90,28 @@ def place_vectors(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: 
         )
 
 
-def place_anew(fragment: Fragment, vector: Any, claim: Claim | None, *, model: EmbeddingModel) -> None:
+def place_anew(fragment: Fragment, vector: Any, claims: Sequence[Claim], *, model: EmbeddingModel) -> None:
     """Replaces what search needs of a fragment whose text is new."""
     for table in (PendingEmbedding, Embedding):
         table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
     index_keywords([fragment.id])
-    place_vectors([(fragment, vector, claim)], model=model)
+    place_vectors([(fragment, vector, claims)], model=model)
 
 
-def embeddings(rows: Sequence[tuple[Fragment, Any, Claim | None]], *, model: EmbeddingModel) -> list[Embedding]:
+def embeddings(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> list[Embedding]:
     """The vectors that are there, with what search asks of their fragments besides."""
     roots = roots_of(rows[0][0].project_id, {row.namespace_id for row, _, _ in rows}) if rows else {}
     return [
-        _embedding(row, vector, claim, root_id=roots[row.namespace_id], model=model)
-        for row, vector, claim in rows
+        _embedding(row, vector, claims, root_id=roots[row.namespace_id], model=model)
+        for row, vector, claims in rows
         if vector is not None
     ]
 
 
 def _embedding(
-    fragment: Fragment, vector: Any, claim: Claim | None, *, root_id: uuid.UUID, model: EmbeddingModel
+    fragment: Fragment, vector: Any, claims: Sequence[Claim], *, root_id: uuid.UUID, model: EmbeddingModel
 ) -> Embedding:
+    session_id, valid_from, valid_until = reach_of(claims)
     return Embedding(
         project_id=fragment.project_id,
         root_id=root_id,
@@ -117,9 +119,20 @@ def _embedding(
         fragment_id=fragment.id,
         model_id=model.id,
         status=fragment.status,
-        session_id=claim.session_id if claim else "",
-        valid_from=claim.valid_from if claim else None,
-        valid_until=claim.valid_until if claim else None,
+        session_id=session_id,
+        valid_from=valid_from,
+        valid_until=valid_until,
         vector=vector,
         cold=fragment.tier == Tier.COLD,
+    )
+
+
+def reach_of(claims: Sequence[Claim]) -> tuple[str, datetime.datetime | None, datetime.datetime | None]:
+    """Return whose session sees a fragment, and from when until when one of its claims holds; as `nova_reach` does."""
+    said = [claim for claim in claims if not claim.verdict] or claims
+    begins, ends = [claim.valid_from for claim in said], [claim.valid_until for claim in said]
+    return (
+        max((claim.session_id for claim in said), default=""),
+        min((at for at in begins if at), default=None) if all(begins) else None,
+        max((at for at in ends if at), default=None) if all(ends) else None,
     )

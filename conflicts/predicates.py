@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from conflicts.aliases import spelled
 from conflicts.spelling import canonical_key
 from conflicts.words import Normaliser, Policy
 
@@ -52,13 +53,7 @@ def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
     Its `name` is the predicate's canonical name. An alias of a seed leads on to the rule that was registered in the
     seed's place.
     """
-    spelling = canonical_key(predicate)
-    if spelling in registered:
-        return registered[spelling]
-    seed = KNOWN.get(spelling)
-    if seed is None:
-        return Rule(spelling.replace(" ", "_"))
-    return registered.get(canonical_key(seed.name), seed)
+    return _known(predicate, registered) or Rule(spelled(predicate).plainest.replace(" ", "_"))
 
 
 def canonical_name(predicate: str) -> str:
@@ -68,8 +63,21 @@ def canonical_name(predicate: str) -> str:
 
 def is_known(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyType({})) -> bool:
     """Whether there is a rule for it, registered or built in."""
-    spelling = canonical_key(predicate)
-    return spelling in registered or spelling in KNOWN
+    return _known(predicate, registered) is not None
+
+
+def _known(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
+    """The rule that knows a predicate by its most literal reading, or else sees through its disguise."""
+    written = spelled(predicate)
+    for spelling in written.spellings:
+        if spelling in registered:
+            return registered[spelling]
+        if seed := KNOWN.get(spelling):
+            return registered.get(canonical_key(seed.name), seed)
+    for names in (registered, KNOWN):
+        if name := written.seen_through(names):
+            return _known(name, registered)
+    return None
 
 
 def _one(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
@@ -173,7 +181,8 @@ TASTES = (
     _one("notifications", "notifications_enabled", "wants_notifications", normaliser=Normaliser.BOOLEAN),
 )
 PROJECTS = (
-    _one("budget", "budget_is", "has_budget", "spending_limit", "total_budget", "max_budget", "maximum_budget",
+    _one("budget", "budget_is", "has_budget", "total_budget", "max_budget", "maximum_budget", "overall_budget",
+         "budget_limit", "budget_cap", "spending_limit", "spending_cap", "spend_limit", "max_spend", "maximum_spend",
          normaliser=Normaliser.MONEY),
     _one("deadline", "due_date", "due", "due_on", "due_by", "deadline_is", normaliser=Normaliser.DATE),
     _one("start_date", "starts_on", "started_on", normaliser=Normaliser.DATE),

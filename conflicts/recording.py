@@ -10,17 +10,18 @@ from typing import Any, Self
 
 from django.db import connection
 
-from conflicts.docket import Case, Contradiction, Docket, place_of
+from conflicts.docket import Case, Contradiction, Docket
 from conflicts.gate import Stance
 from conflicts.ledger import Ledger, paired
 from conflicts.locking import Place
 from conflicts.models import FACED, PendingConflict
 from conflicts.rulings import count_repeats
 from conflicts.trust import trust_of
+from conflicts.verdicts import Change, put
 from conflicts.votes import Voter, corroborate, roots_of
 from conflicts.words import Kind, Reason, Resolution
 from memories.models import Claim, Fragment, Link
-from memories.models.words import STANDING, ClaimScope, LinkKind, Status
+from memories.models.words import OPEN, STANDING, ClaimScope, LinkKind, Status
 
 MOST_TAGS = 100
 
@@ -46,27 +47,29 @@ def record(
     """
     successors: dict[uuid.UUID, uuid.UUID] = {}
     for case in cases:
-        verdict = case.verdict
-        assert verdict is not None
-        successors |= dict.fromkeys(verdict.superseded, case.fragment.id)
-        for fragment_id, end in verdict.closed:
-            Claim.objects.within(docket.project_id).filter(fragment=fragment_id).update(valid_until=end)
-        if verdict.twin is not None:
-            _said_again(docket.claims[verdict.twin].fragment, case.fragment, now=docket.now)
-    seen = {case.repeats for case in cases if case.repeats}
+        successors |= dict.fromkeys(case.superseded, case.fragment.id)
+        for claim_id, end in (closed for verdict in case.verdicts for closed in verdict.closed):
+            Claim.objects.within(docket.project_id).filter(id=claim_id).update(valid_until=end)
+        for fragment in {docket.claims[i].fragment_id: docket.claims[i].fragment for i in case.twins}.values():
+            _said_again(fragment, case.fragment, now=docket.now)
+    seen = {twin for case in cases for twin in case.twins}
     if seen:
-        Claim.objects.within(docket.project_id).filter(fragment__in=seen).update(last_seen_at=docket.now)
+        Claim.objects.within(docket.project_id).filter(id__in=seen).update(last_seen_at=docket.now)
     _count_repetitions(docket, cases)
-    supersede(docket.project_id, successors, now=docket.now)
-    count_repeats(docket.project_id, [case.verdict.ruling_id for case in cases if case.verdict], now=docket.now)
-    touched = {place_of(case.claim) for case in cases if case.claim}
+    fallen = supersede_claims(docket.project_id, successors, now=docket.now).fallen
+    for case in cases:
+        case.fallen = [old for old, new in fallen.items() if new == case.fragment.id]
+    barring = [i for case in cases for i in (case.ruling_id, *(verdict.ruling_id for verdict in case.verdicts))]
+    count_repeats(docket.project_id, barring, now=docket.now)
+    touched = {place for case in cases for place in case.places}
     for place in set(left) - touched:
         for case in cases:
-            docket.ledgers[place].forget(case.fragment.id)
+            docket.ledgers[place].forget_fragment(case.fragment.id)
         touched.add(place)
     found = pair_up(docket, touched)
     for case in cases:
-        if case.contradictions and case.verdict and case.verdict.status == Status.QUARANTINED:
+        # What stands against rulings only waits for a decision, too.
+        if case.contradictions and case.fragment.status in OPEN:
             found[case.fragment.id] += _text_conflicts(docket, case)
     return found
 
@@ -79,10 +82,14 @@ class Succession:
     moved: dict[str, str] = field(default_factory=dict)
     ended: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+    # conflict id: that opponent's claim
+    claims: dict[str, str | None] = field(default_factory=dict)
+    # Which fragments fell, to whom; not needed to take it back.
+    fallen: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """For a conflict's row."""
-        return {"moved": self.moved, "ended": self.ended, "links": self.links}
+        return {"moved": self.moved, "ended": self.ended, "links": self.links, "claims": self.claims}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
@@ -97,8 +104,9 @@ class Succession:
             row.reopen()
         for row in pending.pending().filter(id__in=self.moved):
             row.existing_id = uuid.UUID(self.moved[str(row.id)])
+            row.existing_claim = self.claims.get(str(row.id), self.moved[str(row.id)])
             row.revision += 1
-            row.save(update_fields=["existing", "revision"])
+            row.save(update_fields=["existing", "existing_claim", "revision"])
 
 
 def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime) -> Succession:
@@ -117,15 +125,38 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
         for before, after in successors.items()
     ]
     Link.objects.bulk_create(links, ignore_conflicts=True)
-    done = Succession(links=[str(link.id) for link in links])
+    done = Succession(links=[str(link.id) for link in links], fallen=dict(successors))
     pending = PendingConflict.objects.within(project_id).pending()
     for row in pending.filter(newcomer__in=old, kind=Kind.CLAIM).select_for_update().order_by("created_at", "id"):
         done.ended.append(str(row.id))
         row.end(now=now)
-    challenges = pending.filter(existing__in=old)
+    challenges = pending.filter(existing__in=old, kind__in=[Kind.TEXT, Kind.DISPUTE])
+    _move(challenges, successors, done, now=now)
+    return done
+
+
+def supersede_claims(
+    project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime
+) -> Succession:
+    """Marks claims as replaced by fragments; a fragment of which nothing stands any more is superseded whole."""
+    if not successors:
+        return Succession()
+    fallen = put(project_id, {i: Change(Status.SUPERSEDED, new) for i, new in successors.items()}, now=now)
+    done = supersede(project_id, fallen, now=now)
+    pending = PendingConflict.objects.within(project_id).pending()
+    for row in pending.filter(newcomer_claim__in=list(successors), kind=Kind.CLAIM).select_for_update().order_by("id"):
+        done.ended.append(str(row.id))
+        row.end(now=now)
+    left = pending.filter(existing_claim__in=list(successors), kind=Kind.TEXT)
+    _move(left, successors, done, now=now)
+    return done
+
+
+def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *, now: datetime.datetime) -> None:
+    """Sets what was pending against what was replaced (by claim or fragment) against its successor."""
     known: set[tuple[uuid.UUID | None, uuid.UUID]] = set()
-    for row in challenges.filter(kind__in=[Kind.TEXT, Kind.DISPUTE]).select_for_update().order_by("created_at", "id"):
-        successor = successors[row.existing_id]
+    for row in rows.select_for_update().order_by("created_at", "id"):
+        successor = successors.get(row.existing_claim) or successors[row.existing_id]
         pair = row.newcomer_id, successor
         # A newcomer's conflicts with several that one replaced become one; with itself it has none.
         if row.kind == Kind.DISPUTE or row.newcomer_id == successor or pair in known:
@@ -134,9 +165,11 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
         else:
             known.add(pair)
             done.moved[str(row.id)] = str(row.existing_id)
-            row.existing_id, row.revision = successor, row.revision + 1
-            row.save(update_fields=["existing", "revision"])
-    return done
+            done.claims[str(row.id)] = row.existing_claim and str(row.existing_claim)
+            there = Claim.objects.within(row.project_id).filter(fragment=successor, key_digest=row.key_digest)
+            row.existing_id, row.existing_claim = successor, there.values_list("id", flat=True).first()
+            row.revision += 1
+            row.save(update_fields=["existing", "existing_claim", "revision"])
 
 
 def pair_up(
@@ -153,14 +186,15 @@ def pair_up(
         for waiting in list(ledger.waiting.values()):
             stronger = ledger.replaced_by(waiting) or (_outdated_by(docket, ledger, waiting) if decided else None)
             if stronger:
-                ledger.forget(waiting.fragment_id)
-                supersede(docket.project_id, {waiting.fragment_id: stronger.fragment_id}, now=docket.now)
+                ledger.forget(waiting.id)
+                done = supersede_claims(docket.project_id, {waiting.id: stronger.fragment_id}, now=docket.now)
                 mine = PendingConflict.objects.within(docket.project_id).pending()
-                mine.filter(newcomer=waiting.fragment_id).end(now=docket.now)
+                mine.filter(newcomer__in=list(done.fallen)).end(now=docket.now)
             else:
                 found[waiting.fragment_id] += _paired(docket, ledger, waiting)
-        for fragment_id in sorted(ledger.contesting):
-            found[fragment_id] += _contested(docket, ledger, ledger.standing[fragment_id])
+        for claim_id in sorted(ledger.contesting):
+            stance = ledger.standing[claim_id]
+            found[stance.fragment_id] += _contested(docket, ledger, stance)
     # One statement, however many wait: nobody slows a key's writers down by waiting there in numbers.
     PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
     docket.faced.clear()
@@ -171,7 +205,7 @@ def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | No
     """What its owner said later, with at least its authority, and stands against it; the last of them."""
 
     def written(stance: Stance) -> tuple[datetime.datetime, uuid.UUID]:
-        return docket.claims[stance.fragment_id].fragment.created_at, stance.fragment_id
+        return docket.claims[stance.id].fragment.created_at, stance.id
 
     later = [
         other
@@ -183,12 +217,12 @@ def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | No
 
 
 def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConflict]:
-    pending = {row.id: row for row in docket.pending[waiting.fragment_id] if row.kind == Kind.CLAIM}
-    pairing = paired(waiting, ledger.opponents(waiting), [(row.id, row.existing_id) for row in pending.values()])
-    newcomer = docket.claims[waiting.fragment_id]
+    pending = {row.id: row for row in docket.pending[waiting.id] if row.kind == Kind.CLAIM}
+    pairing = paired(waiting, ledger.opponents(waiting), [(row.id, row.challenged) for row in pending.values()])
+    newcomer = docket.claims[waiting.id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
-        row.face({**_opponent(docket.claims[opponent.fragment_id], now=docket.now), "reason": reason}, save=False)
+        row.face({**_opponent(docket.claims[opponent.id], now=docket.now), "reason": reason}, save=False)
         docket.faced.append(row)
     if pairing.obsolete:
         PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
@@ -197,12 +231,12 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
             kind=Kind.CLAIM,
             reason=reason,
             created_at=docket.now,
-            **_sides(newcomer, docket.claims[opponent.fragment_id], now=docket.now),
+            **_sides(newcomer, docket.claims[opponent.id], now=docket.now),
         )
         for opponent, reason in pairing.missing
     ]
     PendingConflict.objects.bulk_create(made)
-    docket.pending[waiting.fragment_id] += made
+    docket.pending[waiting.id] += made
     return [row for key, row in pending.items() if key not in pairing.obsolete] + made
 
 
@@ -210,9 +244,9 @@ def _contested(docket: Docket, ledger: Ledger, stance: Stance) -> list[PendingCo
     """The conflicts of what stands against a ruling; with nobody left to oppose it there is nothing to decide."""
     if ledger.opponents(stance):
         return _paired(docket, ledger, stance)
-    mine = PendingConflict.objects.within(docket.project_id).pending().filter(newcomer=stance.fragment_id)
+    mine = PendingConflict.objects.within(docket.project_id).pending().filter(newcomer_claim=stance.id)
     mine.filter(kind=Kind.CLAIM).end(now=docket.now)
-    ledger.contesting.discard(stance.fragment_id)
+    ledger.contesting.discard(stance.id)
     return []
 
 
@@ -222,6 +256,7 @@ def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[
         "project_id": newcomer.project_id,
         "namespace_id": newcomer.namespace_id,
         "newcomer_id": newcomer.fragment_id,
+        "newcomer_claim": newcomer.id,
         "subject_digest": newcomer.subject_digest,
         "predicate_digest": newcomer.predicate_digest,
         "key_digest": newcomer.key_digest,
@@ -237,6 +272,7 @@ def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[
 def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
     return {
         "existing_id": existing.fragment_id,
+        "existing_claim": existing.id,
         "existing_authority": existing.authority,
         "existing_trust": round(trust_of(existing.fragment, now=now), 4),
     }
@@ -244,12 +280,13 @@ def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
 
 def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
     made = [
-        _text_conflict(docket, case.fragment, contradiction, opponent.fragment_id)
+        _text_conflict(docket, case.fragment, contradiction, opponent.id)
         for contradiction in case.contradictions
         for opponent in contradiction.opponents
     ]
-    once = {row.existing_id: row for row in reversed(made)}
-    return list(PendingConflict.objects.bulk_create(list(once.values())))
+    once = {row.existing_claim: row for row in reversed(made)}
+    waiting = {row.existing_claim for row in docket.pending[case.fragment.id]}
+    return list(PendingConflict.objects.bulk_create([row for claim, row in once.items() if claim not in waiting]))
 
 
 def _text_conflict(
@@ -286,7 +323,7 @@ def _count_repetitions(docket: Docket, cases: Sequence[Case]) -> None:
     again = Counter(
         case.repeats
         for case in cases
-        if case.repeats and docket.claims[case.repeats].fragment.owner_id == case.fragment.owner_id
+        if case.repeats and docket.claims[case.twins[0]].fragment.owner_id == case.fragment.owner_id
     )
     if not again:
         return

@@ -5,22 +5,23 @@ Whoever changes a rule holds the namespace alone, and the standing claims take t
 
 import datetime
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
 
 from conflicts import locking
+from conflicts.authority import refuse_below
 from conflicts.models import Predicate
 from conflicts.naming import Naming, naming, rule_of
 from conflicts.predicates import SEEDS, Rule, rule_for, spellings_of
-from conflicts.rekeying import rekey
+from conflicts.rekeying import rekey, with_users
 from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.models import Namespace
-from memories.models.words import Verb
+from memories.models import Claim, Namespace
+from memories.models.words import STANDING, Verb
 
 LONGEST, MOST_ALIASES = 100, 50
 CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "policy"))
@@ -81,7 +82,8 @@ def register(
 ) -> Predicate:
     """Gives a namespace a rule of its own; what is not said stays as the built-in rule has it.
 
-    Raises NotFound, NotPermitted, BadPredicate, PredicateTaken, AliasCollision, ClaimsCollide.
+    Raises NotFound, NotPermitted (also for a claim above the ceiling that stands under it), BadPredicate,
+    PredicateTaken, AliasCollision, ClaimsCollide.
     """
     principal.require(Verb.ADMIN)
     with access.enter(principal, why="register predicate"):
@@ -97,6 +99,7 @@ def register(
         )
         if row_of(names, principal.project_id, place.id, name) is not None:
             raise PredicateTaken(name=rule.name)
+        refuse_low_rule(principal, place.id, names, rule.spellings())
         row = Predicate(project_id=principal.project_id, namespace=place, created_at=now)
         return _put(row, rule, names=names, now=now)
 
@@ -111,8 +114,8 @@ def change(
 ) -> Predicate:
     """Changes `exclusive`, `aliases`, `normaliser`, `policy` of the rule with this id, or this namespace and name.
 
-    Raises NotFound, NotPermitted, BadPredicate, StaleRule when `revision` is not the current one, AliasCollision,
-    ClaimsCollide.
+    Raises NotFound, NotPermitted (as `register`), BadPredicate, StaleRule when `revision` is not the current one,
+    AliasCollision, ClaimsCollide.
     """
     principal.require(Verb.ADMIN)
     assert set(changes) <= CHANGEABLE
@@ -127,7 +130,18 @@ def change(
         told = {**changes, "aliases": _aliases(row.name, changes.get("aliases", row.aliases))}
         rule = replace(rule_of(row), **told)
         row.revision += 1
-        return _put(row, rule, names=naming(row.project_id, [row.namespace_id])[row.namespace_id], now=now)
+        names = naming(row.project_id, [row.namespace_id])[row.namespace_id]
+        refuse_low_rule(principal, row.namespace_id, names, {*rule.spellings(), *rule_of(row).spellings()})
+        return _put(row, rule, names=names, now=now)
+
+
+def refuse_low_rule(principal: Principal, namespace_id: uuid.UUID, names: Naming, spellings: Iterable[str]) -> None:
+    """Raise NotPermitted when a claim above the principal's ceiling stands under a rule that is to change."""
+    digests = {names.predicate(spelling) for spelling in spellings}
+    with access.enter(principal.of_everybody(), why="ceiling"):
+        standing = Claim.objects.within(principal.project_id).filter(with_users(namespace_id), status__in=STANDING)
+        ranks = standing.filter(predicate_digest__in=digests).order_by("-authority").values_list("authority", flat=True)
+        refuse_below(principal, ranks[:1], what="a claim that stands under this rule")
 
 
 def _root(place: Namespace) -> Namespace:
@@ -179,7 +193,6 @@ def _put(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -
         row.namespace_id,
         old=names,
         new=Naming(names.salt, spellings_of([*others, rule])),
-        spellings=rule.spellings().union(*(other.spellings() for other in former)),
     )
     write_rule(row, rule, names=names, now=now)
     return row

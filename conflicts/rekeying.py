@@ -6,7 +6,7 @@ namespace and brings them up to date here.
 
 import datetime
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
@@ -22,16 +22,27 @@ from memories.models.words import STANDING
 
 EARLIEST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 MOST_PAIRS = 100  # told at once; whoever settles them asks again
-FIRST_SPARE = 1000  # slots that nobody came to by deciding
 AT_ONCE = 5000  # keys asked for in one statement
 DIGESTS = ("predicate_digest", "key_digest", "value_digest")
-READ = ("fragment", "namespace", "predicate", *DIGESTS, "subject", "value", "exclusive", "session_id", "slot", "status")
+READ = (
+    "id",
+    "fragment",
+    "namespace",
+    "predicate",
+    *DIGESTS,
+    "subject",
+    "value",
+    "exclusive",
+    "session_id",
+    "slot",
+    "status",
+)
 CLAIMS = """
     UPDATE memories_claim c
     SET predicate_digest = m.predicate, key_digest = m.key, value_digest = m.value, exclusive = m.exclusive
     FROM unnest(%s::uuid[], %s::bytea[], %s::bytea[], %s::bytea[], %s::boolean[])
-        AS m (fragment_id, predicate, key, value, exclusive)
-    WHERE c.project_id = %s AND c.fragment_id = m.fragment_id
+        AS m (claim_id, predicate, key, value, exclusive)
+    WHERE c.project_id = %s AND c.id = m.claim_id
 """
 # A conflict is named as the claim of its newcomer is, or, where that said it in free text, as the claim it opposes.
 CONFLICTS = """
@@ -39,8 +50,8 @@ CONFLICTS = """
     SET predicate_digest = m.predicate, key_digest = m.key,
         value_digest = CASE WHEN c.value_digest = m.old_value THEN m.value ELSE c.value_digest END
     FROM unnest(%s::uuid[], %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[], %s::bytea[])
-        AS m (fragment_id, predicate, old_key, key, old_value, value)
-    WHERE c.project_id = %s AND c.{side}_id = m.fragment_id AND c.key_digest = m.old_key AND c.statement IS NULL
+        AS m (claim_id, predicate, old_key, key, old_value, value)
+    WHERE c.project_id = %s AND c.{side}_claim = m.claim_id AND c.key_digest = m.old_key AND c.statement IS NULL
 """
 
 
@@ -103,7 +114,7 @@ class Move:
     @property
     def order(self) -> tuple[uuid.UUID, bytes, str, datetime.datetime, uuid.UUID]:
         """By place and beginning; what has none began before all others."""
-        return *self.place, self.claim.valid_from or EARLIEST, self.claim.fragment_id
+        return *self.place, self.claim.valid_from or EARLIEST, self.claim.id
 
     def overlaps(self, other: "Move") -> bool:
         """Whether both hold at some instant."""
@@ -117,51 +128,23 @@ class Move:
         return self.before.key != other.before.key and self.after.value != other.after.value
 
 
-def rekey(
-    project_id: uuid.UUID, namespace_id: uuid.UUID, *, old: Naming, new: Naming, spellings: Iterable[str]
-) -> None:
+def rekey(project_id: uuid.UUID, namespace_id: uuid.UUID, *, old: Naming, new: Naming) -> None:
     """Names the claims and conflicts of a namespace anew, in the open transaction.
 
-    `spellings` are those of the changed rule, before and after. The caller holds the namespace. Raises ClaimsCollide
+    Whichever spelling is read otherwise from now on is concerned. The caller holds the namespace. Raises ClaimsCollide
     before anything is written.
     """
-    digests = {old.predicate(spelling) for spelling in spellings}
-    mine = {"project_id": project_id, "predicate_digest__in": digests}
     here = with_users(namespace_id)
-    moves = list(_moves(Claim.objects.filter(here, **mine), old, new))
+    moves = list(_moves(Claim.objects.within(project_id).filter(here), old, new))
     refuse_collisions(project_id, namespace_id, moves)
     write(project_id, moves)
-    _rekey_statements(PendingConflict.objects.filter(here, **mine, statement__isnull=False), new)
+    statements = PendingConflict.objects.within(project_id).filter(here, statement__isnull=False)
+    _rekey_statements(statements, old, new)
 
 
 def with_users(namespace_id: uuid.UUID) -> Q:
     """Rows of a namespace and of its users' scopes, which have its rules."""
     return Q(namespace=namespace_id) | Q(namespace__parent=namespace_id)
-
-
-def follow_built_in(project_id: uuid.UUID, namespace_id: uuid.UUID, *, names: Naming) -> int:
-    """Names the claims of a namespace by the built-in rules as they are now; answers how many moved.
-
-    Claims that come to share a key stand beside each other, for nobody chose between them; claims of a predicate that
-    takes many values by now exclude none. The caller holds the namespace.
-    """
-    claims = Claim.objects.filter(project_id=project_id, namespace_id=namespace_id)
-    spellings = [
-        spelling
-        for spelling in claims.order_by().values_list("predicate", flat=True).distinct()
-        if names.registers(spelling)
-    ]
-    moves = []
-    for claim in locked(claims.filter(predicate__in=spellings)):
-        key, before = names.key(claim.subject, claim.predicate), Names.of(claim)
-        one = claim.exclusive and names.rule(claim.predicate).exclusive
-        after = Names(key.predicate, key.both, names.value(claim.predicate, claim.value), exclusive=one)
-        if before != after:
-            moves.append(Move(claim, before, after))
-    for number, move in enumerate((move for move in moves if move.arrives), start=FIRST_SPARE):
-        Claim.objects.filter(project_id=project_id, fragment=move.claim.fragment_id).update(slot=number)
-    write(project_id, moves)
-    return len(moves)
 
 
 def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
@@ -176,7 +159,7 @@ def _moves(claims: Any, old: Naming, new: Naming) -> Iterator[Move]:
 
 def locked(claims: Any) -> Iterator[Claim]:
     """What is to move, kept as it is meanwhile."""
-    rows: Iterator[Claim] = claims.only(*READ, "valid_from", "valid_until").order_by("fragment_id").select_for_update()
+    rows: Iterator[Claim] = claims.only(*READ, "valid_from", "valid_until").order_by("id").select_for_update()
     return iter(rows)
 
 
@@ -198,13 +181,13 @@ def _named(claim: Claim, old: Naming, new: Naming) -> Names:
 def refuse_collisions(project_id: uuid.UUID, namespace_id: uuid.UUID, moves: Sequence[Move]) -> None:
     """Raises ClaimsCollide when these moves would set standing claims against each other or against those that stay."""
     places = {move.after.key for move in moves if move.arrives}
-    moved = {move.claim.fragment_id for move in moves}
+    moved = {move.claim.id for move in moves}
     standing = Claim.objects.within(project_id).filter(with_users(namespace_id), status__in=STANDING, exclusive=True)
     there = [
         Move(claim, Names.of(claim), Names.of(claim))
         for chunk in _chunks(sorted(places))
         for claim in standing.filter(key_digest__in=chunk)
-        if claim.fragment_id not in moved
+        if claim.id not in moved
     ]
     arrived = [move for move in moves if move.stands and move.after.key in places]
     if pairs := list(islice(_collisions([*there, *arrived]), MOST_PAIRS)):
@@ -230,7 +213,7 @@ def write(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
     """
     if not moves:
         return
-    ids, before, after = zip(*((move.claim.fragment_id, move.before, move.after) for move in moves), strict=True)
+    ids, before, after = zip(*((move.claim.id, move.before, move.after) for move in moves), strict=True)
     predicates, keys, values = ([getattr(name, part) for name in after] for part in ("predicate", "key", "value"))
     old_keys, old_values = [name.key for name in before], [name.value for name in before]
     claims: list[Any] = [list(ids), predicates, keys, values, [name.exclusive for name in after], project_id]
@@ -258,9 +241,13 @@ def _rekey_rulings(project_id: uuid.UUID, moves: Sequence[Move]) -> None:
     Ruling.objects.bulk_update(changed, named, batch_size=AT_ONCE)
 
 
-def _rekey_statements(conflicts: Any, new: Naming) -> None:
+def _rekey_statements(conflicts: Any, old: Naming, new: Naming) -> None:
     """What free texts were read as is named anew from what was read."""
-    rows = list(conflicts)
+    rows = [
+        row
+        for row in conflicts
+        if _reading(old, row.statement["predicate"]) != _reading(new, row.statement["predicate"])
+    ]
     for row in rows:
         said = row.statement
         key = new.key(said["subject"], said["predicate"])

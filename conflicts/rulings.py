@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from conflicts.authority import SOURCE_RANK
+from conflicts.authority import rank_of
 from conflicts.gate import Binding, Period
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming, naming
@@ -18,7 +18,6 @@ from conflicts.words import Kind, Policy, Resolution
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Owner
-from memories.models.words import SourceClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +48,6 @@ def binding_of(row: Ruling) -> Binding:
     return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
 
 
-def rank_of(principal: Principal) -> int:
-    """How far whoever decides may be believed."""
-    return SOURCE_RANK[SourceClass(principal.ceiling)]
-
-
 def leave(
     conflicts: Sequence[PendingConflict], decided: Decided, names: Naming, *, now: datetime.datetime
 ) -> list[Ruling]:
@@ -73,7 +67,7 @@ def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:
     """Whether the predicate is one of readings or states, which the newest value answers."""
     if conflict.kind == Kind.DISPUTE:
         return False
-    claims = Claim.objects.within(conflict.project_id).filter(fragment__in=[conflict.newcomer_id, conflict.existing_id])
+    claims = Claim.objects.within(conflict.project_id).filter(id__in=[conflict.challenger, conflict.challenged])
     said = [conflict.statement["predicate"]] if conflict.statement else claims.values_list("predicate", flat=True)
     return any(names.rule(predicate).policy == Policy.NEWEST for predicate in said)
 
@@ -110,9 +104,9 @@ def _weigh(row: Ruling, conflict: PendingConflict, decided: Decided) -> None:
     """Which values the decision chose, and which it ruled out."""
     sides = [i for i in (decided.newcomer, decided.made, *decided.opponents) if i]
     claims = Claim.objects.within(row.project_id).filter(fragment__in=sides, key_digest=conflict.key_digest)
-    found = {claim.fragment_id: claim for claim in claims}
+    found = {claim.fragment_id: claim for claim in claims.order_by("-position")}
     values = {i: bytes(claim.value_digest).hex() for i, claim in found.items()}
-    if conflict.statement and not conflict.negates and decided.newcomer:
+    if decided.newcomer and (conflict.newcomer_claim or (conflict.statement and not conflict.negates)):
         values[decided.newcomer] = bytes(conflict.value_digest).hex()
     if decided.action == Resolution.REJECT:
         chosen, ruled_out = [], [decided.newcomer]
@@ -182,9 +176,8 @@ def count_repeats(project_id: uuid.UUID, ids: Iterable[uuid.UUID | None], *, now
 
 def protection(project_id: uuid.UUID, fragment_id: uuid.UUID) -> int:
     """The authority of the strongest ruling that chose this memory or what it claims; 0 without one."""
-    claim = Claim.objects.within(project_id).filter(fragment=fragment_id).first()
     chose = Q(fragment=fragment_id, chosen_fragments__contains=[fragment_id])
-    if claim is not None:
+    for claim in Claim.objects.within(project_id).filter(fragment=fragment_id):
         here = {"namespace": claim.namespace_id, "key_digest": claim.key_digest, "session_id": claim.session_id}
         chose |= Q(**here, chosen__contains=[bytes(claim.value_digest).hex()])
     found = Ruling.objects.within(project_id).in_force().filter(chose).values_list("authority", flat=True)
@@ -217,21 +210,49 @@ def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:
 def with_words(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """The rulings with what they say and who decided at hand, in a fixed number of queries. Inside `access.enter`."""
     said = _values(principal.project_id, rows)
-    ids = {row.decided_by for row in rows if row.decided_by}
-    owners = Owner.objects.within(principal.project_id).filter(id__in=ids) if ids else ()
-    names = {owner.id: owner.name.removeprefix("user:") for owner in owners}
+    names = names_of_deciders(principal.project_id, rows)
     for row in rows:
         row.by = names.get(row.decided_by)
-        row.said_chosen = [{"fragment_id": i, "value": said.get(i)} for i in row.chosen_fragments]
-        row.said_ruled_out = [{"fragment_id": i, "value": said.get(i)} for i in row.ruled_out_fragments]
+        key = bytes(row.key_digest)
+        row.said_chosen = [_told(i, said, key, row.chosen) for i in row.chosen_fragments]
+        row.said_ruled_out = [_told(i, said, key, row.ruled_out) for i in row.ruled_out_fragments]
     return list(rows)
 
 
-def _values(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, str]:
-    """What the memories that rulings name say: the value of a claim, else the text. What was forgotten is left out."""
+def names_of_deciders(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, str]:
+    """Return who decided, by owner id."""
+    ids = {row.decided_by for row in rulings if row.decided_by}
+    owners = Owner.objects.within(project_id).filter(id__in=ids) if ids else ()
+    return {owner.id: owner.name.removeprefix("user:") for owner in owners}
+
+
+def _told(
+    fragment_id: uuid.UUID, said: Mapping[uuid.UUID, "_Words"], key: bytes, values: Sequence[str]
+) -> dict[str, Any]:
+    """What a memory says of the key of a ruling: of several claims the one that the ruling names, else the text."""
+    words = said.get(fragment_id)
+    return {"fragment_id": fragment_id, "value": words and words.of(key, values)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a memory says."""
+
+    content: str
+    claims: Sequence[Claim]
+
+    def of(self, key: bytes, values: Sequence[str]) -> str:
+        on_key = [claim for claim in self.claims if bytes(claim.key_digest) == key]
+        named = [claim for claim in on_key if bytes(claim.value_digest).hex() in values]
+        return next((str(claim.value) for claim in (*named, *on_key, *self.claims)), self.content)
+
+
+def _values(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[uuid.UUID, _Words]:
+    """What the memories that rulings name say. What was forgotten is left out."""
     ids = {i for row in rulings for i in (*row.chosen_fragments, *row.ruled_out_fragments)}
-    rows: Any = Fragment.objects.within(project_id).filter(id__in=ids).select_related("claim") if ids else ()
-    return {row.id: row.claim.value if hasattr(row, "claim") else row.content for row in rows}
+    rows = Fragment.objects.within(project_id).filter(id__in=ids).values_list("id", "content") if ids else ()
+    claims = Claim.objects.by_fragment(project_id, ids) if ids else {}
+    return {i: _Words(content, claims.get(i, [])) for i, content in rows}
 
 
 def forget(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> None:

@@ -2,20 +2,21 @@
 
 import datetime
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from conflicts import deciding, rulings
+from conflicts import authority, deciding, rulings
 from conflicts.deciding import Correction, Effects, NotApplicable
 from conflicts.docket import Docket
 from conflicts.locking import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
 from conflicts.naming import Naming
 from conflicts.recording import one_value_checked_at_the_end, pair_up
-from conflicts.registry import StaleRule
+from conflicts.registry import StaleRule, refuse_low_rule
 from conflicts.rekeying import ClaimsCollide
 from conflicts.snapshots import bring_back, same_belief, snapshot
 from conflicts.words import Ballot, Keep, Kind, Resolution
@@ -77,6 +78,7 @@ def resolve(
             siblings = [*siblings, *_freed(docket, row, principal)]
         if settlement.action != Resolution.REJECT:
             rulings.refuse_weaker(principal, _overruled(docket, [row, *siblings]))
+        _refuse_low(principal, docket, [row, *siblings], settlement)
         touched = deciding.concerned(docket, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
@@ -86,7 +88,7 @@ def resolve(
                     docket, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
                 )
                 if alone:
-                    deciding.release(docket, {s.newcomer_id for s in siblings} - {row.newcomer_id})
+                    deciding.release(docket, {s.challenger for s in siblings} - {row.challenger})
         except IntegrityError as error:
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
@@ -104,6 +106,22 @@ def resolve(
         }
         row.save()
         return row
+
+
+def _refuse_low(principal: Principal, docket: Docket, conflicts: list[PendingConflict], settlement: Settlement) -> None:
+    """Raise NotPermitted when somebody above the principal's ceiling would yield, or get another value beside it."""
+    newcomers = {conflict.newcomer_id for conflict in conflicts}
+    if settlement.action == Resolution.REJECT:
+        yielding = newcomers
+    else:
+        yielding = {conflict.existing_id for conflict in conflicts} | deciding.standing_against(docket, newcomers)
+        yielding |= newcomers if settlement.correction else set()
+    rows = Fragment.objects.within(docket.project_id).filter(id__in=yielding)
+    authority.refuse_below(principal, rows.values_list("authority", flat=True), what="what this decides on")
+    if (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE):
+        for claim in [claim for claim in docket.claims.values() if claim.fragment_id in newcomers]:
+            names = docket.namings[claim.namespace_id]
+            refuse_low_rule(principal, claim.namespace_id, names, [claim.predicate])
 
 
 def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
@@ -125,9 +143,9 @@ def _names(docket: Docket, row: PendingConflict) -> Naming:
 
 def _overruled(docket: Docket, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
     """The rulings, by authority and whose they are, against which these conflicts are."""
-    ids = {conflict.existing_id for conflict in conflicts}
+    ids = {conflict.challenged for conflict in conflicts}
     standing = [stance for ledger in docket.ledgers.values() for stance in ledger.standing.values()]
-    return [(stance.ruling, stance.ruled_by) for stance in standing if stance.fragment_id in ids and stance.ruling]
+    return [(stance.ruling, stance.ruled_by) for stance in standing if stance.id in ids and stance.ruling]
 
 
 def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> PendingConflict:
@@ -147,6 +165,8 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         settled_ids = [row.id, *map(uuid.UUID, done["siblings"])]
         mine = rulings.of_conflicts(row.project_id, settled_ids).values()
         rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in mine])
+        sides = Fragment.objects.within(row.project_id).filter(id__in={*done["fragments"], *done.get("made", ())})
+        authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
         if not same_belief(snapshot(row.project_id, map(uuid.UUID, done["after"])), done["after"]):
             raise CannotUndo("one of the memories was changed since, or forgotten")
         rulings.take_away(settled_ids, row.project_id)
@@ -169,11 +189,10 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
 def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.datetime) -> None:
     """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
     for ledger in docket.ledgers.values():
-        for fragment_id in restored & set(ledger.standing):
-            stance = ledger.standing[fragment_id]
-            left = restored | ledger.contesting
-            rivals = [o for o in ledger.opponents(stance) if o.fragment_id not in left]
-            if any(o.slot == stance.slot or docket.claims[o.fragment_id].fragment.created_at >= since for o in rivals):
+        for stance in [one for one in ledger.standing.values() if one.fragment_id in restored]:
+            others = [o for o in ledger.opponents(stance) if o.fragment_id not in restored]
+            rivals = [o for o in others if o.id not in ledger.contesting]
+            if any(o.slot == stance.slot or docket.claims[o.id].fragment.created_at >= since for o in rivals):
                 raise CannotUndo("another value came to stand meanwhile")
 
 
@@ -186,7 +205,10 @@ def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> N
     theirs = conflicts.filter(id__in=pairs)
     for conflict in theirs.filter(Q(resolved_at=None) | Q(resolution=Resolution.OBSOLETE, resolved_at=row.resolved_at)):
         pair = pairs[str(conflict.id)]
-        same = conflicts.pending().filter(newcomer=conflict.newcomer_id, existing=pair["existing_id"])
+        sides = {"newcomer": conflict.newcomer_id, "newcomer_claim": conflict.newcomer_claim}
+        same = conflicts.pending().filter(
+            **sides, existing=pair["existing_id"], existing_claim=pair.get("existing_claim", pair["existing_id"])
+        )
         if pair["existing_id"] not in here or (pair["existing_id"] and same.exclude(id=conflict.id).exists()):
             continue
         if conflict.opponent() != pair:
@@ -197,9 +219,7 @@ def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> N
 
 def visible_conflicts(principal: Principal) -> Any:
     """The conflicts in the namespaces that the principal reads, with both sides at hand."""
-    rows = PendingConflict.objects.within(principal.project_id).select_related(
-        "namespace", "newcomer__claim", "existing__claim"
-    )
+    rows = PendingConflict.objects.within(principal.project_id).select_related("namespace", "newcomer", "existing")
     return rows.filter(namespace__in=access.readable_scopes(principal))
 
 
@@ -208,7 +228,17 @@ def visible_conflict(principal: Principal, conflict_id: uuid.UUID) -> PendingCon
     row: PendingConflict | None = visible_conflicts(principal).filter(id=conflict_id).first()
     if row is None:
         raise NotFound("conflict")
-    return row
+    return with_claims([row])[0]
+
+
+def with_claims(rows: Iterable[PendingConflict]) -> list[PendingConflict]:
+    """The conflicts with the claims of both sides at hand, in one query; of a text the first of its claims."""
+    found = list(rows)
+    ids = {side for row in found for side in (row.challenger, row.challenged) if side}
+    claims = Claim.objects.within(found[0].project_id).in_bulk(list(ids)) if ids else {}
+    for row in found:
+        row.new_claim, row.old_claim = claims.get(row.challenger), claims.get(row.challenged)
+    return found
 
 
 def waiting(
@@ -268,7 +298,7 @@ def _authors(row: PendingConflict) -> set[uuid.UUID | None]:
 
 
 def _involved(row: PendingConflict) -> set[uuid.UUID]:
-    """Both sides, and those of the newcomer's other conflicts."""
+    """Both sides, and those of the newcomer's other conflicts, whichever of its claims these are about."""
     mine = PendingConflict.objects.within(row.project_id).filter(id=row.id)
     if row.newcomer_id:
         mine |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
@@ -293,7 +323,10 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
     if row.newcomer_id is None:
         return []
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
-    return list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
+    mine = list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
+    if any(conflict.kind != Kind.CLAIM for conflict in (row, *mine)):
+        return mine  # with a text all that it claims is decided
+    return [conflict for conflict in mine if conflict.newcomer_claim == row.newcomer_claim]
 
 
 def _freed(docket: Docket, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
@@ -301,11 +334,11 @@ def _freed(docket: Docket, row: PendingConflict, principal: Principal) -> list[P
 
     A key's own newcomers go on waiting for somebody else.
     """
-    freed = deciding.freed(docket, row.newcomer_id)
+    freed = deciding.freed(docket, row.challenger)
     if principal.kind == "key":
         freed = [i for i in freed if docket.claims[i].fragment.owner_id != principal.owner_id]
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
-    return list(rows.filter(newcomer__in=freed).order_by("created_at", "id"))
+    return list(rows.filter(newcomer_claim__in=freed).order_by("created_at", "id"))
 
 
 def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Docket:

@@ -18,7 +18,7 @@ from conflicts.models import Ruling
 from conflicts.naming import Naming
 from conflicts.passages import Passage
 from memories.models import Claim, Fragment
-from memories.models.words import STANDING, SourceClass
+from memories.models.words import MATERIAL, STANDING, SourceClass
 
 AT_ONCE = 20_000  # keys asked for in one statement
 LONGEST_VALUE = 1000
@@ -82,7 +82,7 @@ def _standing(
 
 
 def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, int]:
-    """The authority of the rulings that chose what these claims say, by fragment."""
+    """The authority of the rulings that chose what these claims say, by claim."""
     if not claims:
         return {}
     rulings = Ruling.objects.within(project_id).in_force()
@@ -93,8 +93,8 @@ def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, in
         for value in row.chosen:
             there = (row.namespace_id, bytes(row.key_digest), value)
             chosen[there] = max(row.authority, chosen.get(there, 0))
-    told = {c.fragment_id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
-    return {fragment: chosen[said] for fragment, said in told.items() if said in chosen}
+    told = {c.id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
+    return {claim_id: chosen[said] for claim_id, said in told.items() if said in chosen}
 
 
 def standing_of(claim: Claim, names: Naming) -> Standing:
@@ -111,13 +111,15 @@ def _shadow(
     *,
     ruled: Mapping[uuid.UUID, int],
 ) -> Shadow:
-    statements, change, plainly = [], None, is_said_plainly(fragment.content)
-    # Against the user's own words a ruling holds nobody back: both are served.
+    statements, change = [], None
+    plainly = is_said_plainly(fragment.content) and not fragment.extra.get(MATERIAL)
+    # The user's own words reach what was ruled, too: both are served until somebody decides.
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
         own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
-        rank = claim.authority if is_heard else max(claim.authority, ruled.get(claim.fragment_id, 0))
-        if claim.fragment_id == fragment.id or not (rank > fragment.authority or own):
+        ruling = ruled.get(claim.id, 0)
+        is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
+        if claim.fragment_id == fragment.id or not (is_held or own):
             continue
         against = contrary(said, standing_of(claim, namings[claim.namespace_id]))
         if against is None or not (claim.exclusive or against.negated):
@@ -132,9 +134,7 @@ def _shadow(
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
     """Whether a claim that somebody kept beside this one has the value."""
-    others = [
-        c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.fragment_id != claim.fragment_id
-    ]
+    others = [c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.id != claim.id]
     return any(agrees(value, standing_of(other, names)) for other in others)
 
 

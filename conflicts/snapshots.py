@@ -10,6 +10,7 @@ from memories.models.words import LinkKind
 
 FRAGMENT = ("status", "superseded_by_id", "archived_reason", "updated_at")
 CLAIM = ("slot", "valid_from", "valid_until", "exclusive")
+OWN = ("verdict", "superseded_by_id")  # of a claim among several
 
 State = dict[str, dict[str, Any]]
 
@@ -18,9 +19,16 @@ def snapshot(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> State:
     """What decisions change of these fragments, by id, in JSON's terms."""
     wanted = list(fragment_ids)
     rows = Fragment.objects.within(project_id).filter(id__in=wanted).values_list("id", *FRAGMENT)
-    found = {str(row[0]): {"fragment": _plain(row[1:])} for row in rows}
-    for row in Claim.objects.within(project_id).filter(fragment__in=wanted).values_list("fragment_id", *CLAIM):
-        found[str(row[0])]["claim"] = _plain(row[1:])
+    found: State = {str(row[0]): {"fragment": _plain(row[1:])} for row in rows}
+    claims = Claim.objects.within(project_id).filter(fragment__in=wanted).order_by("fragment", "position")
+    several: dict[str, dict[str, Any]] = {}
+    for fragment_id, claim_id, *values in claims.values_list("fragment_id", "id", *CLAIM, *OWN):
+        several.setdefault(str(fragment_id), {})[str(claim_id)] = _plain(values)
+    for fragment_id, states in several.items():
+        if len(states) > 1:
+            found[fragment_id]["claims"] = states
+        else:
+            found[fragment_id]["claim"] = states.popitem()[1][: len(CLAIM)]
     return found
 
 
@@ -44,9 +52,11 @@ def bring_back(project_id: uuid.UUID, state: State) -> None:
     for fragment_id, parts in state.items():
         mine = Fragment.objects.within(project_id).filter(id=fragment_id)
         mine.update(**dict(zip(FRAGMENT, parts["fragment"], strict=True)))
+        claims = Claim.objects.within(project_id).filter(fragment=fragment_id)
         if "claim" in parts:
-            claims = Claim.objects.within(project_id).filter(fragment=fragment_id)
             claims.update(**dict(zip(CLAIM, parts["claim"], strict=True)))
+        for claim_id, state in parts.get("claims", {}).items():
+            claims.filter(id=claim_id).update(**dict(zip((*CLAIM, *OWN), state, strict=True)))
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:

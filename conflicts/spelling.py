@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import chain
 
-from conflicts.lookalikes import LATIN_COMPANY, LETTERS
+from conflicts.lookalikes import LATIN_COMPANY, LETTERS, ONLY_COMPANY
 
 # Default_Ignorable_Code_Point (stable since Unicode 9, unassigned ones included), control and annotation characters.
 IGNORABLE = (
@@ -34,11 +34,12 @@ QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u02c
 # Negative circled and negative squared capitals, which NFKC leaves alone.
 BADGES = {first + i: chr(ord("a") + i) for first in (0x1F150, 0x1F170) for i in range(26)}
 FOLDS = {ord(letter): target for letter, target in LETTERS.items()} | BADGES | QUOTES
-COMPANY = str.maketrans(LATIN_COMPANY)
+COMPANY, ONLY = str.maketrans(LATIN_COMPANY), str.maketrans(ONLY_COMPANY)
 
 MARK = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"  # the blocks of generic combining marks
 MARKED = re.compile(f"([^{MARK}]?)([{MARK}]+)")
-OVERLAY = re.compile(r"[\u0334-\u0338\u20d0-\u20ff]")  # struck through or enclosed: decoration, not a letter of its own
+# Struck through, underlined or enclosed: decoration, not a letter of its own.
+OVERLAY = re.compile(r"[\u0331-\u0338\u0347\u20d0-\u20ff]")
 MOST_MARKS = 3  # polytonic Greek needs three on one letter; above that it is decoration
 LONGEST_RUN = (
     30  # UAX #15, Stream-Safe Text: no writing system needs more; normalising longer runs takes quadratic time
@@ -116,6 +117,8 @@ def _folded(word: str) -> str:
     word = unicodedata.normalize("NFKD", word)
     if ASCII_LETTER.search(word):
         word = word.translate(COMPANY)
+        bare = word.translate(ONLY)
+        word = bare if bare.isascii() else word
     word = unicodedata.normalize("NFKD", word.casefold()).translate(FOLDS)
     return unicodedata.normalize("NFC", MARKED.sub(_modest, word))
 

@@ -26,7 +26,7 @@ def split(
         if not period.overlaps(other.period):
             continue
         if period.starts_after(other.period):
-            periods[other.fragment_id] = Period(other.period.start, period.start)
+            periods[other.id] = Period(other.period.start, period.start)
         elif other.period.starts_after(period):
             period = Period(period.start, other.period.start)
         else:
@@ -36,7 +36,7 @@ def split(
             if not (later.starts_after(other.period) and _runs_forward(later)):
                 raise CannotSplit("both begin at the same instant: keep them as a pair, or decide for one")
             period = later
-            periods[other.fragment_id] = Period(other.period.start, cut)
+            periods[other.id] = Period(other.period.start, cut)
     return period, periods
 
 

@@ -193,13 +193,14 @@ def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Pend
     found: PendingConflict | None = pending.filter(existing=fragment, kind=Kind.DISPUTE).first()
     if found:
         return found
-    claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment).first()
+    claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment).order_by("position").first()
     made: PendingConflict = PendingConflict.objects.create(
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
         kind=Kind.DISPUTE,
         reason=Reason.DISPUTED,
         existing=fragment,
+        existing_claim=claim.id if claim else None,
         subject_digest=claim.subject_digest if claim else b"",
         predicate_digest=claim.predicate_digest if claim else b"",
         key_digest=claim.key_digest if claim else b"",

@@ -18,11 +18,14 @@ class Words:
     value: str
     key: bytes
     value_digest: bytes
+    # Of the claim that says so now.
+    claim_id: uuid.UUID | None = None
 
     @classmethod
     def of_claim(cls, claim: Claim) -> Self:
         """What it says now."""
-        return cls(claim.subject, claim.predicate, claim.value, bytes(claim.key_digest), bytes(claim.value_digest))
+        digests = bytes(claim.key_digest), bytes(claim.value_digest)
+        return cls(claim.subject, claim.predicate, claim.value, *digests, claim_id=claim.id)
 
     @classmethod
     def of_revision(cls, kept: Mapping[str, str], names: Naming) -> Self:
@@ -37,10 +40,13 @@ def wordings(
 ) -> dict[uuid.UUID, list[Words]]:
     """All that the claims of these fragments say and said, the newest first, by fragment."""
     places = {row.id: names[row.namespace_id] for row in fragments}
-    found = {row.id: [Words.of_claim(row.claim)] if hasattr(row, "claim") else [] for row in fragments}
+    claims = Claim.objects.by_fragment(project_id, places)
+    found = {row.id: [Words.of_claim(claim) for claim in claims.get(row.id, [])] for row in fragments}
     revisions = Revision.objects.within(project_id).filter(fragment__in=list(places), claim__isnull=False)
     for revision in revisions.order_by("-revision"):
-        found[revision.fragment_id].append(Words.of_revision(revision.claim, places[revision.fragment_id]))
+        names_there = places[revision.fragment_id]
+        for kept in (revision.claim, *revision.claim.get("others", ())):
+            found[revision.fragment_id].append(Words.of_revision(kept, names_there))
     return found
 
 
@@ -50,7 +56,8 @@ def worded(event: Any, words: Iterable[Words]) -> Words | None:
     None when nobody kept any.
     """
 
-    def agreement(said: Words) -> tuple[bool, bool]:
-        return said.value_digest == bytes(event.value_digest), said.key == bytes(event.key_digest)
+    def agreement(said: Words) -> tuple[bool, bool, bool]:
+        same = said.value_digest == bytes(event.value_digest), said.key == bytes(event.key_digest)
+        return *same, said.claim_id == event.pgh_obj_id
 
     return max(words, key=agreement, default=None)

@@ -5,19 +5,21 @@ row history knows who acts. Nothing slow happens inside: embedding and other pro
 """
 
 import datetime
+import hmac
 import json
+import random
 import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -28,7 +30,10 @@ from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Proje
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
 from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 
+T = TypeVar("T")
+DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
+log = structlog.get_logger(__name__)
 _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
 ACTOR = ("kind", "owner", "key", "user")  # of an event's context
@@ -64,9 +69,16 @@ class UserRequired(Exception):
 @cache
 def _pattern(pattern: str) -> re.Pattern[str]:
     """A pattern of users: `*` stands for any characters, `\\*` and `\\\\` for themselves."""
-    parts = re.split(r"(\\[\\*]|\*)", pattern)
-    return re.compile("".join(".*" if part == "*" else re.escape(part.removeprefix("\\") if len(part) == 2 else part)
-                              for part in parts), re.DOTALL)  # fmt: skip
+    parts = [[""]]  # what stands between stars
+    for part in re.split(r"(\\[\\*]|\*)", pattern):
+        if part == "*":
+            parts.append([""])
+        else:
+            parts[-1].append(part.removeprefix("\\") if len(part) == 2 else part)
+    first, *others = (re.escape("".join(part)) for part in parts)
+    # The first place that fits each part is as good as any other: nothing is tried twice, however many stars there are.
+    middle = "".join(f"(?>.*?{part})" for part in others[:-1] if part)
+    return re.compile(first + (f"{middle}.*{others[-1]}" if others else ""), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +102,15 @@ class Principal:
     user_id: int | None = None
     may_attest_user: bool = False
     may_read_wide: bool = False
+    upstream_paths: tuple[str, ...] = ()
     requests_per_minute: int = 0
     users: str = Users.OPTIONAL
     user_patterns: tuple[str, ...] = ("*",)
     user: str | None = None
     all_users: bool = False
     named: frozenset[str] = frozenset()
+    # The installation is theirs: at the command line, or as a superuser. Never a key.
+    is_operator: bool = False
 
     # What rest_framework and the templates ask of whoever is logged in.
     is_authenticated = True
@@ -210,6 +225,7 @@ def principal_of_key(text: str, *, now: datetime.datetime) -> Principal | None:
         users=row["users"],
         user_patterns=tuple(row["user_patterns"]),
         may_read_wide=row["may_read_wide"],
+        upstream_paths=tuple(row["upstream_paths"]),
         requests_per_minute=row["requests_per_minute"],
     )
 
@@ -230,6 +246,7 @@ def principal_of_row(key: ApiKey) -> Principal:
         users=key.grant.users,
         user_patterns=tuple(key.grant.user_patterns),
         may_read_wide=key.grant.may_read_wide,
+        upstream_paths=tuple(key.grant.upstream_paths),
         requests_per_minute=key.grant.requests_per_minute,
     )
 
@@ -239,7 +256,7 @@ def _find_key(key: KeyText) -> dict[str, Any] | None:
         cursor.execute("SELECT * FROM nova_find_key(%s)", [key.key_id])
         columns = [column.name for column in cursor.description]
         rows = [dict(zip(columns, row, strict=True)) for row in cursor]
-    return next((row for row in rows if bytes(row["digest"]) == key.digest), None)
+    return next((row for row in rows if hmac.compare_digest(bytes(row["digest"]), key.digest)), None)
 
 
 def principal_of_member(user: Any, *, project: str) -> Principal | None:
@@ -266,6 +283,7 @@ def principal_of_member(user: Any, *, project: str) -> Principal | None:
         may_read_wide=True,
         user_id=user.pk,
         all_users=True,
+        is_operator=bool(user.is_superuser),
     )
 
 
@@ -282,6 +300,7 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
         kind="system",
         all_users=True,
         may_read_wide=True,
+        is_operator=True,
     )
 
 
@@ -374,6 +393,22 @@ def _try_after(delays: tuple[float, ...]) -> None:
         else:
             _away.clear()
             return
+
+
+def undisturbed(work: Callable[[], T]) -> T:
+    """Do it; again, a random moment later, where another transaction was in its way, up to five times.
+
+    `work` begins its transactions itself, and goes on from what is committed when it is begun anew.
+    """
+    for delay in RETRY_DELAYS:
+        try:
+            return work()
+        except OperationalError as error:
+            if connection.in_atomic_block or getattr(error.__cause__, "sqlstate", None) not in DISTURBED:
+                raise
+            log.info("begun_anew", why=type(error.__cause__).__name__)
+        time.sleep(random.uniform(delay / 2, delay * 2))  # those who met shall not meet again
+    return work()
 
 
 def _context(principal: Principal, why: str) -> str:

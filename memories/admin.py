@@ -8,11 +8,13 @@ People look after memories in the console, scripts through the API.
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 
-from memories import access
+from memories import access, jobs, upkeep
 from memories.models import EmbeddingModel, Membership, Project
 
 
@@ -63,6 +65,36 @@ class EmbeddingModelAdmin(ReadOnly):
 
     list_display = ("name", "provider", "dim", "state", "created_at")
     list_filter = ("state", "provider")
+    actions = ("backfill", "activate", "retire")
+
+    def has_operate_permission(self, request: HttpRequest) -> bool:
+        """Superusers: models are the installation's."""
+        return bool(request.user.is_superuser)
+
+    @admin.action(description="Embed what has no vector of it, in every project", permissions=["operate"])
+    def backfill(self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]") -> None:
+        """Starts the work."""
+        self._each(request, rows, lambda row: jobs.fill_model(row, now=timezone.now()))
+
+    @admin.action(description="Switch all questions to it", permissions=["operate"])
+    def activate(self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]") -> None:
+        """Refused while vectors are missing."""
+        self._each(request, rows, lambda row: jobs.activate_model(row, force=False, now=timezone.now()))
+
+    @admin.action(description="End it and drop its vectors", permissions=["operate"])
+    def retire(self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]") -> None:
+        """Refused for the active one."""
+        self._each(request, rows, lambda row: jobs.retire_model(row, now=timezone.now()))
+
+    def _each(
+        self, request: HttpRequest, rows: "QuerySet[EmbeddingModel]", act: Callable[[EmbeddingModel], object]
+    ) -> None:
+        for row in rows:
+            try:
+                act(row)
+                self.log_change(request, row, request.POST.get("action", ""))
+            except (upkeep.UnfitState, upkeep.VectorsMissing) as error:
+                self.message_user(request, f"{row.name}: {error}.", messages.ERROR)
 
 
 @admin.register(Membership)

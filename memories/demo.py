@@ -290,7 +290,7 @@ def _day(principal: Principal, day: int, then: datetime.datetime) -> int:
             source=source,
             event_at=then,
             category="demo",
-            claim=_claim(text, then=then),
+            claims=_claims(text, then=then),
         )
         for days_ago, kind, source_type, source, text in STORY
         if days_ago == day
@@ -298,10 +298,10 @@ def _day(principal: Principal, day: int, then: datetime.datetime) -> int:
     return len(ingest.keep(principal, ingest.prepare(drafts, embed_now=False), now=then))
 
 
-def _claim(text: str, *, then: datetime.datetime) -> ClaimDraft | None:
+def _claims(text: str, *, then: datetime.datetime) -> list[ClaimDraft]:
     for beginning, (subject, predicate, value, from_then_on) in CLAIMS.items():
         if text.startswith(beginning):
             if from_then_on:
-                return ClaimDraft(subject, predicate, value, scope=ClaimScope.TEMPORAL, valid_from=then)
-            return ClaimDraft(subject, predicate, value)
-    return None
+                return [ClaimDraft(subject, predicate, value, scope=ClaimScope.TEMPORAL, valid_from=then)]
+            return [ClaimDraft(subject, predicate, value)]
+    return []

@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 
 KINDS: Mapping[str, Kind] = {
     "rebuild": Kind(upkeep.rebuild, upkeep.check_target),
-    "backfill": Kind(upkeep.backfill, upkeep.check_backfill, whole_project=True),
-    "retire": Kind(upkeep.drop, upkeep.check_drop, whole_project=True),
+    "backfill": Kind(upkeep.backfill, upkeep.check_backfill, whole_project=True, own_door=True),
+    "retire": Kind(upkeep.drop, upkeep.check_drop, whole_project=True, own_door=True),
     "tier": Kind(upkeep.tier, upkeep.check_tiering, dry_runs=True),
     "archive": Kind(upkeep.put_away, upkeep.check_putting_away, dry_runs=True, undo=upkeep.undo_leaving),
     "compact": Kind(upkeep.compact, upkeep.check_compaction, dry_runs=True, undo=upkeep.undo_compaction),
@@ -47,6 +47,7 @@ KINDS: Mapping[str, Kind] = {
         undo=branches.undo_merge,
         check_undo=upkeep.refuse_unfit,
         check_start=branches.refuse_unfit_merge,
+        permit=branches.permit_merge,
         one_namespace=True,
         dry_runs=True,
         own_door=True,
@@ -55,8 +56,20 @@ KINDS: Mapping[str, Kind] = {
     "evolve": Kind(governance.evolve, governance.check_evolving, one_namespace=True),
     "pack": Kind(packs.write, packs.check, one_namespace=True),
     # Of the whole project, for the operation would go with its namespace.
-    "delete": Kind(branches.delete_namespace, branches.check_namespace, whole_project=True, own_door=True),
-    "delete_project": Kind(branches.delete_project, branches.check_project, whole_project=True, own_door=True),
+    "delete": Kind(
+        branches.delete_namespace,
+        branches.check_namespace,
+        permit=branches.permit_deletion,
+        whole_project=True,
+        own_door=True,
+    ),
+    "delete_project": Kind(
+        branches.delete_project,
+        branches.check_project,
+        permit=branches.permit_deletion,
+        whole_project=True,
+        own_door=True,
+    ),
     "backup": Kind(
         lambda *given: _back_up(*given), backups.check_backup, check_start=backups.refuse_missing, whole_project=True
     ),
@@ -66,6 +79,7 @@ KINDS: Mapping[str, Kind] = {
         backups.restore,
         backups.check_restore,
         check_start=operations.refuse_unfit_plan,
+        permit=backups.permit_restore,
         whole_project=True,
         dry_runs=True,
     ),
@@ -121,6 +135,8 @@ def start(
                 operation = operations.start(
                     principal, kind=kind, namespace=namespace, options=options, dry_run=dry_run, now=now
                 )
+                if permit := KINDS[kind].permit:
+                    permit(principal, operation)
                 if check_start := KINDS[kind].check_start:
                     check_start(operation)
         except IntegrityError as error:
@@ -149,6 +165,8 @@ def start_undo(
             raise NotUndoable(f"{operation.kind} can't be undone")
         if operation.state in operations.OPEN or operation.dry_run:
             raise NotUndoable("this operation has done nothing that could be undone")
+        if kind.permit:
+            kind.permit(principal, operation)
         if kind.check_undo:
             kind.check_undo(operation)
         options = {"operation": str(operation.id)}
@@ -196,10 +214,30 @@ def start_for_model(
         return found or begin(principal, **wish)
 
 
-def start_elsewhere(principal: Principal, *, kind: str, model: EmbeddingModel, now: datetime.datetime) -> None:
-    """The same in every other project: models are the installation's. Not to be called inside a transaction."""
-    for project in Project.objects.exclude(id=principal.project_id).order_by("name"):
-        start_for_model(access.system_principal(project), kind=kind, model=model, now=now)
+def fill_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
+    """Start to embed what has no vector of the model, in every project. Not to be called inside a transaction."""
+    upkeep.begin_backfill(model.id)
+    return _start_in_every_project("backfill", model, now=now)
+
+
+def activate_model(model: EmbeddingModel, *, force: bool, now: datetime.datetime) -> EmbeddingModel:
+    """Make it the model of questions; forced, what is missing follows. Raise VectorsMissing, UnfitState."""
+    if not force:
+        upkeep.check_complete(model)
+    row = upkeep.activate(model.id)
+    if force:
+        _start_in_every_project("backfill", row, now=now)
+    return row
+
+
+def retire_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
+    """End it and start to drop its vectors, in every project. Raise UnfitState."""
+    return _start_in_every_project("retire", upkeep.retire(model.id), now=now)
+
+
+def _start_in_every_project(kind: str, model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
+    projects = Project.objects.order_by("name")
+    return [start_for_model(access.system_principal(one), kind=kind, model=model, now=now) for one in projects]
 
 
 def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> None:

@@ -1,6 +1,7 @@
 """Issuing, rotating and revoking API keys, and making the projects and owners they belong to."""
 
 import datetime
+import re
 import unicodedata
 from dataclasses import dataclass, field
 
@@ -9,10 +10,12 @@ from django.core.exceptions import ValidationError
 from memories import access
 from memories.access import Principal
 from memories.models import ApiKey, Grant, KeyText, Owner, Project
-from memories.models.key import PATTERN_LIMIT, every_user
+from memories.models.key import PATH_LIMIT, PATTERN_LIMIT, every_user
 from memories.models.namespace import FORM
 from memories.models.words import OwnerKind, SourceClass, Users, Verb
 
+# A method or none, and a path below /v1/ in which `*` stands for any characters.
+UPSTREAM_PATH = re.compile(r"((GET|HEAD|POST|PUT|PATCH|DELETE) )?[A-Za-z0-9*][A-Za-z0-9*._:/-]*")
 OVERLAP = datetime.timedelta(hours=24)
 
 
@@ -29,6 +32,7 @@ class Wish:
     ceiling: str
     may_attest_user: bool = False
     may_read_wide: bool = False
+    upstream_paths: list[str] = field(default_factory=list)
     requests_per_minute: int = 600
     users: str = Users.OPTIONAL
     user_patterns: list[str] = field(default_factory=every_user)
@@ -79,6 +83,7 @@ def issue(
             users=wish.users,
             user_patterns=wish.user_patterns,
             may_read_wide=wish.may_read_wide,
+            upstream_paths=wish.upstream_paths,
             requests_per_minute=wish.requests_per_minute,
         )
         row = _create(grant, account, text, expires_at=expires_at)
@@ -109,6 +114,9 @@ def _check(project: Project, wish: Wish) -> None:
     if wish.ceiling not in SourceClass.values:
         raise BadGrant(f"unknown ceiling {wish.ceiling!r}; use one of {', '.join(SourceClass.values)}")
     _check_users(wish)
+    for pattern in wish.upstream_paths:
+        if not UPSTREAM_PATH.fullmatch(pattern) or len(pattern) > PATH_LIMIT:
+            raise BadGrant(f"upstream path {pattern!r} has to look like 'GET files/*', 'POST batches' or 'files*'")
     if not 0 <= wish.requests_per_minute <= 1_000_000:
         raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
 

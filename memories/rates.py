@@ -1,38 +1,33 @@
-"""Requests per minute by grant: a token bucket per key and process."""
+"""What a caller may do at a time: requests per minute by grant, seats for what lasts; counted over all processes."""
 
-import threading
+import datetime
 import uuid
 
 from memories.access import Principal
+from memories.models import RateBudget, Seat
+
+STREAM, UPLOAD = "stream", "upload"
 
 
-class Bucket:
-    """Fills with `rate` tokens a minute up to `rate`; each request takes one."""
+def wait(principal: Principal, *, weight: int = 1) -> float:
+    """Take as many of the key's tokens as a request weighs and return 0, or the seconds until it has them.
 
-    def __init__(self, *, rate: int, now: float) -> None:
-        self.rate, self.tokens, self.at = rate, float(rate), now
-
-    def wait(self, now: float) -> float:
-        """Takes a token and answers 0, or the seconds until there is one."""
-        self.tokens = min(self.rate, self.tokens + (now - self.at) * self.rate / 60)
-        self.at = now
-        if self.tokens >= 1:
-            self.tokens -= 1
-            return 0.0
-        return (1 - self.tokens) * 60 / self.rate
-
-
-_buckets: dict[uuid.UUID, Bucket] = {}
-_lock = threading.Lock()
-
-
-def wait(principal: Principal, *, now: float) -> float:
-    """Takes one of the key's tokens and answers 0, or the seconds until it has one; people have no limit.
-
-    `now` in seconds of a clock that never goes back.
+    People have no limit. Raise OperationalError while the database is away.
     """
     rate, key_id = principal.requests_per_minute, principal.key_id
-    if not rate or key_id is None:
-        return 0.0
-    with _lock:
-        return _buckets.setdefault(key_id, Bucket(rate=rate, now=now)).wait(now)
+    return RateBudget.take(key_id, rate=rate, weight=weight) if rate and key_id is not None else 0.0
+
+
+def sit(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:
+    """Return a seat for a stream or an upload, or None when the holder has as many as allowed."""
+    return Seat.take(kind, holder, most=most, until=until)
+
+
+def stay(seat: uuid.UUID, *, until: datetime.datetime) -> None:
+    """Keep a seat until then."""
+    Seat.objects.filter(id=seat).update(until=until)
+
+
+def leave(seat: uuid.UUID) -> None:
+    """Let others have a seat; who never does loses it at its end."""
+    Seat.objects.filter(id=seat).delete()

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 from django.db import DatabaseError, connection
@@ -105,7 +106,7 @@ def _write_all() -> None:
         _tallies.clear()
     try:
         for project in Project.objects.filter(id__in=taken):
-            _write(project, taken[project.id])
+            access.undisturbed(partial(_write, project, taken[project.id]))
             del taken[project.id]
     except DatabaseError:
         with _lock:
@@ -118,8 +119,8 @@ def _write(project: Project, tally: Tally) -> None:
     with access.enter(access.system_principal(project), why="tally"):
         if tally.reads:
             Access.objects.count_up(project.id, tally.reads, tally.read_at)
-        for day in {day for day, _, _ in tally.searches}:
+        for day in sorted({day for day, _, _ in tally.searches}):
             mine = {(place, found): n for (that, place, found), n in tally.searches.items() if that == day}
             SearchDay.objects.count_up(project.id, day, mine)
-        for key, at in tally.keys.items():
-            ApiKey.objects.within(project.id).filter(id=key).update(last_used_at=at)
+        for key in sorted(tally.keys):  # in the order of every process: two may know the same keys
+            ApiKey.objects.within(project.id).filter(id=key).update(last_used_at=tally.keys[key])

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 from celery import shared_task
@@ -10,7 +11,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep
-from memories.access import Principal, enter, system_principal
+from memories.access import Principal, enter, system_principal, undisturbed
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
 
@@ -22,7 +23,7 @@ def _in_each_project(work: Callable[[Principal], object]) -> None:
     """Does it for every project; one project's trouble does not stop the others."""
     for project in list(Project.objects.order_by("name")):
         try:
-            work(system_principal(project))
+            undisturbed(partial(work, system_principal(project)))
         except Exception:
             log.exception("project_passed_over", project=project.name, work=work.__name__)
 
@@ -169,14 +170,12 @@ def expire_copies() -> None:
 
 @shared_task
 def keep_search_fast() -> None:
-    """Counts the words of large namespaces, and builds and drops their vector indexes."""
+    """Counts the words of large namespaces. Their vector indexes are built elsewhere: `manage.py indexes`."""
 
     def keep(principal: Principal) -> None:
         retrieval.keep_statistics(principal, now=timezone.now())
-        retrieval.keep_indexes(principal)
 
     _in_each_project(keep)
-    retrieval.drop_strays()
 
 
 @shared_task

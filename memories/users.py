@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from conflicts.front import lock_namespace
+from conflicts.front import lock_namespace, rank_of
 from memories import access, forgetting, ingest
 from memories.access import NotFound, Principal
 from memories.forgetting import CountDiffers
@@ -189,7 +189,7 @@ def erase_user(
             return ErasedUser(user, names, count, [])
         if expected is not None and expected != count:
             raise CountDiffers(count=count, expected=expected)
-        authority = ingest.rank_of(principal)
+        authority = rank_of(principal)
         held: dict[str, dict[str, Any]] = {}
         for scope in scopes:
             forgetting.check_right(

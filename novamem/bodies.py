@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -18,8 +19,10 @@ from memories.api.problems import problem
 from memories.backups import NoSpace, taking_room
 from memories.proxy import refusals
 from novamem import senders
+from novamem.logs import route_of
 
 SILENCE = 60.0  # seconds within which a piece of a body has to come
+SLOWEST = 1024  # bytes a second of a body, from then on: whoever sends less holds a request open for its own sake
 LINGER = 2.0  # seconds in which a caller who is refused may go on sending, to hear it
 LITTLE = 1 << 16  # bytes: a form around a file; and who sends hardly too much is told so after the key was looked at
 PASSED = 512 << 20  # bytes: as much as OpenAI takes as a file
@@ -32,9 +35,9 @@ log = structlog.get_logger(__name__)
 class Refused(Exception):
     """A body is not taken in: HTTP status, code, a sentence."""
 
-    def __init__(self, status: int, code: str, why: str) -> None:
+    def __init__(self, status: int, code: str, why: str, *, retry_after: int = 0) -> None:
         super().__init__(why)
-        self.status, self.code = status, code
+        self.status, self.code, self.retry_after = status, code, retry_after
 
 
 def limit_of(path: str) -> int:
@@ -50,9 +53,12 @@ class Within:
     """A request's `receive`, as long as its body keeps to the limits. Raises Refused."""
 
     def __init__(self, scope: Any, receive: Callable[[], Awaitable[Any]]) -> None:
-        self._receive, self._headers = receive, scope["headers"]
+        self._receive, self._headers, self._path = receive, scope["headers"], scope["path"]
         self._limit = limit_of(scope["path"])
-        self._known = False
+        # A file is nobody's to send who may not; anything else only has to be of somebody, when it is much.
+        self._unasked = LITTLE if self._path in FILES else int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE) + LITTLE
+        self._seat: uuid.UUID | None = None
+        self._begun = self._told = time.monotonic()
         self._said = next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
         self._taken = 0
         self._ended = False
@@ -66,26 +72,43 @@ class Within:
         self._taken += len(event.get("body", b""))
         await self._check(self._taken)
         self._ended = not event.get("more_body", False)
+        if self._seat is not None and time.monotonic() - self._told > senders.TELL:
+            self._told = time.monotonic()
+            await asyncio.to_thread(senders.stay, self._seat)
         return event
 
     async def _check(self, size: int) -> None:
         if size > self._limit + LITTLE:
             raise Refused(413, "too_large", f"The body is over {self._limit} bytes.")
-        if self._known or size <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE + LITTLE:
+        if self._seat is not None or size <= self._unasked:
             return
         try:
-            self._known = await asyncio.to_thread(senders.is_known, self._headers)
+            self._seat = await asyncio.to_thread(senders.admit, self._headers, file=self._path in FILES)
         except (OperationalError, InterfaceError):
             raise Refused(503, "database_unavailable", "Who sends so much can't be looked up just now.") from None
-        if not self._known:
-            raise Refused(401, "unauthenticated", "Who sends so much has to be known: give a valid key, or log in.")
+        except senders.Unknown:
+            raise Refused(
+                401, "unauthenticated", "Who sends so much has to be known: give a valid key, or log in."
+            ) from None
+        except senders.MayNot:
+            raise Refused(403, "not_permitted", "This needs the verb admin, and the whole project.") from None
+        except senders.TooMany:
+            why = f"{settings.UPLOADS_PER_KEY} uploads are on their way already; wait for one to end."
+            raise Refused(429, "rate_limited", why, retry_after=10) from None
+
+    async def leave(self) -> None:
+        """Ends the upload: another may begin."""
+        if self._seat is not None:
+            await asyncio.to_thread(senders.leave, self._seat)
 
     async def _soon(self) -> Any:
+        left = self._begun + SILENCE + self._taken / SLOWEST - time.monotonic()
         try:
-            async with asyncio.timeout(SILENCE):
+            async with asyncio.timeout(min(SILENCE, left)):
                 return await self._receive()
         except TimeoutError:
-            raise Refused(408, "too_slow", f"Nothing of the body came for {SILENCE:.0f} seconds.") from None
+            why = f"Nothing of the body came for {SILENCE:.0f} seconds, or less than {SLOWEST} bytes a second."
+            raise Refused(408, "too_slow", why) from None
 
 
 class Bounded(ASGIHandler):
@@ -93,10 +116,17 @@ class Bounded(ASGIHandler):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
+        await self.guard(super().__call__, scope, receive, send)
+
+    async def guard(self, application: Callable[..., Awaitable[None]], scope: Any, receive: Any, send: Any) -> None:
+        """One request of any application, within the limits."""
+        within = Within(scope, receive)
         try:
-            await super().__call__(scope, Within(scope, receive), send)
+            await application(scope, within, send)
         except Refused as refused:
             await self._refuse(_told(refused, scope["path"]), receive, send)
+        finally:
+            await asyncio.shield(within.leave())
 
     async def _refuse(self, answer: HttpResponse, receive: Any, send: Any) -> None:
         """Answers, and ends the connection once the caller listens: with something unread the answer would be lost."""
@@ -160,11 +190,13 @@ def _told(refused: Refused, path: str) -> HttpResponse:
     """The answer, in the words of the door. The connection ends: what is still on its way nobody reads."""
     request_id = str(uuid.uuid4())
     with structlog.contextvars.bound_contextvars(request_id=request_id):
-        log.warning("body_refused", code=refused.code, path=path)
+        log.warning("body_refused", code=refused.code, path=route_of(path))
         if path.startswith(PROXY):
             answer = refusals.refusal(refusals.Refused(refused.status, refused.code, str(refused)))
         else:
             answer = problem(refused.status, refused.code, detail=str(refused))
     answer["Connection"], answer["Content-Length"] = "close", str(len(answer.content))
     answer["X-Request-Id"] = request_id
+    if refused.retry_after:
+        answer["Retry-After"] = str(refused.retry_after)
     return answer

@@ -1,7 +1,7 @@
-"""The default broker: the job queue in our own Postgres, reached as the app role.
+"""The default broker: the job queue in our own Postgres, reached as what serves.
 
 Kombu's own `pgmq` transport keeps host, user and password of a URL only; here the pool takes the whole of it
-(`sslmode`, a socket's folder as host, the role). Redis and RabbitMQ by URL use kombu's transports, untouched.
+(`sslmode`, a socket's folder as host). Redis and RabbitMQ by URL use kombu's transports, untouched.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ def transport_options(url: str) -> dict[str, Any]:
     """Celery's `broker_transport_options`. A message that a dead worker had taken shows again after six hours; the
     sweeper of `Operation` is quicker."""
     return {
-        "conn_string": database.conninfo(url, role=database.APP_ROLE),
+        "conn_string": database.conninfo(url, limited=True),
         "init_extension": False,
         "wait_time_seconds": 0,
         "polling_interval": 0.1,

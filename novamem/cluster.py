@@ -36,6 +36,15 @@ START = 120  # seconds; crash recovery takes longer than pg_ctl waits by itself
 STOPS = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))  # fast, immediate, by force
 SOCKET = re.compile(r"[\w/.+-]{1,90}")  # a socket's path has at most 107 characters, ".s.PGSQL.5432" among them
 MB = 1 << 20
+# The server's log tells that a statement failed, and no values of it: not of forgotten texts either.
+SILENCE = {
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+}
 # Sorting by code point everywhere; text search asks the machine's locale what a letter is.
 CTYPE = "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8"
 LOCALE = ["--encoding=UTF8", f"--locale={CTYPE}", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -108,6 +117,7 @@ class Cluster:
         with suppress(FileNotFoundError):
             self.log.rename(self.log.with_suffix(".log.1"))
         here = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self.socket}", "-c", "port=5432"]
+        here += [word for name, value in SILENCE.items() for word in ("-c", f"{name}={value}")]
         words = ["start", "-w", "-t", str(START), "-D", str(self.data), "-l", str(self.log), "-o", shlex.join(here)]
         for _ in range(ORPHANS):
             failed, output = self._run("pg_ctl", words)

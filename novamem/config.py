@@ -22,6 +22,12 @@ PLACES = {
         "port": "PORT",
         "allowed_hosts": "ALLOWED_HOSTS",
         "csrf_trusted_origins": "CSRF_TRUSTED_ORIGINS",
+        "behind_tls": "BEHIND_TLS",
+        "trusted_proxies": "TRUSTED_PROXIES",
+        "require_second_factor": "REQUIRE_SECOND_FACTOR",
+        "metrics_token": "METRICS_TOKEN",
+        "event_streams_per_key": "EVENT_STREAMS_PER_KEY",
+        "uploads_per_key": "UPLOADS_PER_KEY",
         "web_processes": "WEB_PROCESSES",
         "secret_key": "SECRET_KEY",
         "debug": "DEBUG",
@@ -29,6 +35,7 @@ PLACES = {
     "storage": {
         "data_dir": "NOVAMEM_DATA_DIR",
         "database_url": "DATABASE_URL",
+        "database_owner_url": "DATABASE_OWNER_URL",
         "database_pool_size": "DATABASE_POOL_SIZE",
         "broker_url": "CELERY_BROKER_URL",
     },
@@ -45,6 +52,7 @@ PLACES = {
         "token_budget": "RETRIEVAL_TOKEN_BUDGET",
         "includes_cross_agent": "RETRIEVAL_INCLUDES_CROSS_AGENT",
         "cross_agent_threshold": "RETRIEVAL_CROSS_AGENT_THRESHOLD",
+        "query_words": "QUERY_WORDS",
     },
     "sidecar": {
         "url": "LLM_SIDECAR_URL",
@@ -73,6 +81,7 @@ PLACES = {
         "recipients": "BACKUP_RECIPIENTS",
         "identity_file": "BACKUP_IDENTITY_FILE",
         "restore_max_gb": "RESTORE_MAX_GB",
+        "trusted_signers": "TRUSTED_SIGNERS",
     },
     "upkeep": {
         "archive_days": "ARCHIVE_DAYS",

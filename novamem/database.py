@@ -1,14 +1,16 @@
-"""What the product needs of a Postgres database before its tables are made: role, extensions, rights, queue.
+"""What the product needs of a Postgres database before its tables are made: logins, extensions, rights, queue.
 
 Plain psycopg, no Django, so that it costs little at each start. `prepare` may be called again and again.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import psycopg
+from django.core.exceptions import ImproperlyConfigured
 from pgmq.install import get_embedded_install_sql, get_embedded_sql_version
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -19,7 +21,19 @@ POSTGRES = 160000  # server_version_num
 QUEUE = "celery"
 REFUSED = (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject)
 MEANWHILE = (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation)
+# Statements are short: starting helpers for one takes longer than it does. Seals and events wait for what is open.
+# What a restore or drill stages is read again and again; a session takes only as much of it as it needs.
+LIMITS = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min -c temp_buffers=256MB"
+APP, OWNER = "DATABASE_URL", "DATABASE_OWNER_URL"
+HINT = f"""Web server, worker and scheduler log in as {APP_ROLE}, which is bound to one project at a time and can't
+become the owner of the tables; only migrations and index builds log in as the owner. Set both:
+
+    {OWNER}=…   the owner of the tables: what {APP} was before
+    {APP}=postgres://{APP_ROLE}:PASSWORD@host:5432/name   the same database, with a new password of your choice
+
+and start again: the login is made then, or you are told what a superuser has to run."""
 LOCK = 0x6E6F7661  # advisory: two processes that prepare at once would disturb each other's grants
+TEMPLATE_LOCK, WHOLE = LOCK + 1, "migrated"
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -28,80 +42,131 @@ class NotPrepared(Exception):
     """The database lacks something; the message says what an administrator has to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """The URLs of one database: `app` for what serves, `owner` for what migrates and builds indexes (may be empty)."""
+
+    app: str
+    owner: str
+
+    def environment(self) -> dict[str, str]:
+        """Return the settings of a process that may use both."""
+        return {APP: self.app, OWNER: self.owner}
+
+    def serving(self) -> dict[str, str]:
+        """Return the settings of a process that serves: without the owner, also where `.env` names it."""
+        return {APP: self.app, OWNER: ""}
+
+    def to(self, name: str) -> "Logins":
+        """Return the logins to another database of the same server."""
+        return Logins(url_for(self.app, name), url_for(self.owner, name))
+
+
 def url_for(url: str, name: str) -> str:
     """The same server and user, another database."""
     return urlsplit(url)._replace(path=f"/{quote(name, safe='')}").geturl()
 
 
-def django_config(url: str, *, role: str | None = None) -> dict[str, Any]:
+def django_config(url: str, *, limited: bool = False) -> dict[str, Any]:
     """An entry for Django's DATABASES. Takes all that libpq takes (`?sslmode=`, a socket's folder as host, …)."""
-    given = conninfo_to_dict(url, **_as(url, role))
+    given = conninfo_to_dict(url, **_limits(url, limited))
     named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     config: dict[str, Any] = {name: str(given.pop(key, "") or "") for name, key in named.items()}
     return {**config, "ENGINE": "django.db.backends.postgresql", "OPTIONS": given}
 
 
-def conninfo(url: str, *, role: str | None = None) -> str:
-    """The URL in libpq's keyword form, optionally acting as a role."""
-    return make_conninfo(url, **_as(url, role))
+def conninfo(url: str, *, limited: bool = False) -> str:
+    """The URL in libpq's keyword form, optionally with the limits of what serves."""
+    return make_conninfo(url, **_limits(url, limited))
 
 
-def _as(url: str, role: str | None) -> dict[str, str]:
+def _limits(url: str, limited: bool) -> dict[str, str]:
     told = str(conninfo_to_dict(url).get("options") or "")
-    # Statements are short: starting helpers for one takes longer than it does. Seals and events wait for what is open.
-    limits = "-c max_parallel_workers_per_gather=0 -c idle_in_transaction_session_timeout=10min"
-    # What a restore or drill stages is read again and again; a session takes only as much of it as it needs.
-    limits += " -c temp_buffers=256MB"
-    options = [limits, told, f"-c role={role}"]
-    return {"options": " ".join(filter(None, options))} if role else {}
+    return {"options": " ".join(filter(None, [LIMITS, told]))} if limited else {}
 
 
-def prepare(url: str) -> None:
-    """Makes what is missing of role, extensions, rights and queue. Raises NotPrepared when it may not.
+def require_app(*, connection: Any, **_: object) -> None:
+    """Raise ImproperlyConfigured when a new connection of Django's that serves has another login than the app's."""
+    if connection.alias == "default" and (user := connection.connection.info.user) != APP_ROLE:
+        raise ImproperlyConfigured(f"{APP} logs in as {user}. {HINT}")
 
-    The user of the URL becomes the owner of everything; it needs BYPASSRLS, because the tables' row-level security
-    binds their owner too.
+
+def prepare(logins: Logins) -> None:
+    """Make what is missing of logins, extensions, rights and queue. Raise NotPrepared when it may not.
+
+    The owner owns everything; it needs BYPASSRLS, because the tables' row-level security binds their owner too.
     """
-    with connect(url) as connection:
+    user = conninfo_to_dict(logins.app).get("user")
+    if not logins.owner or user != APP_ROLE or conninfo_to_dict(logins.owner).get("user") == APP_ROLE:
+        raise NotPrepared(f"{APP} logs in as {user}, {OWNER} {'is not set' if not logins.owner else 'is set'}. {HINT}")
+    with connect(logins.owner, setting=OWNER) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         _check_version(connection)
-        _settle(connection)
+        _settle(connection, password=str(conninfo_to_dict(logins.app).get("password") or ""))
         _grant(connection)
         _install_queue(connection)
+    with connect(logins.app):
+        pass  # its password is right, and the server lets it in from here
 
 
-def prepare_database(url: str, name: str) -> str:
-    """Drops and makes database `name` beside that of `url`, prepared; for tests. Answers its URL.
+def prepare_database(logins: Logins, name: str, *, template: str = "template1") -> Logins:
+    """Drop and make database `name` beside that of the logins, prepared, a copy of `template`; for tests.
+
+    Return its logins.
 
     It gives up durability for speed: a commit does not wait for the disk. Who waits for a lock, or leaves a transaction
     open, gets an error rather than for ever.
     """
-    with connect(url) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    copied, made = sql.Identifier(template), sql.Identifier(name)
+    with connect(logins.owner, setting=OWNER) as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(made))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, copied))
         for setting in (
             "synchronous_commit = off",
             "lock_timeout = '60s'",
             "idle_in_transaction_session_timeout = '3min'",
         ):
-            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(sql.Identifier(name), sql.SQL(setting)))
-    prepare(url_for(url, name))
-    return url_for(url, name)
+            connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(made, sql.SQL(setting)))
+    prepare(logins.to(name))
+    return logins.to(name)
 
 
 @contextmanager
-def connect(url: str) -> Iterator[Connection]:
+def template_database(logins: Logins, name: str) -> Iterator[bool]:
+    """Hold the database that others are copied from; yield whether it still has to be filled.
+
+    It is marked as whole when the block ends well; one that is not marked is made anew. Others wait meanwhile.
+    """
+    with connect(logins.owner, setting=OWNER) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", [TEMPLATE_LOCK])
+        marked = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+        found = _one(connection, marked, name)
+        if found != WHOLE:
+            prepare_database(logins, name)
+        yield found != WHOLE
+        if found != WHOLE:
+            connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), WHOLE))
+
+
+@contextmanager
+def connect(url: str, *, setting: str = APP) -> Iterator[Connection]:
     """A connection that commits each statement. Raises NotPrepared with a hint when there is no database."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:
         name, user = (conninfo_to_dict(url).get(key) for key in ("dbname", "user"))
         raise NotPrepared(
-            f"DATABASE_URL does not lead to a database: {str(error).strip()}\nDoes Postgres run there, and are user "
-            f'and password right? A missing database is made by CREATE DATABASE "{name}" OWNER "{user}";'
+            f"{setting} does not lead to a database: {str(error).strip()}\nDoes Postgres run there, and are user "
+            f"and password right? {_remedy(str(name), str(user))}"
         ) from error
     with connection:
         yield connection
+
+
+def _remedy(name: str, user: str) -> str:
+    if user == APP_ROLE:
+        return f"A superuser or the owner sets the password by \\password {APP_ROLE} in psql."
+    return f'A missing database is made by CREATE DATABASE "{name}" OWNER "{user}";'
 
 
 def _one(connection: Connection, query: str, *values: Any) -> Any:
@@ -116,15 +181,31 @@ def _check_version(connection: Connection) -> None:
         )
 
 
-def _role_steps(connection: Connection) -> list[str]:
+def _role_steps(connection: Connection, *, password: str) -> list[str]:
     user = sql.Identifier(connection.info.user).as_string(connection)
-    exists = _one(connection, "SELECT true FROM pg_roles WHERE rolname = %s", APP_ROLE)
-    member = exists and _one(connection, "SELECT pg_has_role(current_user, %s, 'SET')", APP_ROLE)
     bypass = _one(connection, "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
+    return [*_app_steps(connection, password=password), *([] if bypass else [f"ALTER ROLE {user} BYPASSRLS"])]
+
+
+def _app_steps(connection: Connection, *, password: str) -> list[str]:
+    """Return what makes the application's login: one that can be nobody else, whatever is injected into its statements.
+
+    The password stands there as Postgres keeps it, so that it can be shown.
+    """
+    found = connection.execute(
+        "SELECT rolcanlogin, rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = %s",
+        [APP_ROLE],
+    ).fetchone()
+    others = connection.execute(
+        "SELECT roleid::regrole::text FROM pg_auth_members WHERE member = to_regrole(%s)", [APP_ROLE]
+    )
+    kept = connection.pgconn.encrypt_password(password.encode(), APP_ROLE.encode()).decode() if password else ""
+    login = f"LOGIN PASSWORD {sql.Literal(kept).as_string(connection)}" if kept else "LOGIN"
     return [
-        *([] if exists else [f"CREATE ROLE {APP_ROLE} NOLOGIN"]),
-        *([] if member else [f"GRANT {APP_ROLE} TO {user}"]),
-        *([] if bypass else [f"ALTER ROLE {user} BYPASSRLS"]),
+        *([f"CREATE ROLE {APP_ROLE} {login}"] if found is None else []),
+        *([f"ALTER ROLE {APP_ROLE} {login}"] if found and not found[0] else []),
+        *([f"ALTER ROLE {APP_ROLE} NOSUPERUSER NOBYPASSRLS NOCREATEROLE NOCREATEDB"] if found and found[1] else []),
+        *(f"REVOKE {role} FROM {APP_ROLE}" for (role,) in others),
     ]
 
 
@@ -159,19 +240,20 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
-def _missing(connection: Connection) -> list[str]:
-    return [*_role_steps(connection), *_database_steps(connection)]
+def _missing(connection: Connection, *, password: str) -> list[str]:
+    return [*_role_steps(connection, password=password), *_database_steps(connection)]
 
 
-def _settle(connection: Connection) -> None:
-    for step in _missing(connection):
+def _settle(connection: Connection, *, password: str) -> None:
+    for step in _missing(connection, password=password):
         # undefined: a role that a refused step would have made; made already: roles are shared by all databases
         with suppress(*REFUSED, *MEANWHILE):
             connection.execute(step.encode())
-    if refused := _missing(connection):  # asked again, for Postgres refuses some grants with a warning only
+    # Asked again, for Postgres refuses some grants with a warning only.
+    if refused := _missing(connection, password=password):
         lines = "".join(f"    {step};\n" for step in refused)
         raise NotPrepared(
-            f"The user {connection.info.user} of DATABASE_URL may not do all that is needed once. Let a superuser run "
+            f"The user {connection.info.user} of {OWNER} may not do all that is needed once. Let a superuser run "
             f"this in the database {connection.info.dbname}, then start again:\n\n{lines}"
         )
 

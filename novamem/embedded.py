@@ -1,9 +1,9 @@
 """The embedded Postgres: there when it is used, gone when it is not.
 
-    with running(data_dir) as url: …
+    with running(data_dir) as logins: …
 
-gives the DATABASE_URL of a Postgres that runs as long as any process uses it this way. `python -m novamem.embedded
-COMMAND…` runs a command with DATABASE_URL set; one that is set already, or stands in `.env`, is left as it is.
+gives the logins to a Postgres that runs as long as any process uses it this way. `python -m novamem.embedded COMMAND…`
+runs a command with both in its settings; those that are set already, or stand in `.env`, are left as they are.
 
 Processes share the server through a lock file: each user holds it shared, and whoever gets it exclusively is alone and
 stops Postgres. A guard process waits for that too, so that Postgres also stops after its users were killed.
@@ -31,7 +31,7 @@ from django.core.exceptions import ImproperlyConfigured
 from novamem import cluster, env, readiness
 from novamem.cluster import Cluster, Unavailable
 from novamem.config import take_options
-from novamem.database import APP_ROLE, EXTENSIONS, NotPrepared
+from novamem.database import APP_ROLE, EXTENSIONS, Logins, NotPrepared
 from novamem.steps import say
 
 OWNER, DATABASE = "nova_owner", "novamem"
@@ -40,13 +40,12 @@ Process = subprocess.Popen[bytes]
 
 
 @contextmanager
-def running(data_dir: Path) -> Iterator[str]:
-    """The URL of the database in `data_dir`: made, started and shared as needed, stopped by the last one to leave.
+def running(data_dir: Path) -> Iterator[Logins]:
+    """The logins to the database in `data_dir`: made, started and shared as needed, stopped by the last one to leave.
 
     Raises Unavailable with a hint.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
-    data_dir = data_dir.resolve()
+    data_dir = env.private_folder(data_dir).resolve()
     lock = data_dir / "postgres.users.lock"
     with lock.open("a") as users, (data_dir / "postgres.start.lock").open("a") as start:
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
@@ -60,7 +59,7 @@ def running(data_dir: Path) -> Iterator[str]:
                 guard = _start_guard(lock, server, pid)
             _make_database(server, passwords)
             fcntl.flock(start, fcntl.LOCK_UN)
-            yield _url(server, OWNER, passwords, DATABASE)
+            yield Logins(*(_url(server, role, passwords, DATABASE) for role in (APP_ROLE, OWNER)))
         finally:
             _leave(users, server, guard)
 
@@ -94,16 +93,18 @@ def _start_guard(lock: Path, server: Cluster, pid: int) -> Process:
 
 
 def _passwords(path: Path, server: Cluster) -> dict[str, str]:
-    """Both roles' passwords; random, made with the cluster, readable by the data directory's owner only."""
-    if not path.exists():
-        if server.data.exists():
-            raise Unavailable(f"{path} is missing, and nobody else knows the passwords of the database. Bring it back.")
+    """The roles' passwords; random, made with the cluster, readable by the data directory's owner only."""
+    if not path.exists() and server.data.exists():
+        raise Unavailable(f"{path} is missing, and nobody else knows the passwords of the database. Bring it back.")
+    found: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+    roles = (cluster.SUPERUSER, OWNER, APP_ROLE)
+    if missing := [role for role in roles if role not in found]:  # an older installation had no login for the app
+        found |= {role: secrets.token_urlsafe(24) for role in missing}
         draft = path.with_suffix(".new")
         draft.unlink(missing_ok=True)
         draft.touch(mode=0o600)
-        draft.write_text(json.dumps({role: secrets.token_urlsafe(24) for role in (cluster.SUPERUSER, OWNER)}))
+        draft.write_text(json.dumps(found))
         draft.rename(path)
-    found: dict[str, str] = json.loads(path.read_text())
     return found
 
 
@@ -115,11 +116,12 @@ def _make_database(server: Cluster, passwords: dict[str, str]) -> None:
     """Roles, extensions and database, once; again after a start that was cut short. The database comes last."""
     admin = _url(server, cluster.SUPERUSER, passwords, "postgres")
     with _connect(admin) as connection:
+        logs_in = connection.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [APP_ROLE]).fetchone()
+        if logs_in != (True,):
+            _make_role(connection, APP_ROLE, f"LOGIN PASSWORD '{passwords[APP_ROLE]}'")
         if connection.execute("SELECT true FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             return
         _make_role(connection, OWNER, f"LOGIN CREATEDB BYPASSRLS PASSWORD '{passwords[OWNER]}'")
-        _make_role(connection, APP_ROLE, "NOLOGIN NOBYPASSRLS")
-        connection.execute(f"GRANT {APP_ROLE} TO {OWNER}".encode())
         # Only a superuser may install them; from the template each later database, also a test's, has them.
         with _connect(_url(server, cluster.SUPERUSER, passwords, "template1")) as template:
             for extension in EXTENSIONS:
@@ -149,7 +151,7 @@ def _connect(url: str) -> Iterator[psycopg.Connection]:
 
 
 def main() -> int:
-    """Runs a command with DATABASE_URL set. Answers its exit code."""
+    """Runs a command with the logins to the database in its settings. Answers its exit code."""
     parser = argparse.ArgumentParser(prog="python -m novamem.embedded", description=main.__doc__)
     parser.add_argument("--own", action="store_true", help="the embedded Postgres even if DATABASE_URL is set")
     parser.add_argument(
@@ -162,11 +164,11 @@ def main() -> int:
     try:
         command = take_options(given.command)
         settings = env.load()
-        own = "" if given.own else settings["DATABASE_URL"]
-        with nullcontext(own) if own else running(Path(settings["NOVAMEM_DATA_DIR"])) as url:
+        own = None if given.own else env.own_database(settings)
+        with nullcontext(own) if own else running(Path(settings["NOVAMEM_DATA_DIR"])) as logins:
             if given.migrate:
-                {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](url)
-            return _run(command, {**os.environ, "DATABASE_URL": url})
+                {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](logins)
+            return _run(command, {**os.environ, **logins.environment()})
     except (ImproperlyConfigured, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return 1

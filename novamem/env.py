@@ -14,11 +14,13 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from novamem import config
+from novamem.database import Logins
 
 ROOT = Path(__file__).resolve().parent.parent
 
 SCHEME: dict[str, tuple[type, Any]] = {
     "DATABASE_URL": (str, ""),
+    "DATABASE_OWNER_URL": (str, ""),
     "CELERY_BROKER_URL": (str, "pgmq://"),
     "NOVAMEM_CONFIG": (str, ""),
     "NOVAMEM_DATA_DIR": (str, str(ROOT / "var")),
@@ -28,6 +30,13 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "PORT": (int, 8000),
     "ALLOWED_HOSTS": (list, ["localhost", "127.0.0.1", "[::1]"]),
     "CSRF_TRUSTED_ORIGINS": (list, []),
+    "BEHIND_TLS": (bool, False),
+    "TRUSTED_PROXIES": (list, ["127.0.0.1", "::1"]),
+    "REQUIRE_SECOND_FACTOR": (bool, False),
+    "METRICS_TOKEN": (str, ""),
+    "QUERY_WORDS": (int, 200),
+    "EVENT_STREAMS_PER_KEY": (int, 10),
+    "UPLOADS_PER_KEY": (int, 2),
     "DATABASE_POOL_SIZE": (int, 16),
     "WEB_PROCESSES": (int, min(4, os.cpu_count() or 1)),
     "EMBEDDER": (str, "minilm"),
@@ -74,6 +83,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "BACKUP_RECIPIENTS": (list, []),
     "BACKUP_IDENTITY_FILE": (str, ""),
     "RESTORE_MAX_GB": (float, 64.0),
+    "TRUSTED_SIGNERS": (list, []),
     "LOG_FORMAT": (str, "json"),
     "LOG_LEVEL": (str, "INFO"),
 }
@@ -93,6 +103,8 @@ WITHIN = {
     **dict.fromkeys(("ARCHIVE_DAYS", "PUT_AWAY_DAYS"), (1, 36_500)),
     "CAPACITY_FRAGMENTS": (1, 10**12),
     "BACKUP_KEEP": (1, 100_000),
+    "QUERY_WORDS": (1, 5_000),
+    **dict.fromkeys(("EVENT_STREAMS_PER_KEY", "UPLOADS_PER_KEY"), (1, 10_000)),
     **dict.fromkeys(("CAPACITY_HOT", "CAPACITY_WARM", "CAPACITY_COLD"), (0, 10**12)),
     "COGNITION_LLM_PORT": (0, 65_535),
     "COGNITION_LLM_TIMEOUT_MS": (1, 600_000),
@@ -148,6 +160,13 @@ def sidecar_url(values: dict[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
+def own_database(values: dict[str, Any]) -> Logins | None:
+    """The logins to the operator's own Postgres; None for the embedded one."""
+    if not values["DATABASE_URL"] and not values["DATABASE_OWNER_URL"]:
+        return None
+    return Logins(values["DATABASE_URL"], values["DATABASE_OWNER_URL"])
+
+
 def _refuse_gone() -> None:
     for name, instead in GONE.items():
         if name in os.environ:
@@ -189,16 +208,24 @@ def read() -> dict[str, Any]:
     if not values["DATABASE_URL"]:
         raise ImproperlyConfigured(
             "DATABASE_URL is not set. Run through script/server, script/manage or script/test, which bring an embedded "
-            "Postgres, or set DATABASE_URL=postgres://user:password@host:5432/name."
+            "Postgres, or set DATABASE_URL=postgres://nova_app:password@host:5432/name."
         )
     values["SECRET_KEY"] = values["SECRET_KEY"] or kept_secret(Path(values["NOVAMEM_DATA_DIR"]) / "secret_key")
     return values
 
 
+def private_folder(path: Path) -> Path:
+    """Return a folder that only its owner may enter; made, or closed, if need be and if it is ours to close."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(PermissionError):
+        path.chmod(0o700)
+    return path
+
+
 def kept_secret(path: Path) -> str:
     """The secret in `path`; made on first use, readable by its owner only."""
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(48))

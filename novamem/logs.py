@@ -1,8 +1,23 @@
-"""Structured logs: one line an event, with the request id; JSON for machines or colours for people."""
+"""Structured logs: one line an event, with the request id; JSON for machines or colours for people.
 
+No line holds what memories say: of a request the route with the ids and the names of its parameters, of an error of the
+database its first line (the others quote rows).
+"""
+
+import io
+import re
+import uuid
 from typing import Any
 
 import structlog
+from django.db import Error
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+from django_structlog.middlewares import RequestMiddleware
+from structlog.typing import ExcInfo
+
+MOST = 20  # parameters of a request that are named
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
 def logging_config(*, level: str, style: str) -> dict[str, Any]:
@@ -12,13 +27,13 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.ExceptionRenderer(traceback_of),
     ]
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
             *shared,
             structlog.processors.StackInfoRenderer(),
-            structlog.processors.format_exc_info,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -39,6 +54,48 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
-        # Who asks is logged already, by us.
-        "loggers": {name: {"level": "WARNING"} for name in ("uvicorn.access", "sentence_transformers", "httpx2")},
+        "loggers": {
+            # Who asks is logged already, by us; django.request would tell the whole path.
+            **{name: {"level": "WARNING"} for name in ("uvicorn.access", "sentence_transformers", "httpx2")},
+            "django.request": {"level": "CRITICAL"},
+        },
     }
+
+
+def traceback_of(exc_info: ExcInfo) -> str:
+    """Return a traceback without variables, and without what errors of the database quote."""
+    out = io.StringIO()
+    structlog.dev.plain_traceback(out, exc_info)
+    told = out.getvalue()
+    one: BaseException | None = exc_info[1]
+    while one is not None:
+        words = str(one)
+        if _is_of_database(one) and "\n" in words:
+            told = told.replace(words, words.partition("\n")[0])
+        one = one.__cause__ or one.__context__
+    return told
+
+
+def _is_of_database(error: BaseException) -> bool:
+    return isinstance(error, Error) or type(error).__module__.startswith("psycopg")
+
+
+def route_of(path: str) -> str:
+    """Return the route of a path with the ids in it, and without words of a caller; an unknown path as it is."""
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return path
+    told = {name: str(value) for name, value in match.kwargs.items() if isinstance(value, uuid.UUID | int)}
+    return "/" + PARAMETER.sub(lambda found: told.get(found[1], f"<{found[1]}>"), match.route)
+
+
+class RequestLog(RequestMiddleware):  # type: ignore[misc]  # an untyped package's
+    """Tells of requests what `route_of` tells, and the names of their parameters."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        """`GET /beliefs/<subject>/<predicate>/?as_of`."""
+        query = request.META.get("QUERY_STRING", "")
+        names = "&".join(dict.fromkeys(part.partition("=")[0] for part in query.split("&")[:MOST])) if query else ""
+        return f"{request.method} {route_of(request.path_info)}{f'?{names}' if names else ''}"

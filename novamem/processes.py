@@ -39,6 +39,7 @@ class Child:
         if self.log.exists() and self.log.stat().st_size > ROTATE:
             self.log.rename(self.log.with_suffix(".log.1"))
         with self.log.open("ab") as output:
+            os.fchmod(output.fileno(), 0o600)
             self._process = subprocess.Popen(
                 self._command,
                 env=self._environment,

@@ -16,7 +16,7 @@ from typing import Any
 from psycopg import sql
 
 from novamem import database, env
-from novamem.database import Connection, NotPrepared
+from novamem.database import Connection, Logins, NotPrepared
 from novamem.steps import step
 
 STATE = """
@@ -25,23 +25,25 @@ STATE = """
 """
 
 
-def begin(url: str) -> None:
+def begin(logins: Logins) -> None:
     """Prepares and migrates a database that nobody has migrated yet; leaves any other as it is."""
-    with database.connect(url) as connection:
+    if not logins.owner:
+        return  # a machine that only serves: whoever has the owner's login migrates
+    with database.connect(logins.owner, setting=database.OWNER) as connection:
         if _state(connection) is not None:
             return
-    bring_up(url)
+    bring_up(logins)
 
 
-def bring_up(url: str) -> None:
+def bring_up(logins: Logins) -> None:
     """Prepares and migrates a database as far as it is needed."""
-    database.prepare(url)
-    migrate(url)
+    database.prepare(logins)
+    migrate(logins)
 
 
-def check_known(url: str) -> None:
+def check_known(logins: Logins) -> None:
     """Raises NotPrepared when another version has already changed the tables."""
-    with database.connect(url) as connection:
+    with database.connect(logins.owner, setting=database.OWNER) as connection:
         state, applied = _state(connection) or ({}, [])
     files = _file_digests()
     apps = {name.partition(".")[0] for name in files}
@@ -52,32 +54,32 @@ def check_known(url: str) -> None:
         raise NotPrepared(
             f"The database was changed by another version of this code, which had {', '.join(unknown + other)}.\n"
             "Use that version or a newer one. To begin afresh instead, with no memories: stop the server and remove "
-            "the data directory (NOVAMEM_DATA_DIR, by default var/), or set DATABASE_URL to an empty database."
+            "the data directory (NOVAMEM_DATA_DIR, by default var/), or name an empty database in DATABASE_URL."
         )
 
 
-def migrate(url: str) -> None:
+def migrate(logins: Logins) -> None:
     """Applies migrations, unless all were applied before. Raises NotPrepared with Django's words when one fails."""
-    check_known(url)
-    with database.connect(url) as connection:
+    check_known(logins)
+    with database.connect(logins.owner, setting=database.OWNER) as connection:
         done = _done(connection)
         if done.get("migrated") == _digest(connection):
             return
     with step("migrations"):
-        _manage(url, "migrate", "--database", "owner", "--noinput", "--verbosity", "0")
-    _keep(url, first_run=done.get("first_run", False))
+        _manage(logins, "migrate", "--database", "owner", "--noinput", "--verbosity", "0")
+    _keep(logins, first_run=done.get("first_run", False))
 
 
-def first_run(url: str) -> None:
+def first_run(logins: Logins) -> None:
     """Makes the first admin, key and memories, once; what they are is printed on stdout."""
-    with database.connect(url) as connection:
+    with database.connect(logins.owner, setting=database.OWNER) as connection:
         if _done(connection).get("first_run"):
             return
     with step("first admin, key and memories"):
-        told = _manage(url, "firstrun")
+        told = _manage(logins, "firstrun")
     sys.stdout.write(told)
     sys.stdout.flush()
-    _keep(url, first_run=True)
+    _keep(logins, first_run=True)
 
 
 def _state(connection: Connection) -> tuple[dict[str, Any], list[str]] | None:
@@ -112,16 +114,16 @@ def _file_digests() -> dict[str, str]:
     }
 
 
-def _keep(url: str, *, first_run: bool) -> None:
-    with database.connect(url) as connection:
+def _keep(logins: Logins, *, first_run: bool) -> None:
+    with database.connect(logins.owner, setting=database.OWNER) as connection:
         state = json.dumps({"migrated": _digest(connection), "first_run": first_run, "files": _file_digests()})
         connection.execute(sql.SQL("COMMENT ON TABLE django_migrations IS {}").format(state))
 
 
-def _manage(url: str, *words: str) -> str:
+def _manage(logins: Logins, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, str(env.ROOT / "manage.py"), *words],
-        env={**os.environ, "DATABASE_URL": url},
+        env={**os.environ, **logins.environment()},
         cwd=env.ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,

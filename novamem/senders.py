@@ -1,41 +1,92 @@
-"""Who sends much has to be known before it is taken in: anybody else could fill the disk."""
+"""Who sends much has to be known before it is taken in, and to have the right to: anybody else could fill the disk."""
 
+import datetime
+import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 from rest_framework.exceptions import AuthenticationFailed
 
-from memories import access
+from memories import access, rates
 from memories.api.authentication import bearer_of
+from memories.models import Membership
+from memories.models.words import Role, Verb
+
+# An upload of which nothing was heard for so long has ended, as when its server was killed. It tells so more often.
+LEASE, TELL = datetime.timedelta(minutes=5), 60.0
 
 
-def is_known(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether a valid key comes with a request, or the session of somebody. Raises OperationalError as `connect`."""
+class Unknown(Exception):
+    """Neither a valid key comes with the request nor the session of somebody."""
+
+
+class MayNot(Exception):
+    """Whoever it is may not send a file here."""
+
+
+class TooMany(Exception):
+    """As many uploads as they may have are on their way."""
+
+
+def admit(headers: Iterable[tuple[bytes, bytes]], *, file: bool) -> uuid.UUID:
+    """Return the seat of a large upload, which is to be left. `file`: a bundle, which is for administrators.
+
+    Raise Unknown, MayNot, TooMany; OperationalError as `connect`.
+    """
     told = dict(headers)
     try:
-        return _has_key(told.get(b"authorization", b"")) or _is_logged_in(told.get(b"cookie", b""))
+        sender = _by_key(told.get(b"authorization", b""), file) or _by_session(told.get(b"cookie", b""), file)
+        if not sender:
+            raise Unknown
+        most: int = settings.UPLOADS_PER_KEY
+        seat = rates.sit(rates.UPLOAD, sender, most=most, until=timezone.now() + LEASE)
+        if seat is None:
+            raise TooMany
+        return seat
     finally:
         connection.close()
 
 
-def _has_key(header: bytes) -> bool:
+def stay(seat: uuid.UUID) -> None:
+    """The upload goes on."""
+    with suppress(DatabaseError):
+        rates.stay(seat, until=timezone.now() + LEASE)
+    connection.close()
+
+
+def leave(seat: uuid.UUID) -> None:
+    """Ends an upload. Without the database it ends by itself, in time."""
+    with suppress(DatabaseError):
+        rates.leave(seat)
+    connection.close()
+
+
+def _by_key(header: bytes, file: bool) -> str:
     try:
-        bearer_of(header, now=timezone.now())
+        principal = bearer_of(header, now=timezone.now())
     except AuthenticationFailed:
-        return False
-    return True
+        return ""
+    if file and not (Verb.ADMIN in principal.verbs and principal.covers_all):
+        raise MayNot
+    return str(principal.key_id)
 
 
-def _is_logged_in(header: bytes) -> bool:
+def _by_session(header: bytes, file: bool) -> str:
     session = parse_cookie(header.decode("latin-1")).get(settings.SESSION_COOKIE_NAME)
     if not session:
-        return False
+        return ""
     access.connect()
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session)
-    return get_user(request).is_authenticated
+    user = get_user(request)
+    if not user.is_authenticated:
+        return ""
+    if file and not Membership.objects.filter(user=user.pk, role=Role.ADMIN).exists():
+        raise MayNot
+    return f"user {user.pk}"

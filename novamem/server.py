@@ -2,8 +2,8 @@
 
     python -m novamem.server
 
-Brings the embedded Postgres (or uses DATABASE_URL), prepares and migrates it, and keeps the web server, a worker and
-the scheduler running until Ctrl-C. Their output goes to `logs/` in the data directory.
+Brings the embedded Postgres (or uses DATABASE_URL), prepares and migrates it, and keeps the web server, a worker, the
+scheduler and the builder of indexes running until Ctrl-C. Their output goes to `logs/` in the data directory.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from novamem import database, embedded, env, readiness
 from novamem.cluster import Unavailable, cluster_of
-from novamem.database import NotPrepared
+from novamem.database import Logins, NotPrepared
 from novamem.processes import Child, stop
 from novamem.steps import say, step
 
@@ -41,19 +41,19 @@ class CanNotServe(Exception):
 def main() -> int:
     """Runs until a signal. Answers the exit code."""
     hurried = _interruptible()
+    os.umask(0o077)  # logs, locks and counts are nobody else's to read
     try:
         settings = env.load()
-        data_dir = Path(settings["NOVAMEM_DATA_DIR"])
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir = env.private_folder(Path(settings["NOVAMEM_DATA_DIR"]))
         with _alone(data_dir) as lock:
             port = choose_port(settings["HOST"], settings["PORT"], chosen="PORT" in os.environ)
             address = f"http://{_reachable(settings['HOST'])}:{port}"
             lock.write(f"{address}, process {os.getpid()}")
             lock.flush()
-            with _database(settings["DATABASE_URL"], data_dir) as url:
-                readiness.migrate(url)
-                readiness.first_run(url)
-                _serve(settings, url, port, address, hurried)
+            with _database(settings, data_dir) as logins:
+                readiness.migrate(logins)
+                readiness.first_run(logins)
+                _serve(settings, logins, port, address, hurried)
     except (ImproperlyConfigured, CanNotServe, NotPrepared, Unavailable) as error:
         say(f"✗ {error}")
         return 1
@@ -139,22 +139,22 @@ def _alone(data_dir: Path) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def _database(own: str, data_dir: Path) -> Iterator[str]:
-    """The URL of a prepared database: one's own, or the embedded one for as long as this lasts."""
+def _database(settings: dict[str, Any], data_dir: Path) -> Iterator[Logins]:
+    """The logins to a prepared database: one's own, or the embedded one for as long as this lasts."""
     with ExitStack() as stack:
         with step("database"):
-            url = own or stack.enter_context(embedded.running(data_dir))
-            database.prepare(url)
-            readiness.check_known(url)
-        yield url
+            logins = env.own_database(settings) or stack.enter_context(embedded.running(data_dir))
+            database.prepare(logins)
+            readiness.check_known(logins)
+        yield logins
 
 
-def _serve(settings: dict[str, Any], url: str, port: int, address: str, hurried: list[int]) -> None:
+def _serve(settings: dict[str, Any], logins: Logins, port: int, address: str, hurried: list[int]) -> None:
     data_dir = Path(settings["NOVAMEM_DATA_DIR"])
     env.kept_secret(data_dir / "secret_key")
-    children = _children(settings, url, port)
+    children = _children(settings, logins, port)
     web, *others = children
-    web.log.parent.mkdir(exist_ok=True)
+    env.private_folder(web.log.parent)
     try:
         with step("web server"):
             web.start()
@@ -166,35 +166,37 @@ def _serve(settings: dict[str, Any], url: str, port: int, address: str, hurried:
             time.sleep(0.2)
             for child in children:
                 child.tend()
-            if not settings["DATABASE_URL"]:
+            if env.own_database(settings) is None:
                 _tend_postgres(data_dir)
     finally:
         say("stopping")
         stop(children, hurried=lambda: bool(hurried))
 
 
-def _children(settings: dict[str, Any], url: str, port: int) -> list[Child]:
-    """The web server first."""
+def _children(settings: dict[str, Any], logins: Logins, port: int) -> list[Child]:
+    """The web server first. Only what builds indexes knows the owner's login."""
     celery = ["celery", "-A", "novamem"]
     where = ["--host", settings["HOST"], "--port", str(port), "--processes", str(settings["WEB_PROCESSES"])]
     counts = Path(settings["NOVAMEM_DATA_DIR"]) / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
     counts.mkdir()
+    serving, owning = logins.serving(), logins.environment()
     commands = {
-        "web": ["novamem.web", *where],
-        "worker": [*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"], *ALONE],
-        "beat": [*celery, "beat", "-l", settings["LOG_LEVEL"]],
+        "web": (["novamem.web", *where], serving),
+        "worker": ([*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"], *ALONE], serving),
+        "beat": ([*celery, "beat", "-l", settings["LOG_LEVEL"]], serving),
+        "indexes": (["django", "indexes", "--every", "60"], owning),
     }
     environment = {
         **os.environ,
-        "DATABASE_URL": url,
+        "DJANGO_SETTINGS_MODULE": "novamem.settings",
         "PYTHONUNBUFFERED": "1",
         "PROMETHEUS_MULTIPROC_DIR": str(counts),  # /metrics adds the processes up
     }
     logs = Path(settings["NOVAMEM_DATA_DIR"]) / "logs"
     return [
-        Child(name, [sys.executable, "-m", *words], environment=environment, logs=logs)
-        for name, words in commands.items()
+        Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs)
+        for name, (words, login) in commands.items()
     ]
 
 

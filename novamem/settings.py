@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from django.db.backends.signals import connection_created
+
 from novamem import broker, config, database, env
 from novamem.logs import logging_config
 
@@ -15,6 +17,11 @@ SECRET_KEY = ENV["SECRET_KEY"]
 DEBUG = ENV["DEBUG"]
 ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
 CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
+REQUIRE_SECOND_FACTOR = ENV["REQUIRE_SECOND_FACTOR"]
+METRICS_TOKEN = ENV["METRICS_TOKEN"]
+QUERY_WORDS = ENV["QUERY_WORDS"]
+EVENT_STREAMS_PER_KEY = ENV["EVENT_STREAMS_PER_KEY"]
+UPLOADS_PER_KEY = ENV["UPLOADS_PER_KEY"]
 DATA_DIR = Path(ENV["NOVAMEM_DATA_DIR"])
 EMBEDDER = ENV["EMBEDDER"]
 EMBEDDINGS_TIMEOUT = ENV["EMBEDDINGS_TIMEOUT"]
@@ -53,6 +60,7 @@ BACKUP_RECIPIENTS = ENV["BACKUP_RECIPIENTS"]
 BACKUP_IDENTITY_FILE = ENV["BACKUP_IDENTITY_FILE"]
 # How much a bundle may hold when it is unpacked, all files of its chain together.
 RESTORE_MAX_BYTES = int(ENV["RESTORE_MAX_GB"] * 1024**3)
+TRUSTED_SIGNERS = ENV["TRUSTED_SIGNERS"]
 RETRIEVAL_TOP_K = ENV["RETRIEVAL_TOP_K"]
 RETRIEVAL_SIMILARITY_THRESHOLD = ENV["RETRIEVAL_SIMILARITY_THRESHOLD"]
 RETRIEVAL_TOKEN_BUDGET = ENV["RETRIEVAL_TOKEN_BUDGET"]
@@ -70,6 +78,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django_celery_beat",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "django_structlog",
     "drf_spectacular",
     "heroicons",
@@ -85,18 +96,20 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "novamem.logs.RequestLog",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
+    # Innermost: they are synchronous, and so one thread carries a request through all of them.
+    "memories.console.logins.SecondFactorGate",
     "memories.admin.AttributionMiddleware",
-    # Innermost: it is synchronous, and so one thread carries a request through all of them.
     "memories.api.problems.ProblemMiddleware",
 ]
 
@@ -119,18 +132,22 @@ TEMPLATES = [
 ]
 
 
-def connection(role: str | None) -> dict[str, Any]:
-    """One connection setup: as the app role (rows of one project only, pooled) or, with None, as the owner."""
-    config = database.django_config(ENV["DATABASE_URL"], role=role)
+def connection(url: str, *, pooled: bool) -> dict[str, Any]:
+    """Return one connection's setup; pooled for what serves many requests."""
+    config = database.django_config(url, limited=pooled)
     config["OPTIONS"]["application_name"] = "novamem"
-    if role:
+    if pooled:
         config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres
         config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 1}
     return config
 
 
-# The owner alias migrates and builds indexes; everything else runs as the app role, which row-level security binds.
-DATABASES = {"default": connection(database.APP_ROLE), "owner": connection(None)}
+# Everything runs as the application's login, which row-level security binds. The owner's, which migrates and builds
+# indexes, is known to the processes that do so and to no other (docs/decisions/0099).
+DATABASES = {"default": connection(ENV["DATABASE_URL"], pooled=True)}
+if ENV["DATABASE_OWNER_URL"]:
+    DATABASES["owner"] = connection(ENV["DATABASE_OWNER_URL"], pooled=False)
+connection_created.connect(database.require_app)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -143,6 +160,13 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+# Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV["BEHIND_TLS"]
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV["BEHIND_TLS"] else 0
+
+OTP_TOTP_ISSUER = "NovaMem"
+# The brake on logins (memories.logins) counts codes too; two brakes would tell two times to wait.
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -217,7 +241,6 @@ SPECTACULAR_SETTINGS = {
 }
 
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],

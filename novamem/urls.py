@@ -2,17 +2,17 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django_prometheus.exports import ExportToDjangoView
 from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import reference
-from memories.api.health import healthz, readyz
+from memories.api.health import healthz, metrics, readyz
+from memories.console import logins
 
 urlpatterns = [
     path("healthz", healthz),
     path("health", healthz),
     path("readyz", readyz),
-    path("metrics", ExportToDjangoView),
+    path("metrics", metrics),
     path("api/v1/", include("memories.api.urls")),
     path("v1/", include("memories.proxy.urls")),
     path("api/v1/bridges/", include("memories.bridges.urls")),
@@ -20,6 +20,7 @@ urlpatterns = [
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", reference.overview, name="docs"),
     path("api/docs/<slug:name>/", reference.group, name="docs-group"),
+    path("admin/login/", logins.log_in_to_admin),
     path("admin/", admin.site.urls),
     path("", include("memories.console.urls")),
 ]

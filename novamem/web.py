@@ -4,15 +4,57 @@ python -m novamem.web --host 127.0.0.1 --port 8000 --processes 2
 """
 
 import argparse
+import asyncio
 import socket
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
+
+from novamem import env
 
 GRACE = 5  # seconds for requests to end
 # A worker that says nothing for so many seconds is replaced. On a busy machine starting one takes longer than uvicorn's
 # five seconds of patience: each would be replaced before it answered anything.
 PATIENCE = 60
+# Seconds within which the head of a request has to be there, from the connection or its first byte on.
+HEAD = 15.0
+
+
+class TimedProtocol(HttpToolsProtocol):
+    """HTTP on one connection, which ends when the head of a request takes too long: uvicorn would wait for ever."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Waits for the first head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Waits for the rest of the next head, once a former request was answered."""
+        if self._late is None and (self.cycle is None or self.cycle.response_complete):
+            self._await_head()
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """Waits no more: the body has its own limits."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits for nobody."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._late = self.loop.call_later(HEAD, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 def main() -> None:
@@ -23,13 +65,18 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--log-level", default="info")
     given = parser.parse_args()
+    settings = env.load()
     config = uvicorn.Config(
         "novamem.asgi:application",
         host=given.host,
         port=given.port,
         workers=given.processes,
         log_level=given.log_level.lower(),
+        http="novamem.web:TimedProtocol",
         access_log=False,
+        server_header=False,
+        proxy_headers=settings["BEHIND_TLS"],
+        forwarded_allow_ips=settings["TRUSTED_PROXIES"],
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=PATIENCE,
         ws="none",  # a handshake is a request like any other

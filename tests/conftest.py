@@ -1,6 +1,7 @@
-"""The cast and the ground of the tests: real Postgres, the app role, a project of its own for every test."""
+"""The cast and the ground of the tests: real Postgres, the app's login, a project of its own for every test."""
 
 import datetime
+import hashlib
 import os
 import secrets
 import socket
@@ -22,6 +23,7 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 from django_prometheus.middleware import Metrics
+from psycopg import sql
 from rest_framework.test import APIClient
 
 from memories import access, ingest, keys
@@ -31,6 +33,7 @@ from memories.providers import active_model, embeddings, endpoint
 from memories.providers.fake_endpoint import FakeEndpoint, serving
 from novamem import broker, database, env
 from novamem.celery import app as celery
+from novamem.database import Logins
 
 # Fixtures that several rooms share.
 pytest_plugins = ["tests.ages", "tests.governed", "tests.killing", "tests.places"]
@@ -51,24 +54,60 @@ django_settings.WHITENOISE_AUTOREFRESH = True
 django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+# What the tables of the tests come from; with other files they are made anew.
+SCHEMA = ("memories/migrations", "memories/models", "conflicts/migrations", "conflicts/models.py", "novamem")
+TEMPLATE = "novamem_test_of_"
+
+
+def _template(server: Logins) -> str:
+    """The migrated database that each process's own is a copy of: migrating takes half a minute."""
+    places = [django_settings.ROOT / place for place in SCHEMA]
+    files = sorted(file for place in places for file in (place.rglob("*") if place.is_dir() else [place]))
+    texts = [file.read_bytes() for file in files if file.suffix in (".py", ".sql")]
+    texts.append((django_settings.ROOT / "requirements.txt").read_bytes())
+    name = TEMPLATE + hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
+    with database.template_database(server, name) as is_empty:
+        if is_empty:
+            _drop_other_templates(server, name)
+            _use_database(name)
+            call_command("migrate", database="owner", verbosity=0)
+            _leave_database()
+    return name
+
+
+def _drop_other_templates(server: Logins, name: str) -> None:
+    with database.connect(server.owner, setting=database.OWNER) as connection:
+        others = "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND datname <> %s"
+        for (other,) in connection.execute(others, [TEMPLATE, name]).fetchall():
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(other)))
+
+
+def _use_database(name: str) -> None:
+    for alias in connections:
+        connections[alias].close()
+        connections[alias].settings_dict["NAME"] = name
+
+
+def _leave_database() -> None:
+    for alias in connections:
+        connections[alias].close()
+        connections[alias].close_pool()
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
-    """Builds the test database once, as the owner; the app role, which the tests run as, could not."""
+    """Builds the test database once, as the owner; the app's login, which the tests use, could not."""
     with django_db_blocker.unblock():
-        url = database.prepare_database(django_settings.ENV["DATABASE_URL"], TEST_DATABASE)
-        celery.conf.broker_transport_options = broker.transport_options(url)
-        for alias in connections:
-            connections[alias].close()
-            connections[alias].settings_dict["NAME"] = TEST_DATABASE
-        call_command("migrate", database="owner", verbosity=0)
+        server = env.own_database(django_settings.ENV)
+        assert server
+        logins = database.prepare_database(server, TEST_DATABASE, template=_template(server))
+        celery.conf.broker_transport_options = broker.transport_options(logins.app)
+        _use_database(TEST_DATABASE)
         active_model()
     Metrics.get_instance()  # two threads that ask for it first at one time would both make it
     yield
     with django_db_blocker.unblock():
-        for alias in connections:
-            connections[alias].close()
-            if pool := getattr(connections[alias], "pool", None):
-                pool.close()
+        _leave_database()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +197,8 @@ Store = Callable[..., Fragment]
 
 def stored(by: Principal, namespace: str, content: str, **more: Any) -> Fragment:
     """One fragment, stored through the write path."""
+    if "claim" in more:
+        more["claims"] = [more.pop("claim")]
     draft = ingest.Draft(namespace=namespace, content=content, **more)
     return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
@@ -261,14 +302,14 @@ def web_environment(django_db_setup: None, tmp_path_factory: pytest.TempPathFact
     }
 
 
-@pytest.fixture(scope="session")
-def web(web_environment: dict[str, str]) -> Iterator[str]:
-    """The address of a web server process on the test database; it sees rows that are committed."""
+@contextmanager
+def web_server(environment: dict[str, str], *, log: Any = None) -> Iterator[str]:
+    """The address of a web server process with these settings; it logs to a file, else here."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "novamem.web", "--port", str(port), "--log-level", "warning"]
-    process = subprocess.Popen(command, cwd=django_settings.ROOT, env=web_environment)
+    process = subprocess.Popen(command, cwd=django_settings.ROOT, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + 60
@@ -280,6 +321,13 @@ def web(web_environment: dict[str, str]) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(60)
+
+
+@pytest.fixture(scope="session")
+def web(web_environment: dict[str, str]) -> Iterator[str]:
+    """The address of a web server process on the test database; it sees rows that are committed."""
+    with web_server(web_environment) as url:
+        yield url
 
 
 def _answers(url: str) -> bool:

@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
     """Columns and triggers of history."""
 
     dependencies = [
-        ("conflicts", "0007_former_decisions"),
+        ("conflicts", "0010_further_spellings"),
         ("memories", "0019_forged_rows_and_folded_texts"),
     ]
 

@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from conflicts.front import Admission, trust_of
-from memories.models import EmbeddingModel, Fragment, days_between
+from memories.models import Claim, EmbeddingModel, Fragment, days_between
 from memories.models.words import (
     ClaimScope,
     Compression,
@@ -121,13 +121,19 @@ class ClaimFields(Shown):
 class ClaimAnswer(ClaimFields):
     """What the fragment says, structured."""
 
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(Status.choices, help_text="Of several one may wait or be replaced by itself.")
+    position = serializers.IntegerField(help_text="In the order of the text, from 0.")
+    span = serializers.SerializerMethodField()
+    superseded_by = serializers.UUIDField(
+        source="superseded_by_id", allow_null=True, help_text="The memory that replaced this claim alone."
+    )
     last_seen_at = serializers.DateTimeField()
 
-
-def claim_answer(row: Fragment | None) -> Any:
-    """What a fragment claims, None when it claims nothing."""
-    claim = getattr(row, "claim", None)
-    return ClaimAnswer(claim).data if claim else None
+    @extend_schema_field(serializers.ListField(child=serializers.IntegerField(), allow_null=True))
+    def get_span(self, claim: Claim) -> list[int] | None:
+        """Where the text says it: from which character, up to which."""
+        return None if claim.span_start is None or claim.span_end is None else [claim.span_start, claim.span_end]
 
 
 class EmbeddingAnswer(serializers.Serializer[Any]):
@@ -186,6 +192,7 @@ class FragmentAnswer(Shown):
     revision = serializers.IntegerField()
     extra = serializers.DictField()
     claim = serializers.SerializerMethodField()
+    claims = serializers.SerializerMethodField()
     provenance = ProvenanceAnswer(source="*")
     trust = serializers.SerializerMethodField()
     confidence = serializers.SerializerMethodField()
@@ -208,8 +215,15 @@ class FragmentAnswer(Shown):
 
     @extend_schema_field(ClaimAnswer(allow_null=True))
     def get_claim(self, row: Fragment) -> Any:
-        """The claim or None."""
-        return claim_answer(row)
+        """The first claim that is as the fragment, or None."""
+        claims = _claims(row)
+        claim = next((claim for claim in claims if not claim.verdict), next(iter(claims), None))
+        return _told(claim) if claim else None
+
+    @extend_schema_field(ClaimAnswer(many=True))
+    def get_claims(self, row: Any) -> Any:
+        """All claims, in the order of the text."""
+        return [_told(claim) for claim in _claims(row)]
 
     def get_relevance_score(self, row: Fragment) -> float:
         """Relevance now, decayed."""
@@ -258,6 +272,14 @@ class FragmentAnswer(Shown):
         model: EmbeddingModel = self.context["model"]
         waiting = str(model.id) in row.waiting_for
         return {"model": model.name, "dim": model.dim, "state": "pending" if waiting else "ready"}  # type: ignore[return-value]
+
+
+_told = ClaimAnswer().to_representation  # one at rest, for the reason told below
+
+
+def _claims(row: Any) -> list[Claim]:
+    first = getattr(row, "claim", None)
+    return [*([first] if first else []), *map(Claim.read, row.further)]
 
 
 class PendingConflictAnswer(serializers.Serializer[Any]):

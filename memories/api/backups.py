@@ -103,7 +103,7 @@ class RestoreInput(Strict):
 
     backup_id = Id()
     dry_run = Flag(default=False, help_text="Only plan.")
-    trust_signer = Text(required=False, help_text="The fingerprint of a signer to believe.")
+    trust_signer = Text(required=False, help_text="A signer that has to be believed here: only the operator adds one.")
     allow_version = Flag(default=False)
     plan_id = Id(required=False, help_text="Of a dry run: do what it said, or nothing.")
 

@@ -23,6 +23,7 @@ from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Moment, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.pages import page_of, paged
+from memories.api.rulings import RulingMarkAnswer
 from memories.models.words import SourceClass, Status
 
 OLDEST_FIRST, NEWEST_FIRST = ("begins", "recorded_at", "id"), ("-begins", "-recorded_at", "-id")
@@ -64,6 +65,7 @@ class BelievedAnswer(ClaimFields):
     owner_id = serializers.UUIDField(allow_null=True)
     status = serializers.ChoiceField(Status.choices)
     recorded_at = serializers.DateTimeField()
+    ruling = RulingMarkAnswer(allow_null=True, help_text="The ruling in force, at `known_at`, on what it says.")
 
 
 class BeliefAnswer(serializers.Serializer[Any]):
@@ -86,6 +88,7 @@ class LifeAnswer(BelievedAnswer):
     superseded_by = serializers.UUIDField(allow_null=True)
     moved = serializers.BooleanField(help_text="It was changed and says nothing of this key any more.")
     beliefs = BeliefAnswer(many=True)
+    rulings = RulingMarkAnswer(many=True, help_text="All that was ever ruled on what it says, oldest first.")
 
 
 class ClaimsView(APIView):

@@ -23,11 +23,12 @@ from conflicts.front import (
     undo,
     visible_conflict,
     waiting,
+    with_claims,
     with_words,
 )
 from memories import access, ingest
 from memories.access import Principal
-from memories.api.answers import ClaimAnswer, OrNull, claim_answer
+from memories.api.answers import ClaimAnswer, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Flag, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
@@ -96,8 +97,8 @@ class SideAnswer(serializers.Serializer[Any]):
 
     @extend_schema_field(ClaimAnswer(allow_null=True))
     def get_claim(self, row: Any) -> Any:
-        """What it claims."""
-        return claim_answer(row)
+        """What it claims of what the conflict is about."""
+        return ClaimAnswer(row.told).data if row.told else None
 
 
 class StatementAnswer(serializers.Serializer[Any]):
@@ -149,19 +150,23 @@ class ConflictAnswer(serializers.Serializer[Any]):
     @extend_schema_field(ClaimAnswer(allow_null=True))
     def get_new_claim(self, row: Any) -> Any:
         """What the newcomer claims."""
-        return claim_answer(row.newcomer)
+        return ClaimAnswer(row.new_claim).data if row.new_claim else None
 
     @extend_schema_field(ClaimAnswer(allow_null=True))
     def get_existing_claim(self, row: Any) -> Any:
         """What stands."""
-        return claim_answer(row.existing)
+        return ClaimAnswer(row.old_claim).data if row.old_claim else None
 
 
 def answers(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """Conflicts, each with the ruling that it opens again."""
     found = binding_on([row for row in rows if row.resolved_at is None])
     told = {row.id: row for row in with_words(principal, list(found.values()))}
+    with_claims(rows)
     for row in rows:
+        for side, claim in ((row.newcomer, row.new_claim), (row.existing, row.old_claim)):
+            if side:
+                side.told = claim
         row.ruling = told[found[row.id].id] if row.id in found else None
     return list(ConflictAnswer(rows, many=True).data)
 

@@ -1,24 +1,30 @@
 """/api/v1/events: what happens to beliefs, to poll or to listen to."""
 
 import asyncio
+import datetime
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, Throttled
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.front import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
+from memories import rates
 from memories.access import Principal
 from memories.api.authentication import KeyAuthentication, principal_of
 from memories.api.fields import AboutUserQuery, Text, validated
@@ -101,7 +107,8 @@ class EventsView(APIView):
         """What happened to beliefs in the namespaces that the key covers: ids, never text.
 
         Ask again with `since` = `next`. With `Accept: text/event-stream` events are sent as they happen, from
-        `Last-Event-ID`, `since` or now on; a stream ends after five minutes, come back then.
+        `Last-Event-ID`, `since` or now on; a stream ends after five minutes, come back then. A key may have
+        EVENT_STREAMS_PER_KEY of them open.
         """
         query = validated(EventsQuery, request.query_params.dict())
         principal = principal_of(request)
@@ -136,9 +143,29 @@ def _listened(request: Request, asked: Mapping[str, str], *, since: str | None) 
 
     last = request.headers.get("Last-Event-ID")
     begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
-    content = _told(begin, look(begin), look)
+    heard = look(begin)
+    until = timezone.now() + datetime.timedelta(seconds=LONGEST + HEARTBEAT)
+    seat = rates.sit(rates.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until)
+    if seat is None:
+        raise Throttled(wait=RETRY / 1000, detail=f"{settings.EVENT_STREAMS_PER_KEY} streams of this key are open.")
+    content = _seated(seat, _told(begin, heard, look))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(content, content_type=EventStream.media_type, headers=headers)
+
+
+async def _seated(seat: uuid.UUID, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The stream; others may listen once it has ended, however it did."""
+    try:
+        async for piece in stream:
+            yield piece
+    finally:
+        await asyncio.shield(sync_to_async(_leave)(seat))
+
+
+def _leave(seat: uuid.UUID) -> None:
+    with suppress(DatabaseError):  # the seat ends by itself, in time
+        rates.leave(seat)
+    connection.close_if_unusable_or_obsolete()
 
 
 async def _told(begin: Bookmark, heard: News, look: Look) -> AsyncIterator[bytes]:

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from conflicts.front import rank_of
 from memories import access, forgetting, jobs
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
@@ -20,7 +21,6 @@ from memories.api.once import Answer, answer_once
 from memories.api.operations import OperationAnswer
 from memories.api.searching import FilterInput
 from memories.forgetting import Wish
-from memories.ingest import rank_of
 from memories.models import Namespace
 from memories.models.fragment import CONTENT_LIMIT
 from memories.retrieval import Filters

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Admission
+from conflicts.front import Admission, marks_of
 from memories import access, upkeep
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
@@ -21,6 +21,7 @@ from memories.api.fields import AboutUserQuery, Moment, Text, several, validated
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.once import Answer, answer_once
 from memories.api.pages import page_of, paged
+from memories.api.rulings import RulingMarkAnswer
 from memories.forgetting import forget, sees_backups
 from memories.ingest import keep, keep_each, prepare, revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
@@ -73,6 +74,7 @@ def stored_each(principal: Principal, each: Sequence[Admission | None]) -> list[
 def _as_stored(fragment: Any) -> Fragment:
     """What was stored, when somebody has forgotten it since."""
     fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], [], []
+    fragment.further, fragment.doubted = [], []
     stored: Fragment = fragment
     return stored
 
@@ -342,6 +344,7 @@ class HistoryAnswer(serializers.Serializer[Any]):
 
     revisions = RevisionAnswer(many=True)
     events = EventAnswer(many=True)
+    rulings = RulingMarkAnswer(many=True, help_text="What people ruled on it or on what it claims.")
 
 
 class HistoryView(APIView):
@@ -355,4 +358,5 @@ class HistoryView(APIView):
             row: Any = readable_fragment(principal, fragment_id)
             revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")
             events = row.events.order_by("pgh_id")
-            return Response(HistoryAnswer({"revisions": revisions, "events": events}).data)
+            told = {"revisions": revisions, "events": events, "rulings": marks_of(row)}
+            return Response(HistoryAnswer(told).data)

@@ -1,18 +1,22 @@
-"""/healthz says that the process answers; /readyz what works, part by part."""
+"""/healthz says that the process answers; /readyz what works, part by part; /metrics counts."""
 
 import datetime
+import hmac
+import ipaddress
 from typing import Any
 
 from celery import current_app
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.migrations.executor import MigrationExecutor
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from django_prometheus.exports import ExportToDjangoView
 
 from memories import audit, governance
+from memories.api.problems import problem
 from memories.models import EmbeddingModel, Heartbeat
 from memories.models.words import ModelState
 from memories.providers import readiness_of
@@ -43,7 +47,34 @@ def readyz(request: HttpRequest) -> JsonResponse:
         status = DOWN
     else:
         status = OK if set(states.values()) == {OK} else DEGRADED
+    if not (_is_trusted(request) or parts["database"]["state"] == OK and request.user.is_authenticated):
+        parts = {name: _part(part["state"]) for name, part in parts.items()}
     return JsonResponse({"status": status, "parts": parts}, status=503 if status == DOWN else 200)
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Prometheus' text, for this machine and for whoever has METRICS_TOKEN."""
+    if _is_trusted(request):
+        told: HttpResponse = ExportToDjangoView(request)
+        return told
+    if settings.METRICS_TOKEN:
+        return problem(401, "unauthenticated", detail="Give METRICS_TOKEN.", headers={"WWW-Authenticate": "Bearer"})
+    return problem(403, "not_permitted", detail="Only this machine may ask; METRICS_TOKEN opens it to others.")
+
+
+def _is_trusted(request: HttpRequest) -> bool:
+    """Whether somebody on this machine asks, and no proxy for others, or somebody who has the token."""
+    if settings.METRICS_TOKEN:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode()):
+            return True
+    forwarded = any(name in request.headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"))
+    try:
+        return not forwarded and ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
 
 
 def _part(state: str, detail: str = "") -> dict[str, str]:

@@ -85,6 +85,7 @@ def messages_of(values: dict[str, Any]) -> list[Message]:
             sequence=sequence,
             kind="message",
             speaker=None,
+            attested=message["role"] == "user",
         )
         for sequence, message in enumerate(values.get("messages", []))
     ]

@@ -11,6 +11,7 @@ from conflicts.front import ClaimDraft, says_something
 from memories.api.fields import AboutUser, Flag, Id, Moment, Number, Strict, Text, UserField, Whole, words
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT, KEY_LIMIT
+from memories.models.claim import MOST_CLAIMS
 from memories.models.namespace import FORM, BadUser, parts_of, scope_name
 from memories.models.words import ClaimScope, FragmentType, Outcome, SourceClass, SourceType
 
@@ -134,10 +135,17 @@ class FragmentInput(Details):
     sequence = Whole(min_value=SMALLEST, max_value=LARGEST, required=False, allow_null=True)
     provenance = Provenance(required=False)
     claim = ClaimInput(required=False, allow_null=True)
+    claims = serializers.ListField(
+        child=ClaimInput(),
+        max_length=MOST_CLAIMS,
+        required=False,
+        help_text="Several claims of one text, each with a status of its own; instead of claim.",
+    )
     extract_claim = Flag(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """The namespace, given as such or as project and agent."""
+        """The namespace, given as such or as project and agent; the claims, one or several."""
+        attrs["claims"] = _claims_in(attrs) or []
         named, parts = "namespace" in attrs, "project_id" in attrs
         if named == parts:
             raise serializers.ValidationError({"namespace": ["Give either namespace, or project_id and agent_id."]})
@@ -167,6 +175,9 @@ class FragmentChange(Details, AboutUser):
 
     content = Text(max_length=CONTENT_LIMIT, required=False)
     claim = ClaimInput(required=False, allow_null=True)
+    claims = serializers.ListField(
+        child=ClaimInput(), max_length=MOST_CLAIMS, required=False, help_text="All its claims, instead of claim."
+    )
     revision = Whole(min_value=1, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -175,19 +186,31 @@ class FragmentChange(Details, AboutUser):
             raise serializers.ValidationError("Name at least one field to change.")
         if "outcome" in attrs:
             attrs["outcome"] = attrs["outcome"] or ""
-        if "claim" in attrs:
-            attrs["claim"] = attrs["claim"] and ClaimDraft(**attrs["claim"])
-        return attrs
+        claims = _claims_in(attrs)
+        return attrs if claims is None else {**attrs, "claims": claims}
+
+
+def _claims_in(attrs: dict[str, Any]) -> list[ClaimDraft] | None:
+    """Take out what was given as `claim` or `claims`, None for neither. Raise ValidationError for both."""
+    if "claim" in attrs and "claims" in attrs:
+        raise serializers.ValidationError({"claims": ["Give either claim or claims."]})
+    if "claim" in attrs:
+        claim = attrs.pop("claim")
+        return [ClaimDraft(**claim)] if claim else []
+    if "claims" not in attrs:
+        return None
+    given = attrs.pop("claims")
+    if len({claim["session_id"] for claim in given}) > 1:
+        raise serializers.ValidationError({"claims": ["The claims of one text belong to one session, or to none."]})
+    return [ClaimDraft(**claim) for claim in given]
 
 
 def draft_of(values: dict[str, Any]) -> Draft:
     """The draft that a validated FragmentInput asks for."""
     given = dict(values)
     provenance = given.pop("provenance", None) or {}
-    claim = given.pop("claim", None)
     return Draft(
         **{**given, "outcome": given.get("outcome") or ""},
-        claim=ClaimDraft(**claim) if claim else None,
         source=provenance.get("source"),
         provenance_source_id=provenance.get("source_id", ""),
         parents=provenance.get("parents", []),

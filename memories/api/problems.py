@@ -7,9 +7,10 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import APIException, NotAuthenticated, Throttled, ValidationError
 
 from conflicts.front import (
@@ -20,6 +21,7 @@ from conflicts.front import (
     CannotUndo,
     CeilingExceeded,
     ClaimsCollide,
+    ClaimsDisagree,
     Disputed,
     NotApplicable,
     PredicateTaken,
@@ -49,13 +51,10 @@ from memories.operations import NotOpen
 from memories.providers import EmbeddingFailed, NoSuchModel
 from memories.upkeep import (
     CannotDigest,
-    ModelTaken,
     NoPlan,
     PlanUsed,
     Purged,
     TierMismatch,
-    UnfitState,
-    VectorsMissing,
     WaitsForDecision,
 )
 from memories.upkeep import CannotUndo as CannotTakeBack
@@ -86,6 +85,7 @@ KNOWN: dict[type[Exception], Known] = {
     PredicateTaken: Known(409, "predicate_taken"),
     AliasCollision: Known(409, "alias_taken"),
     ClaimsCollide: Known(409, "claims_collide"),
+    ClaimsDisagree: Known(400, "claims_disagree"),
     BlockedByErasure: Known(409, "blocked_by_erasure"),
     CountDiffers: Known(409, "count_differs"),
     BranchTaken: Known(409, "branch_taken"),
@@ -101,9 +101,6 @@ KNOWN: dict[type[Exception], Known] = {
     NotUndoable: Known(409, "cannot_undo"),
     PlanUsed: Known(409, "plan_used"),
     AlreadyRunning: Known(409, "already_running"),
-    ModelTaken: Known(409, "model_taken"),
-    UnfitState: Known(409, "model_state"),
-    VectorsMissing: Known(409, "vectors_missing"),
     TierMismatch: Known(409, "tier_mismatch"),
     WaitsForDecision: Known(409, "waits_for_decision"),
     CannotDigest: Known(409, "cannot_digest"),
@@ -121,6 +118,9 @@ KNOWN: dict[type[Exception], Known] = {
     InFlight: Known(409, "in_flight", retry_after=1),
     KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
+    **dict.fromkeys(
+        (SuspiciousOperation, BadRequest, MultiPartParserError, UnreadablePostError), Known(400, "malformed")
+    ),
     EnvelopeTooLarge: Known(413, "too_large"),
     NoEnvelope: Known(409, "increment"),
     OperationalError: Known(503, "database_unavailable", retry_after=5),
@@ -138,9 +138,8 @@ SAFE_DETAIL = (
         InFlight,
         KeyReused,
     ),
-    *(PredicateTaken, AliasCollision, ClaimsCollide, History, Disputed),
+    *(PredicateTaken, AliasCollision, ClaimsCollide, ClaimsDisagree, History, Disputed),
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
-    *(ModelTaken, UnfitState, VectorsMissing),
     *(TierMismatch, WaitsForDecision, Purged, CannotDigest),
     *(BrokenBundle, WrongProject, BaseMissing, StillNeeded, FileMissing, NoSpace, EnvelopeTooLarge, NoEnvelope),
     IdentityMissing,

@@ -56,6 +56,20 @@ class RulingAnswer(serializers.Serializer[Any]):
     repeated_at = serializers.DateTimeField(allow_null=True)
 
 
+class RulingMarkAnswer(serializers.Serializer[Any]):
+    """A ruling as one memory sees it: whether it chose what that says; `until` null means that it is in force."""
+
+    id = serializers.UUIDField(source="ruling_id")
+    conflict_id = serializers.UUIDField(allow_null=True)
+    decision = serializers.ChoiceField(["chosen", "ruled_out"])
+    authority = serializers.IntegerField()
+    by = serializers.CharField(allow_null=True)
+    decided_by = serializers.UUIDField(allow_null=True)
+    at = serializers.DateTimeField()
+    until = serializers.DateTimeField(allow_null=True)
+    note = serializers.CharField()
+
+
 class RulingsView(APIView):
     """Rulings."""
 

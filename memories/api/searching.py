@@ -240,13 +240,17 @@ class SearchView(APIView):
 
 
 class SearchBatchView(APIView):
-    """Several searches at once."""
+    """Several searches at once, each of which counts as a request."""
 
     verbs = {"POST": "read"}
+    weighed_by, most_parts = "searches", MOST_SEARCHES
 
     @extend_schema(operation_id="search_batch", request=SearchBatchInput, responses={200: SearchBatchAnswer})
     def post(self, request: Request) -> Response:
-        """Up to fifty searches in one request, an answer for each; one that is wrong refuses them all."""
+        """Up to fifty searches in one request, an answer for each; one that is wrong refuses them all.
+
+        Each counts as a request against the key's rate.
+        """
         searches = validated(SearchBatchInput, request.data)["searches"]
         return Response({"answers": [found(principal_of(request), values) for values in searches]})
 

@@ -31,7 +31,7 @@ from memories.api.lifecycle import (
     TombstonesView,
     TombstoneView,
 )
-from memories.api.models import ActivateView, BackfillView, CompareView, ModelsView, ModelView, RetireView
+from memories.api.models import WORK, ModelsView, ModelView, ModelWorkView
 from memories.api.operations import CancelView, OperationsView, OperationView
 from memories.api.operations import UndoView as OperationUndoView
 from memories.api.overview import NamespacesView, StatsView
@@ -103,10 +103,7 @@ urlpatterns = [
     path("predicates/<uuid:predicate_id>", PredicateView.as_view()),
     path("models", ModelsView.as_view()),
     path("models/<uuid:model_id>", ModelView.as_view()),
-    path("models/<uuid:model_id>/backfill", BackfillView.as_view()),
-    path("models/<uuid:model_id>/compare", CompareView.as_view()),
-    path("models/<uuid:model_id>/activate", ActivateView.as_view()),
-    path("models/<uuid:model_id>/retire", RetireView.as_view()),
+    *(path(f"models/<uuid:model_id>/{work}", ModelWorkView.as_view()) for work in WORK),
     path("backups", BackupsView.as_view()),
     path("backups/<uuid:backup_id>", BackupView.as_view()),
     path("backups/<uuid:backup_id>/download", DownloadView.as_view()),

@@ -20,8 +20,9 @@ from memories.backups.proving import check as check_proof
 from memories.backups.pushing import Refused, Remote, Unreachable
 from memories.backups.pushing import options as push_options
 from memories.backups.reading import BrokenBundle, UnknownVersion, records_of
-from memories.backups.restoring import BaseMissing, WrongProject, restore
+from memories.backups.restoring import BaseMissing, WrongProject, restore, trusted_signers
 from memories.backups.restoring import check as check_restore
+from memories.backups.restoring import permit as permit_restore
 from memories.backups.salts import BadKeyFile, take_key, write_key
 from memories.backups.writing import Wish, back_up, check_recipients, make, recipients_of, refuse_missing
 from memories.backups.writing import check as check_backup
@@ -63,6 +64,7 @@ __all__ = [
     "make",
     "opened",
     "pack_file",
+    "permit_restore",
     "project_of",
     "proofs",
     "protect",
@@ -78,6 +80,7 @@ __all__ = [
     "take_in",
     "take_key",
     "taking_room",
+    "trusted_signers",
     "verify",
     "write_key",
 ]

@@ -97,11 +97,11 @@ def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
     """Works out the digests of the claims that are to be written, by the rules of the namespace here."""
     execute("DROP TABLE IF EXISTS pg_temp.staged_digest", [])
     execute(
-        """CREATE TEMP TABLE staged_digest (fragment_id uuid PRIMARY KEY, subject_digest bytea, predicate_digest bytea,
+        """CREATE TEMP TABLE staged_digest (claim_id uuid PRIMARY KEY, subject_digest bytea, predicate_digest bytea,
                key_digest bytea, value_digest bytea)""",
         [],
     )
-    asked = f"""SELECT s.fragment_id, s.subject, s.predicate, s.value FROM staged_claim s
+    asked = f"""SELECT s.id, s.subject, s.predicate, s.value FROM staged_claim s
         {TAKEN.format(id="s.fragment_id", verdicts=NEWER)} WHERE s.namespace_id = %(there)s"""
     for rows in batches(asked, {"there": there}, size=BATCH):
         found = digests_of(project_id, here, [row[1:] for row in rows])
@@ -187,12 +187,14 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
 
 def put_under(*, here: uuid.UUID) -> None:
     """What stands under the fragments that were written, but for links."""
-    digests = "JOIN staged_digest d ON d.fragment_id = s.fragment_id"
+    digests = "JOIN staged_digest d ON d.claim_id = s.id"
     taken = TAKEN.format(id="s.fragment_id", verdicts=NEWER)
-    status = "(SELECT f.status FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.fragment_id)"
+    status = """(SELECT nova_claim_status(f.status, s.verdict) FROM memories_fragment f
+        WHERE f.project_id = s.project_id AND f.id = s.fragment_id)"""
+    successor = "(SELECT o.id FROM memories_fragment o WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)"
     replaced = {name: f"d.{name}" for name in ("subject_digest", "predicate_digest", "key_digest", "value_digest")}
-    replaced |= {"namespace_id": f"'{here}'::uuid", "status": status}
-    put(UNDER["claim"], "claim", f"{digests} {taken}", once="(fragment_id)", replaced=replaced)
+    replaced |= {"namespace_id": f"'{here}'::uuid", "status": status, "superseded_by_id": successor}
+    put(UNDER["claim"], "claim", f"{digests} {taken}", once="(id)", replaced=replaced)
     for name in ("revisions", "votes", "labels"):
         put(UNDER[name], name, taken)
     execute(
@@ -225,13 +227,13 @@ def put_vectors(project_id: uuid.UUID, *, here: uuid.UUID) -> int:
             f"""INSERT INTO memories_embedding (project_id, root_id, namespace_id, fragment_id, model_id, status,
                     session_id, valid_from, valid_until, vector, cold)
                 SELECT f.project_id, coalesce(n.parent_id, n.id), f.namespace_id, f.id, m.id, f.status,
-                    coalesce(c.session_id, ''), c.valid_from, c.valid_until, s.vector::halfvec, f.tier = 'cold'
+                    c.session_id, c.valid_from, c.valid_until, s.vector::halfvec, f.tier = 'cold'
                 FROM staged_vector s {TAKEN.format(id="s.fragment_id", verdicts=NEWER)}
                 JOIN memories_embeddingmodel m ON m.name = s.model AND m.dim = s.dim
                 JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.fragment_id
                     AND f.namespace_id = %(here)s
                 JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
-                LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
+                CROSS JOIN LATERAL nova_reach(f.project_id, f.id) AS c
                 ON CONFLICT DO NOTHING""",
             {"project": project_id, "here": here},
         )

@@ -64,9 +64,10 @@ def _details(told: Any) -> bool:
     return type(told) is dict and all(type(each) in (str, int, float, bool) for each in told.values())
 
 
+_CLAIM = (_whole, _maybe(_time), _maybe(_time), _flag)
 _STATE = _by_id(
     _object(
-        {"claim": _row(_whole, _maybe(_time), _maybe(_time), _flag)},
+        {"claim": _row(*_CLAIM), "claims": _by_id(_row(*_CLAIM, _text, _maybe(_id)))},
         fragment=_row(_text, _maybe(_id), _text, _time),
     )
 )
@@ -77,13 +78,14 @@ _DECIDED = _object(
     siblings=_each(_id),
     pairs=_by_id(
         _object(
+            {"existing_claim": _maybe(_id)},
             existing_authority=_maybe(_whole),
             existing_trust=_maybe(_number),
             reason=_text,
             existing_id=_maybe(_id),
         )
     ),
-    succession=_object(moved=_by_id(_id), ended=_each(_id), links=_each(_id)),
+    succession=_object({"claims": _by_id(_maybe(_id))}, moved=_by_id(_id), ended=_each(_id), links=_each(_id)),
     predicate=_maybe(
         _object(
             namespace_id=_id,
@@ -94,12 +96,14 @@ _DECIDED = _object(
 )
 _SETTLED = _object(settled_with=_id)
 
+_FORMER: dict[str, Form] = {"subject": _text, "predicate": _text, "value": _text, "value_digest": _like(DIGEST)}
+
 # Of every column that holds JSON.
 FORMS: dict[tuple[str, str], Form] = {
     ("memories.Fragment", "extra"): _of(dict),
     ("memories.Fragment", "entities"): _each(_object(text=_text, label=_text, confidence=_share)),
     ("memories.Revision", "claim"): _maybe(
-        _object(subject=_text, predicate=_text, value=_text, value_digest=_like(DIGEST))
+        _object({"others": _each(_object(None, **_FORMER))}, **_FORMER),
     ),
     ("conflicts.PendingConflict", "statement"): _maybe(
         _object(subject=_text, predicate=_text, value=_text, negated=_flag)
@@ -118,7 +122,7 @@ COPIED = {
     "links": "memories.Link",
 }
 _ids = _maybe(_each(_id))
-NAMING: Form = _object(replaced=_ids, newcomer_of=_ids, existing_of=_ids)
+NAMING: Form = _object({"outdone": _ids}, replaced=_ids, newcomer_of=_ids, existing_of=_ids)
 # What it holds of one whose text was shortened.
 SHORTENED: Form = _object(
     fragment=_object(content=_text, compression=_text, revision=_whole),

@@ -2,8 +2,10 @@
 
 import datetime
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from conflicts.front import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
@@ -15,15 +17,18 @@ from memories.models.words import Status
 
 STANDING = "('active', 'disputed')"
 COMING = f"""FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ({NEWER})
-    LEFT JOIN staged_claim c ON c.fragment_id = s.id LEFT JOIN staged_digest d ON d.fragment_id = s.id
+    LEFT JOIN staged_claim c ON c.fragment_id = s.id LEFT JOIN staged_digest d ON d.claim_id = c.id
     WHERE s.namespace_id = %(there)s AND s.status IN {STANDING}"""
-CLAIMED = ("subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "valid_from", "valid_until")
+CLAIMED = (
+    *("position", "subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "valid_from"),
+    *("valid_until", "authority", "verdict", "superseded_by_id", "span_start", "span_end"),
+)
 DIGESTS = ("subject_digest", "predicate_digest", "key_digest", "value_digest")
 # Two of the bundle's own that could not both stand: no honest one holds such a pair.
 AT_ODDS = f"""SELECT DISTINCT one.fragment_id FROM staged_claim one
-    JOIN staged_digest d ON d.fragment_id = one.fragment_id
-    JOIN staged_digest e ON e.key_digest = d.key_digest AND e.fragment_id <> d.fragment_id
-    JOIN staged_claim two ON two.fragment_id = e.fragment_id AND two.namespace_id = one.namespace_id
+    JOIN staged_digest d ON d.claim_id = one.id
+    JOIN staged_digest e ON e.key_digest = d.key_digest AND e.claim_id <> d.claim_id
+    JOIN staged_claim two ON two.id = e.claim_id AND two.namespace_id = one.namespace_id
         AND two.session_id = one.session_id AND two.slot = one.slot
         AND tstzrange(two.valid_from, two.valid_until) && tstzrange(one.valid_from, one.valid_until)
     WHERE one.namespace_id = %(there)s AND one.exclusive AND two.exclusive
@@ -71,29 +76,26 @@ def _anybody_stands(values: Mapping[str, Any]) -> bool:
     return bool(found)
 
 
-def _heard(coming: list[tuple[Newcomer, Claim | None]]) -> dict[uuid.UUID, Contested]:
+def _heard(coming: list[tuple[Newcomer, Sequence[Claim]]]) -> dict[uuid.UUID, Contested]:
     return {each.fragment.id: Contested(each, str(each.fragment.status)) for each, _ in coming}
 
 
-def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Claim | None]]:
+def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]:
     own = ("id", "content", "compression", "authority", "status", "source", "owner_id", "created_at")
-    names = (
-        [f"s.{name}" for name in own]
-        + [f"c.{name}" for name in CLAIMED]
-        + ["c.authority", *(f"d.{name}" for name in DIGESTS)]
-    )
-    rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id", values)
-    return [_newcomer(row, dict(zip(own, row, strict=False)), values) for row in rows]
-
-
-def _newcomer(row: tuple[Any, ...], own: dict[str, Any], values: Mapping[str, Any]) -> tuple[Newcomer, Claim | None]:
-    fragment = Fragment(project_id=values["project"], namespace_id=values["here"], **own)
-    claimed = dict(zip((*CLAIMED, "authority", *DIGESTS), row[len(own) :], strict=True))
-    if claimed["subject"] is None:
-        return Newcomer(fragment, None, None, stated(fragment.content)), None
-    place = {"project_id": values["project"], "namespace_id": values["here"]}
-    claim = Claim(fragment=fragment, status=fragment.status, **place, **claimed)
-    return Newcomer(fragment, None, ClaimDraft.of(claim), stated(fragment.content)), claim
+    names = [*(f"s.{name}" for name in own), *(f"c.{name}" for name in CLAIMED), *(f"d.{name}" for name in DIGESTS)]
+    rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id, c.position", values)
+    found: list[tuple[Newcomer, Sequence[Claim]]] = []
+    for _, group in groupby(rows, key=itemgetter(0)):
+        told = list(group)
+        place = {"project_id": values["project"], "namespace_id": values["here"]}
+        fragment = Fragment(**place, **dict(zip(own, told[0], strict=False)))
+        claimed = [dict(zip((*CLAIMED, *DIGESTS), row[len(own) :], strict=True)) for row in told]
+        claims = [
+            Claim(fragment=fragment, status=fragment.status, **place, **c) for c in claimed if c["subject"] is not None
+        ]
+        drafts = [ClaimDraft.of(claim) for claim in claims]
+        found.append((Newcomer(fragment, None, drafts, stated(fragment.content)), claims))
+    return found
 
 
 def hear(project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: datetime.datetime) -> dict[str, int]:

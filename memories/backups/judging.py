@@ -47,20 +47,23 @@ REACHING = "s.kind = 'supersedes' OR NOT EXISTS (SELECT FROM staged_fragment f W
 
 
 def cap(principal: Principal) -> None:
-    """Staged rows of a signer that nobody trusts: believed as a document of whoever restores it, and no more."""
-    highest = SOURCE_RANK[SourceClass.DOCUMENT]
+    """Staged rows of a signer that nobody trusts: believed as a document of who restores it, up to their ceiling."""
+    source = min(SourceClass.DOCUMENT, SourceClass(principal.ceiling), key=SOURCE_RANK.__getitem__)
+    highest = SOURCE_RANK[source]
     above = [str(source) for source, rank in SOURCE_RANK.items() if rank > highest]
     execute(
         """UPDATE staged_fragment SET authority = least(authority, %(highest)s), owner_id = %(owner)s, grant_id = NULL,
-               source = CASE WHEN source = ANY (%(above)s) THEN 'document' ELSE source END,
+               source = CASE WHEN source = ANY (%(above)s) THEN %(source)s ELSE source END,
                corroboration = 1, reinforcements = 0, disputes = 0, superseded_by_id = NULL, is_anchor = false,
                is_pinned = false""",
-        {"highest": highest, "owner": principal.owner_id, "above": above},
+        {"highest": highest, "owner": principal.owner_id, "above": above, "source": str(source)},
     )
     for table in ("claim", "erasure"):
         execute(f"UPDATE staged_{table} SET authority = least(authority, %s)", [highest])
     # Whoever it waited for is not here.
     execute("DELETE FROM staged_fragment WHERE status = 'quarantined'", [])
+    execute("UPDATE staged_claim SET verdict = 'archived', status = 'archived' WHERE verdict = 'quarantined'", [])
+    execute("UPDATE staged_claim SET superseded_by_id = NULL", [])
     execute(f"DELETE FROM staged_links s WHERE {REACHING}", [])
     for table in ("votes", "labels", *STRANGE):
         execute(f"DELETE FROM staged_{table}", [])

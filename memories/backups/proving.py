@@ -28,7 +28,6 @@ SHADOWED = (
 )
 BELOW = ("memories_revision", "conflicts_vote", "memories_clusterlabel", "memories_link")
 KEYS = {
-    "memories_claim": "fragment_id",
     "memories_access": "fragment_id",
     "memories_origin": "fragment_id",
     "memories_episodemember": "episode_id, fragment_id",
@@ -229,7 +228,8 @@ def _sum(fragments: Iterator[dict[str, Any]]) -> dict[str, Any]:
     """How many, and the sum of the SHA-256 of each with its claim: the same in any order."""
     total, count = 0, 0
     for told in fragments:
-        core = json.dumps({"row": told["row"], "claim": told["claim"]}, sort_keys=True, ensure_ascii=False)
+        said = {name: told[name] for name in ("row", "claim", "claims") if name in told}
+        core = json.dumps(said, sort_keys=True, ensure_ascii=False)
         total += int.from_bytes(hashlib.sha256(core.encode()).digest())
         count += 1
     return {"fragments": count, "sha256": f"{total % (1 << 256):064x}"}

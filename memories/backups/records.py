@@ -36,7 +36,15 @@ TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text
 NEEDED = ("owner", "namespace", "user", "predicate", "erasure", "fragment")
 
 # Columns that bundles from before they were made lack, and what these rows mean.
-LATER: dict[str, dict[str, Any]] = {"memories.Erasure": {"namespace_id": None}, "memories.Fragment": {"key": ""}}
+LATER: dict[str, dict[str, Any]] = {
+    "memories.Erasure": {"namespace_id": None},
+    "memories.Fragment": {"key": ""},
+    "conflicts.PendingConflict": {"newcomer_claim": None, "existing_claim": None},
+    "memories.Claim": {
+        **{"id": None, "position": 0, "verdict": ""},
+        **dict.fromkeys(("superseded_by_id", "span_start", "span_end")),
+    },
+}
 
 # Columns that do not travel, by the table's model: where a row lives, and what triggers and naming make of others.
 PLACE = ("project_id", "namespace_id")
@@ -48,7 +56,7 @@ LEFT_OUT = {
     "memories.Fragment": (*PLACE, "change", "fingerprint", "details_digest"),
     "memories.Origin": PLACE,
     "memories.Claim": (
-        *(*PLACE, "fragment_id", "status", "validity"),
+        *(*PLACE, "id", "fragment_id", "status", "validity"),
         *("subject_digest", "predicate_digest", "key_digest", "value_digest"),
     ),
     "memories.Access": ("project_id", "fragment_id"),
@@ -144,18 +152,23 @@ def _under(name: str, model: str, order: str, condition: str) -> str:
     ) AS {name} ON {name}.fragment_id = f.id"""
 
 
+CLAIM = f"""{_row("{0}", "memories.Claim").replace("{", "{{").replace("}", "}}").replace("{{0}}", "{0}")} || CASE
+    WHEN {TOLD.format("{0}.superseded_by_id")} THEN '{{{{}}}}'::jsonb ELSE '{{{{"superseded_by_id": null}}}}' END"""
 # Each fragment is looked up by itself: the planner would rather scan the whole table for every batch.
-FRAGMENTS = f"""SELECT f.id::text, jsonb_build_object('kind', 'fragment', 'namespace', n.name,
+FRAGMENTS = f"""SELECT f.id::text, (jsonb_build_object('kind', 'fragment', 'namespace', n.name,
         'row', {_row("f", "memories.Fragment")} || CASE WHEN {TOLD.format("f.superseded_by_id")} THEN '{{}}'::jsonb
-            ELSE '{{"superseded_by_id": null}}' END, 'claim', {_row("c", "memories.Claim")},
+            ELSE '{{"superseded_by_id": null}}' END, 'claim', {CLAIM.format("c")},
         'access', {_row("a", "memories.Access")},
-        {", ".join(f"'{name}', {name}.held" for name in UNDER)})::text
+        {", ".join(f"'{name}', {name}.held" for name in UNDER)})
+            || CASE WHEN o.held IS NULL THEN '{{}}'::jsonb ELSE jsonb_build_object('claims', o.held) END)::text
     FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
     CROSS JOIN LATERAL (
         SELECT * FROM memories_fragment t WHERE t.project_id = %(project)s AND t.id = wanted.id OFFSET 0
     ) AS f
     JOIN memories_namespace n ON n.project_id = f.project_id AND n.id = f.namespace_id
-    LEFT JOIN memories_claim c ON c.project_id = %(project)s AND c.fragment_id = f.id
+    LEFT JOIN memories_claim c ON c.project_id = %(project)s AND c.id = f.id
+    LEFT JOIN LATERAL (SELECT jsonb_agg({CLAIM.format("u")} ORDER BY u.position) AS held FROM memories_claim u
+        WHERE u.project_id = %(project)s AND u.fragment_id = f.id AND u.position > 0) AS o ON true
     LEFT JOIN memories_access a ON a.project_id = %(project)s AND a.fragment_id = f.id
     {" ".join(_under(name, model, order, condition) for name, (model, order, condition) in UNDER.items())}
     ORDER BY wanted.place"""

@@ -8,9 +8,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+
 from conflicts.front import lock_namespace
 from memories import access, audit, failpoints, ingest
-from memories.access import NotFound, Principal
+from memories.access import NotFound, NotPermitted, Principal
 from memories.backups import (
     accompanying,
     applying,
@@ -29,7 +31,7 @@ from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead
 from memories.models import Backup, Fragment, Operation
 from memories.models.raw import execute, fetch
 from memories.models.words import BackupOrigin
-from memories.operations import BadOptions, Options, Progress, check_plan_id
+from memories.operations import BadOptions, Options, Progress, check_plan_id, starter
 
 OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id"}
 
@@ -61,6 +63,21 @@ def check(options: Options) -> None:
     check_plan_id(options)
 
 
+def permit(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted where somebody else than the operator wants a signer to be trusted who is not yet."""
+    wanted = operation.options.get("trust_signer")
+    if wanted and wanted not in trusted_signers() and not principal.is_operator:
+        raise NotPermitted(
+            "whom to believe is the operator's to say: TRUSTED_SIGNERS, script/manage restore --trust-signer, or a "
+            "superuser in the console"
+        )
+
+
+def trusted_signers() -> set[str]:
+    """Return the fingerprints of those whose bundles are believed: this instance, and whom the operator named."""
+    return {audit.fingerprint(), *settings.TRUSTED_SIGNERS}
+
+
 @dataclass(slots=True)
 class Read:
     """What was staged: the last manifest of the chain, who signed, and what was left out."""
@@ -90,6 +107,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress) -> d
     is changed. Whatever ends it later, its report tells of the namespaces that were done.
     """
     began, now = time.monotonic(), operation.started_at or operation.created_at
+    principal = starter(principal, operation)
     chain = _chain(principal, operation)
     with staging.staged():
         read = stage(principal, chain, operation, progress, now=now)
@@ -157,7 +175,7 @@ def stage(
     A stranger's is staged as what it may say here, and without what was forgotten, unless it is to be staged as it is.
     """
     taken, total = staging.Stage(principal), sum(row.records for row in chain)
-    trusted = {audit.fingerprint(), operation.options.get("trust_signer") or ""}
+    trusted = trusted_signers() | {operation.options.get("trust_signer") or ""}
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
         refusal = nullcontext() if as_it_is else _letting_go(principal, row)
@@ -289,4 +307,4 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     return told
 
 
-__all__ = ["BaseMissing", "BrokenBundle", "WrongProject", "check", "restore"]
+__all__ = ["BaseMissing", "BrokenBundle", "WrongProject", "check", "permit", "restore"]

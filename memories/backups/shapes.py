@@ -30,7 +30,7 @@ PAST = {
     "repeated_at",
 }
 PAST |= {"last_accessed_at", "last_seen_at"}
-ONE = ("claims", "accesses")  # of a fragment
+ONE = ("accesses",)  # of a fragment
 GENERATED = {"memories.Embedding": {"dim": int}}  # columns that only the database knows
 
 
@@ -166,7 +166,7 @@ class Shape:
             if told[name] is not None and (found := row.fault(told[name], latest=latest)):
                 return f"{name}: {found}"
         for name, row in self.lists.items():
-            if told[name] is not None and (found := _fault_of_all(told[name], row, latest=latest)):
+            if told.get(name) is not None and (found := _fault_of_all(told[name], row, latest=latest)):
                 return f"{name}: {found}"
         return self._fault_of_copy(told, latest=latest) if self.copied else ""
 
@@ -200,7 +200,7 @@ def _fault_of_all(told: Any, row: Row, *, latest: str) -> str:
 
 def _shape(model: str, order: str, *fields: str, row: Row | None = None, **more: Any) -> Shape:
     lists, single = more.pop("lists", {}), more.pop("single", {})
-    whole = frozenset({"kind", "row", *fields, *lists, *single})
+    whole = frozenset({"kind", "row", *fields, *lists, *single}) - more.get("optional", frozenset())
     return Shape(whole, row or Row.of(model), order, lists, single, **more)
 
 
@@ -217,8 +217,8 @@ def shapes() -> dict[str, Shape]:
         "fragment": _shape(
             *("memories.Fragment", "created_at", "namespace"),
             single={"claim": Row.of("memories.Claim"), "access": Row.of("memories.Access")},
-            lists={name: Row.of(model) for name, (model, _, _) in UNDER.items()},
-            optional=frozenset({"vectors"}),
+            lists={"claims": Row.of("memories.Claim"), **{n: Row.of(model) for n, (model, _, _) in UNDER.items()}},
+            optional=frozenset({"claims", "vectors"}),
         ),
         "origin": _shape("memories.Origin", "fragment_id", "namespace", key="fragment_id"),
         "episode": _shape("memories.Episode", "began_at", "namespace", lists={"members": members}),

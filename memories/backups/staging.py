@@ -57,8 +57,17 @@ COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Frag
 ADDED = {"fragment": ", bundle smallint NOT NULL, ordinal bigint NOT NULL", "erasure": ", scope text"}
 # Of these an increment brings all that there are.
 WHOLE = ("owner", "predicate", "erasure", "origin", "episode", "conflict", "ruling", "tombstone")
+# The claims of a record, the first by itself; its id and status follow from where it stands.
+CLAIMS = """jsonb_array_elements(
+    CASE WHEN jsonb_typeof(l.body -> 'claim') = 'object' THEN jsonb_build_array(l.body -> 'claim') ELSE '[]' END
+    || coalesce(nullif(l.body -> 'claims', 'null'), '[]')) WITH ORDINALITY AS t (e, place)"""
+OF_CLAIM = """jsonb_build_object('position', t.place - 1,
+    'id', nova_claim_id((l.body #>> '{row,id}')::uuid, (t.place - 1)::int),
+    'status', nova_claim_status(l.body #>> '{row,status}', coalesce(t.e ->> 'verdict', '')))"""
+OF_COPY = """|| jsonb_build_object('id', nova_claim_id((t.e ->> 'fragment_id')::uuid,
+    coalesce((t.e ->> 'position')::int, 0)))"""
 # Known by their fragment: one at most of each.
-BY_FRAGMENT = ("claim", "access", "origin")
+BY_FRAGMENT = ("access", "origin")
 MEMBERS = "staged_episodemember"
 TABLES = (
     *(f"staged_{name}" for name in (*MODELS, *UNDER, *COPIED)),
@@ -269,13 +278,17 @@ class Stage:
         filled = {**FILLED.get(name, {}), "project_id": str(self.principal.project_id)}
         each = f"nullif(l.body -> '{name}', 'null')"
         rows = f"(SELECT {each} AS e) AS t" if name in BY_FRAGMENT else f"jsonb_array_elements({each}) AS t (e)"
+        more = ""
+        if name == "claim":
+            rows, more = CLAIMS, f"|| {OF_CLAIM}"
         execute(
             f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l CROSS JOIN LATERAL {rows}
-                CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, t.e || %(filled)s::jsonb
+                CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, %(later)s::jsonb || t.e
+                    || %(filled)s::jsonb
                     || jsonb_build_object('fragment_id', l.body #> '{{row,id}}', 'status', l.body #> '{{row,status}}',
-                        'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace'))) r
+                        'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace')) {more}) r
                 WHERE l.kind = 'fragment' AND t.e IS NOT NULL""",
-            {"filled": json.dumps(filled), "places": self._places()},
+            {"filled": json.dumps(filled), "places": self._places(), "later": json.dumps(LATER.get(UNDER[name], {}))},
         )
 
     def _try_copies(self) -> None:
@@ -283,12 +296,14 @@ class Stage:
         for name in COPIED:
             held = f"l.body #> '{{copy,{name.removeprefix('copied_')}}}'"
             rows = f"jsonb_build_array({held})" if name == "copied_fragment" else f"nullif({held}, 'null')"
+            more = OF_COPY if name == "copied_claims" else ""
             execute(
                 f"""INSERT INTO staged_{name} SELECT r.* FROM staged_line l
-                    CROSS JOIN LATERAL jsonb_array_elements({rows}) AS e
-                    CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, %s::jsonb || e || jsonb_build_object(
-                        'project_id', %s::text, 'namespace_id', %s::jsonb -> (l.body ->> 'namespace'),
-                        'root_id', %s::jsonb -> (l.body ->> 'namespace'))) r
+                    CROSS JOIN LATERAL jsonb_array_elements({rows}) AS t (e)
+                    CROSS JOIN LATERAL jsonb_populate_record(NULL::staged_{name}, %s::jsonb || t.e
+                        || jsonb_build_object('project_id', %s::text,
+                            'namespace_id', %s::jsonb -> (l.body ->> 'namespace'),
+                            'root_id', %s::jsonb -> (l.body ->> 'namespace')) {more}) r
                     WHERE l.kind = 'archive' AND l.body #>> '{{row,reason}}' <> 'compacted'""",
                 [json.dumps(LATER.get(COPIED[name], {})), str(self.principal.project_id), *[self._places()] * 2],
             )

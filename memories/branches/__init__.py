@@ -5,11 +5,12 @@ from memories.branches.deleting import (
     check_project,
     delete_namespace,
     delete_project,
+    permit_deletion,
     project_size,
     size,
 )
 from memories.branches.forking import BranchTaken, check_fork, copied, copy_namespace, fork, is_empty, refuse_taken
-from memories.branches.merging import check_merge, merge, refuse_unfit_merge, undo_merge
+from memories.branches.merging import check_merge, merge, permit_merge, refuse_unfit_merge, undo_merge
 
 __all__ = [
     "BranchTaken",
@@ -24,6 +25,8 @@ __all__ = [
     "fork",
     "is_empty",
     "merge",
+    "permit_deletion",
+    "permit_merge",
     "project_size",
     "refuse_unfit_merge",
     "refuse_taken",

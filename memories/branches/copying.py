@@ -20,6 +20,9 @@ from memories.models.search import LIVE
 BY_TRIGGER = {"fingerprint", "details_digest", "change"}
 NEW_ID = "md5(t.{column}::text || %(target)s::text)::uuid"
 MAPPED = "(SELECT m.new FROM branch_copies m WHERE m.old = t.{column})"
+CLAIM = """(SELECT nova_claim_id(m.new, c.position) FROM branch_copies m
+    JOIN memories_claim c ON c.project_id = t.project_id AND c.fragment_id = m.old
+    WHERE m.old = t.{side}_id AND c.id = t.{side}_claim)"""
 EACH_MAPPED = """ARRAY(SELECT coalesce(m.new, e.id) FROM unnest(t.{column}) WITH ORDINALITY AS e (id, place)
     LEFT JOIN branch_copies m ON m.old = e.id ORDER BY e.place)"""
 ONLY_MAPPED = """ARRAY(SELECT m.new FROM unnest(t.{column}) WITH ORDINALITY AS e (id, place)
@@ -67,7 +70,15 @@ FRAGMENTS = Part(
 # In this order: what is named comes before what names it.
 PARTS = (
     FRAGMENTS,
-    _under("memories.Claim"),
+    Part(
+        "memories.Claim",
+        {
+            "id": f"nova_claim_id({MAPPED.format(column='fragment_id')}, t.position)",
+            "fragment_id": MAPPED.format(column="fragment_id"),
+            "superseded_by_id": MAPPED.format(column="superseded_by_id"),
+        },
+        COPIED.format(column="fragment_id"),
+    ),
     _under("memories.Access"),
     _under("conflicts.Vote", own_id=True),
     _under("memories.Embedding"),
@@ -91,6 +102,8 @@ PARTS_OF_NAMESPACES = (
             "id": NEW_ID.format(column="id"),
             "newcomer_id": MAPPED.format(column="newcomer_id"),
             "existing_id": MAPPED.format(column="existing_id"),
+            "newcomer_claim": CLAIM.format(side="newcomer"),
+            "existing_claim": CLAIM.format(side="existing"),
             "before": "NULL::jsonb",
         },
         "(t.resolved_at IS NULL OR t.resolution = 'reject')",

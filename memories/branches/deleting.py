@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from conflicts.front import refuse_below
 from memories import access, backups, failpoints
 from memories.access import Principal
 from memories.branches.forking import with_users
@@ -35,6 +36,20 @@ def check_project(options: Options) -> None:
     """Raises BadOptions unless they name a project."""
     if set(options) != {"project"}:
         raise BadOptions("project", "Name the project that is to go.")
+
+
+def permit_deletion(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted when something in the namespace, or in the project, is believed more than the ceiling."""
+    name, whole = operation.options.get("namespace"), Q(project=principal.project_id)
+    place = name and Namespace.objects.within(principal.project_id).named([name]).first()
+    refuse_stronger(principal, with_users(place) if place else whole, what="something that would go")
+
+
+def refuse_stronger(principal: Principal, here: Q, *, what: str) -> None:
+    """Raise NotPermitted when some memory here, whosever it is, is believed more than the principal's ceiling."""
+    with access.enter(principal.of_everybody(), why="ceiling"):
+        rows = Fragment.objects.within(principal.project_id).filter(here).order_by("-authority")
+        refuse_below(principal, rows.values_list("authority", flat=True)[:1], what=what)
 
 
 def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:

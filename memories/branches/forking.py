@@ -17,6 +17,8 @@ from memories.operations import BadOptions, Options, Progress
 class BranchTaken(Exception):
     """There is a namespace of that name, and it is not empty."""
 
+    code = "branch_taken"
+
 
 def check_fork(options: Options) -> None:
     """Raises BadOptions unless they name a target."""

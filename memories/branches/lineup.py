@@ -24,10 +24,10 @@ SIDES = """
     SELECT f.id, f.status, f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
         coalesce(o.root_id, f.id) AS root, f.key, o.origin_id,
         CASE WHEN f.key <> '' THEN md5(f.key)::uuid ELSE coalesce(o.root_id, f.id) END AS line, o.revision AS base,
-        (c.key_digest, c.value_digest, c.scope, c.session_id)::text AS claim
+        (SELECT array_agg((c.key_digest, c.value_digest, c.scope, c.session_id) ORDER BY c.position)
+            FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)::text AS claim
     FROM memories_fragment f
     LEFT JOIN memories_origin o ON o.project_id = f.project_id AND o.fragment_id = f.id
-    LEFT JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
     WHERE f.project_id = %(project)s AND f.namespace_id = %({side})s"""
 # Of several of one line the copy of this very memory, else the one that stands, else the youngest.
 PAIRS = """

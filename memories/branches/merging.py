@@ -12,6 +12,8 @@ from memories import access, failpoints, upkeep
 from memories.access import NotFound, Principal
 from memories.branches.carrying import bring_along, bring_history, bring_rulings, carry, forget_there, take_rulings_away
 from memories.branches.copying import Way
+from memories.branches.deleting import refuse_stronger
+from memories.branches.forking import with_users
 from memories.branches.lineup import line_up
 from memories.branches.replaying import replay
 from memories.models import EmbeddingModel, Namespace, Operation, Origin
@@ -53,6 +55,13 @@ def refuse_unfit_merge(operation: Operation) -> None:
     if found == operation.namespace_id:
         raise BadOptions("target", "A namespace can't be merged with itself.")
     refuse_unfit_plan(operation)
+
+
+def permit_merge(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted when something that would be brought is believed more than the principal's ceiling."""
+    source = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"]).first()
+    if source is not None:
+        refuse_stronger(principal, with_users(source), what="something of the branch")
 
 
 def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Replaying: what a branch wrote goes through the target's gate, in the order in which it was written."""
 
+import dataclasses
 import datetime
 import uuid
 from collections import defaultdict
@@ -93,7 +94,7 @@ def _batch(
     now: datetime.datetime,
 ) -> None:
     project_id = way.source.project_id
-    found = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=ids).select_related("claim")}
+    found = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=ids)}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
     texts = [(way.target.id, found[i].content, found[i].authority) for i in ids]
     barred = {ids[n] for n in forgotten_texts(project_id, texts)}
@@ -180,12 +181,13 @@ def _newcomers(
     )
     vector_of = dict(vectors.values_list("fragment_id", "vector"))
     watched = Claim.objects.watched({way.target.id}, above=min(row.authority for row in rows))
-    reads = bool(watched) or any(hasattr(row, "claim") for row in rows)
+    claims = Claim.objects.by_fragment(way.source.project_id, ids)
+    reads = bool(watched or claims)
     return [
         Newcomer(
             _copy_of(way, row, names),
             vector_of.get(row.id),
-            ClaimDraft.of(row.claim) if hasattr(row, "claim") else None,
+            [_elsewhere(ClaimDraft.of(claim), names) for claim in claims.get(row.id, ())],
             stated(row.content) if reads else (),
         )
         for row in rows
@@ -197,6 +199,13 @@ def _copy_of(way: Way, row: Fragment, names: Mapping[uuid.UUID, uuid.UUID]) -> F
     values = {name: getattr(row, name) for name in KEPT}
     lineage = {name: [names.get(i, i) for i in values[name]] for name in ("parents", "roots")}
     return Fragment(**{**values, **lineage}, id=names[row.id], namespace=way.target)
+
+
+def _elsewhere(draft: ClaimDraft, names: Mapping[uuid.UUID, uuid.UUID]) -> ClaimDraft:
+    """A claim of the source with what became of it; what waits there is decided here."""
+    verdict = "" if draft.verdict == Status.QUARANTINED else draft.verdict
+    successor = names.get(draft.superseded_by) if draft.superseded_by else None
+    return dataclasses.replace(draft, verdict=verdict, superseded_by=successor)
 
 
 def _enter(

@@ -187,7 +187,7 @@ def _mcp(path: Path, blank: Draft) -> Iterator[Draft]:
                 raise ValueError(f"line {number}: a name is over {WORD} or a text over 1000 characters")
             exclusive = None if predicate == TYPE else False
             claim = ClaimDraft(subject.strip(), predicate.strip(), value.strip(), exclusive=exclusive)
-            yield replace(blank, content=sentence(subject, predicate, value), claim=claim)
+            yield replace(blank, content=sentence(subject, predicate, value), claims=[claim])
 
 
 READERS = {"mem0": _mem0, "letta": _letta, "openmemory": _openmemory, "mcp": _mcp}

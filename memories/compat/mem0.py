@@ -30,7 +30,7 @@ from memories.api.inputs import Extra, agent_form
 from memories.api.searching import QUERY_LIMIT
 from memories.ingest import Draft, Message, drafts_of
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Revision
-from memories.models.words import Status
+from memories.models.words import MATERIAL, Status
 from memories.retrieval import Filters, Question, search
 
 USER = "user:"  # the tag of a user from before users had scopes
@@ -179,7 +179,7 @@ def shown(row: Fragment) -> dict[str, Any]:
         "agent_id": row.agent_id if row.agent_id != row.namespace.agent else None,
         "app_id": row.workflow_id or None,
         "run_id": row.conversation_id or None,
-        "metadata": row.extra or None,
+        "metadata": {name: value for name, value in row.extra.items() if name != MATERIAL} or None,
         "categories": [row.category] if row.category else [],
         "created_at": row.created_at,
         "updated_at": row.updated_at,
@@ -190,13 +190,24 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
     """What is worth keeping of the turns, as belonging to the entities."""
     mine = whose(values)
     turns = [
-        Message(turn["role"], turn["content"], None, None, mine.get("run_id"), None, "message", turn.get("name"))
+        Message(
+            turn["role"],
+            turn["content"],
+            None,
+            None,
+            mine.get("run_id"),
+            None,
+            "message",
+            turn.get("name"),
+            attested=turn["role"] == "user" and not turn.get("name"),
+        )
         for turn in values["messages"]
     ]
-    belonging: dict[str, Any] = {"extra": values.get("metadata") or {}, "workflow_id": mine.get("app_id", "")}
+    belonging: dict[str, Any] = {"workflow_id": mine.get("app_id", "")}
     belonging |= {"agent_id": mine["agent_id"]} if "agent_id" in mine else {}
     found, _ = drafts_of(turns, namespace=namespace)
-    return [replace(draft, **belonging) for _, draft in found]
+    metadata = values.get("metadata") or {}
+    return [replace(draft, extra={**metadata, **draft.extra}, **belonging) for _, draft in found]
 
 
 def named(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> list[Draft]:

@@ -17,20 +17,21 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from conflicts.front import PendingConflict
+from conflicts.front import PendingConflict, Ruling
 from memories import access, jobs
 from memories import audit as audit_room
 from memories.access import Principal
 from memories.console.people import member
 from memories.console.reviewing import names_of
 from memories.models import AccountEvent, ApiKey, Backup, Fragment, Grant, Membership, Namespace, Operation, Seal
-from memories.models.history import events_of
+from memories.models.history import actor_of, events_of
 from memories.models.words import OperationState, Verb
 
 PAGE = 50
 KINDS: dict[str, tuple[type[models.Model], str, str]] = {
     "memory": (Fragment, "memory", "status"),
     "conflict": (PendingConflict, "conflict", "resolution"),
+    "ruling": (Ruling, "", ""),
     "operation": (Operation, "operation", "state"),
     "backup": (Backup, "backup", "policy"),
     "key": (ApiKey, "", ""),
@@ -64,7 +65,7 @@ class Place:
         """The place that an address names, None for none. Raises Http404."""
         if not text:
             return None
-        if not re.fullmatch(r"\d{1,18}-\d{1,18}-\d", text, re.ASCII):
+        if not re.fullmatch(r"\d{1,18}-\d{1,18}-\d{1,2}", text, re.ASCII):
             raise Http404
         return cls(*map(int, text.split("-")))
 
@@ -166,7 +167,7 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
         found += [(kind, event) for event in events.order_by("-recorded_in", "-pgh_id")[: PAGE + 1]]
     found.sort(key=lambda pair: Place.of(*pair), reverse=True)
     found = found[: PAGE + 1]
-    names = names_of(principal, [_owner(event) for _, event in found])
+    names = names_of(principal, [actor_of(event) for _, event in found])
     accounts = {account for kind, event in found for account in (_account(kind, event), _actor(event))}
     people = _people([account for account in accounts if account])
     undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
@@ -238,23 +239,23 @@ def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, 
     return found
 
 
-def _owner(event: Any) -> uuid.UUID | None:
-    text = (event.pgh_context or {}).get("owner")
-    return uuid.UUID(text) if text else None
-
-
 def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dict[int, str]) -> Line:
     context = event.pgh_context or {}
     _, page, state = KINDS[kind]
     gone = event.pgh_label == "delete"
+    url = reverse(f"console:{page}", args=[event.pgh_obj_id]) if page and not gone else ""
+    became = str(getattr(event, state) or "") if state else ""
+    if kind == "ruling":
+        url = reverse("console:conflict", args=[event.conflict_id]) if event.conflict_id else ""
+        became = "" if gone else "replaced" if event.replaced_by_id else "in force"
     return Line(
         at=event.pgh_created_at,
         kind=kind,
         verb=VERBS.get(event.pgh_label, event.pgh_label),
-        state=str(getattr(event, state) or "") if state else _powers(event) if kind == "grant" else "",
-        who=names.get(_owner(event), "") or people.get(_actor(event) or 0, "") or context.get("kind", "unknown"),
+        state=_powers(event) if kind == "grant" else became,
+        who=names.get(actor_of(event), "") or people.get(_actor(event) or 0, "") or context.get("kind", "unknown"),
         why=context.get("why", ""),
-        url=reverse(f"console:{page}", args=[event.pgh_obj_id]) if page and not gone else "",
+        url=url,
         id=event.pgh_obj_id,
         place=Place.of(kind, event),
     )

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from memories import access, audit, backups, jobs, operations
+from memories import access, backups, jobs, operations
 from memories.access import NotFound, Principal
 from memories.console.operations import id_of, rows_of
 from memories.console.paging import page_of
@@ -246,7 +246,7 @@ def _wizard(request: Any, row: Backup, plan: Plan | None, refusal: Refusal | Non
     if polled and not waits:
         return HttpResponseClientRefresh()
     part = "#planned" if polled else ""
-    foreign = bool(row.signer) and row.signer != audit.fingerprint()
+    foreign = bool(row.signer) and row.signer not in backups.trusted_signers()
     context = {"row": row, "plan": plan, "waits": waits, "foreign": foreign, "refusal": refusal, "now": timezone.now()}
-    context["kept"] = request.POST
+    context |= {"kept": request.POST, "may_trust": request.principal.is_operator}
     return render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)

@@ -19,11 +19,13 @@ LEFT, WIDTH = 2, 96  # hundredths of the width; heights are pixels, so that no t
 LANE, MOST, KEYS = 46, 200, 100
 AXIS, TICKS = 30, 5
 VOTED = {"dispute": "disputed", "reinforce": "agreed", "corroborate": "agreed"}
-# A disc, a triangle and a diamond.
+# A disc, a triangle, a diamond, a square and a hollow one.
 SHAPES = {
     "agreed": "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
     "disputed": "M0 -6L6 5L-6 5z",
     "replaced": "M0 -7L5 0L0 7L-5 0z",
+    "chosen": "M-5 -5H5V5H-5z",
+    "ruled out": "M-5 -5H5V5H-5zM-3 -3V3H3V-3z",
 }
 DAY = datetime.timedelta(days=1)
 
@@ -198,6 +200,7 @@ def _lanes(found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axi
             marks += [_mark(scale, at, VOTED.get(ballot, "agreed")) for at, ballot in votes[row.id]]
             ended = [belief.since for belief in life.beliefs if belief.status == "superseded"]
             marks += [_mark(scale, at, "replaced") for at in ended]
+            marks += [_mark(scale, one.at, one.decision.replace("_", " ")) for one in life.rulings]
         waits = all(life.status == Status.QUARANTINED for life in these)
         lanes.append(Lane(value, waits, number * LANE, spans, marks))
     return lanes

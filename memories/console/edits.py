@@ -36,16 +36,21 @@ def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edi
         detail = f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}."
         return Edit(refusal=Refusal("Nothing was changed", detail))
     with access.enter(principal, why="console"):
-        old = ingest.claim_of(row)
+        claims = ingest.claims_of(row)
+    old, others = (claims[0] if claims else None), claims[1:]
     asked, fault = _claim(old, form)
     if fault:
         return Edit(refusal=Refusal("Nothing was changed", fault))
     changes: dict[str, Any] = {"content": text} if text != row.content else {}
     if asked != old:
-        return Edit(changes | {"claim": asked}, alters_kind=(asked is None) != (old is None))
-    if old and changes and "holds" not in form and not _says(text, old):
+        return Edit(
+            changes | {"claims": [*([asked] if asked else []), *others]}, alters_kind=(asked is None) != (old is None)
+        )
+    unsaid = [claim for claim in claims if changes and "holds" not in form and not _says(text, claim)]
+    if old and old in unsaid:
         return _doubt(text, old)
-    return Edit(changes)
+    # Of several what the new text no longer says is claimed no more.
+    return Edit(changes | ({"claims": [claim for claim in claims if claim not in unsaid]} if unsaid else {}))
 
 
 def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft | None, str]:
@@ -63,7 +68,8 @@ def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft 
     # How many values a key takes is the new predicate's to say.
     exclusive = old.exclusive if told["predicate"] == old.predicate else None
     wish: dict[str, Any] = {**told, "exclusive": exclusive}
-    return replace(old, **wish), ""
+    changed = replace(old, **wish)
+    return (old if changed == old else changed.says), ""
 
 
 def _says(text: str, claim: ClaimDraft) -> bool:
@@ -94,10 +100,15 @@ def former_of(principal: Principal, fragment_id: uuid.UUID, revision: int) -> di
     with access.enter(principal, why="console"):
         row = Fragment.objects.within(principal.project_id).filter(id=fragment_id).first()
         kept = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()
-        now = ingest.claim_of(row) if row else None
+        now = ingest.claims_of(row) if row else []
     if kept is None:
         raise NotFound("revision")
     changes: dict[str, Any] = {"content": kept.content}
     if kept.claim and now:
-        changes["claim"] = replace(now, **{name: kept.claim[name] for name in PARTS})
+        former = [kept.claim, *kept.claim.get("others", ())]
+        rules = [*now, *[now[0]] * len(former)]
+        changes["claims"] = [
+            replace(rule.says, **{name: told[name] for name in PARTS})
+            for told, rule in zip(former, rules, strict=False)
+        ]
     return changes

@@ -2,17 +2,20 @@
 
 import datetime
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from django.db.models import Subquery
 
-from conflicts.front import Ruling, ruled_on, with_words
+from conflicts.front import Ruling, RulingMark, marks_of, ruled_on, with_words
 from memories import access
 from memories.access import NotFound, Principal
+from memories.console.reviewing import names_of
 from memories.console.showing import Trust, trust_in_parts
 from memories.models import ApiKey, Claim, Fragment, Owner, Receipt, Revision
+from memories.models.history import actor_of
 
 LAST, SHOWN = 5_000, 50  # receipts that are looked through, and retrievals that are shown
 # What may change in a fragment's life and says something to a person.
@@ -79,7 +82,7 @@ class Detail:
     """One memory, opened."""
 
     fragment: Fragment
-    claim: Claim | None
+    claims: list[Claim]
     trust: Trust
     relevance: float
     owner: str
@@ -91,8 +94,15 @@ class Detail:
     all_retrievals: int = 0
     revisions: list[Revision] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    # What people ruled on it or on what it claims, latest first.
+    rulings: list[RulingMark] = field(default_factory=list)
     # The relevance of the next 90 days as points of a drawing, 0 at the bottom.
     curve: str = ""
+
+    @property
+    def claim(self) -> Claim | None:
+        """The first claim, which the form edits."""
+        return next(iter(self.claims), None)
 
 
 def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: datetime.datetime) -> Detail:
@@ -104,7 +114,7 @@ def read(principal: Principal, fragment_id: uuid.UUID, *, tab: str = "", now: da
         owner = Owner.objects.within(principal.project_id).filter(id=row.owner_id).first() if row.owner_id else None
         return Detail(
             fragment=row,
-            claim=getattr(row, "claim", None),
+            claims=list(row.claims.order_by("position")),
             trust=trust_in_parts(row, now=now),
             relevance=row.relevance_at(now),
             owner=owner.name if owner else "",
@@ -123,7 +133,8 @@ def _tab(principal: Principal, row: Any, tab: str, now: datetime.datetime) -> di
             return _retrievals(principal, row)
         case "history":
             revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("-revision")
-            return {"revisions": list(revisions), "events": _events(list(row.events.order_by("pgh_id")))}
+            events = _events(principal, list(row.events.order_by("pgh_id")))
+            return {"revisions": list(revisions), "events": events, "rulings": marks_of(row)[::-1]}
     return {}
 
 
@@ -162,21 +173,22 @@ def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
     return {"retrievals": told, "all_retrievals": held.count() if len(found) == SHOWN else len(found)}
 
 
-def _events(rows: list[Any]) -> list[Event]:
-    """The events, latest first, each with what it changed."""
-    events = [_event(row, []) for row in rows[:1]]
+def _events(principal: Principal, rows: list[Any]) -> list[Event]:
+    """The events, latest first, each with who made it and what it changed."""
+    names = names_of(principal, [actor_of(row) for row in rows])
+    events = [_event(row, [], names) for row in rows[:1]]
     for before, after in pairwise(rows):
         pairs = [Change(name, getattr(before, name), getattr(after, name)) for name in TOLD]
-        events.append(_event(after, [change for change in pairs if change.before != change.after]))
+        events.append(_event(after, [change for change in pairs if change.before != change.after], names))
     return events[::-1]
 
 
-def _event(row: Any, changes: list[Change]) -> Event:
+def _event(row: Any, changes: list[Change], names: Mapping[uuid.UUID | None, str]) -> Event:
     context = row.pgh_context or {}
     return Event(
         at=row.pgh_created_at,
         is_birth=row.pgh_label == "insert",
-        who=context.get("kind", "unknown"),
+        who=names.get(actor_of(row)) or context.get("kind", "unknown"),
         why=context.get("why", ""),
         changes=changes,
     )

@@ -4,6 +4,7 @@ import datetime
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from conflicts.front import (
@@ -198,14 +199,12 @@ def _item(fold: Fold, held_by: str) -> Item:
 
 def _words(row: Any) -> tuple[tuple[str, str, str] | None, tuple[str, str, str]]:
     """Subject, predicate and value of the challenger, if it has them, and of what is held."""
-    claims = [getattr(side, "claim", None) for side in (row.newcomer, row.existing) if side]
-    told = [(c.subject, c.predicate, c.value) for c in claims if c]
+    told = [(c.subject, c.predicate, c.value) for c in (row.new_claim, row.old_claim) if c]
     if row.statement:
         value = row.statement["value"]
         said = f"not {value}" if row.statement["negated"] else value
         return (row.statement["subject"], row.statement["predicate"], said), told[-1] if told else ("", "", "")
-    newcomer = getattr(row.newcomer, "claim", None) if row.newcomer else None
-    return (told[0] if newcomer else None), told[-1] if told else ("", "", "")
+    return (told[0] if row.new_claim else None), told[-1] if told else ("", "", "")
 
 
 def names_of(principal: Principal, ids: Iterable[uuid.UUID | None]) -> dict[uuid.UUID | None, str]:
@@ -226,8 +225,9 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
     names = names_of(principal, [holder, row.resolved_by, *about.owners, *(c.fragment.owner_id for c in claimed)])
     ours, theirs = words_apart(*(side.content if side else "" for side in (row.existing, row.newcomer)))
     same = [alike(claimed, side) for side in (row.existing, row.newcomer)]
-    held = about.side("held belief", row.existing, ours, same[0], names, now=now) if row.existing else None
-    new = about.side("challenger", row.newcomer, theirs, same[1], names, now=now) if row.newcomer else None
+    side = partial(about.side, names=names, now=now)
+    held = side("held belief", row.existing, row.old_claim, ours, same[0]) if row.existing else None
+    new = side("challenger", row.newcomer, row.new_claim, theirs, same[1]) if row.newcomer else None
     return Opened(
         row=row,
         fold=fold,
@@ -307,17 +307,18 @@ class About:
         self,
         name: str,
         row: Fragment,
+        claim: Any,
         pieces: list[Piece],
         same: Sequence[Candidate],
-        names: dict[uuid.UUID | None, str],
         *,
+        names: dict[uuid.UUID | None, str],
         now: datetime.datetime,
     ) -> Side:
         """One card."""
         return Side(
             name=name,
             fragment=row,
-            claim=getattr(row, "claim", None),
+            claim=claim,
             trust=trust_in_parts(row, now=now),
             pieces=pieces,
             owner=names.get(row.owner_id, SERVICE),

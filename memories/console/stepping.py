@@ -130,7 +130,8 @@ def _told(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
 
 def _claim(row: Fragment) -> ClaimDraft | None:
     """What a memory claims, or is read to claim."""
-    return ClaimDraft.of(row.claim) if hasattr(row, "claim") else ingest.reread(row).claim_for(row)
+    said = getattr(row, "claim", None)
+    return ClaimDraft.of(said) if said else next(iter(ingest.reread(row).claims_for(row)), None)
 
 
 def page_number(text: str) -> int:

@@ -1,6 +1,6 @@
 """The paths of the console."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from memories.console import (
@@ -12,6 +12,7 @@ from memories.console import (
     consolidation,
     context,
     dashboard,
+    logins,
     operations,
     places,
     proposals,
@@ -31,9 +32,9 @@ urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
     path("undo/hide/", undoing.hide, name="hide-undo"),
     path("steps/hide/", dashboard.hide, name="hide-steps"),
-    path(
-        "login/", LoginView.as_view(template_name="console/login.html", redirect_authenticated_user=True), name="login"
-    ),
+    path("login/", logins.LogIn.as_view(), name="login"),
+    path("login/code/", logins.ask_code, name="code"),
+    path("login/factor/", logins.factor, name="factor"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("memories/", explorer, name="memories"),
     path("memories/views/", views.save, name="save-view"),

@@ -4,7 +4,9 @@ import datetime
 import random
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,6 +22,7 @@ from memories.governance.reducing import INFERENCE, claim_draft, refusal
 from memories.governance.reduction import Candidate, Source
 from memories.governance.shapes import Claims, ReadClaim
 from memories.models import Claim, Fragment, LlmCall, Namespace, PendingReading
+from memories.models.claim import MOST_CLAIMS
 from memories.models.words import Compression, ProposalKind, ProposalOutcome, Status
 from memories.providers import current_sidecar
 
@@ -28,8 +31,9 @@ TASK = "claims"  # under which the history keeps them
 AWAY = 30.0  # seconds until an absent model is asked again
 ATTEMPTS = 3  # unusable answers, the later ones about one text alone
 INSTRUCTION = (
-    "For each text that clearly states a fact, give at most one claim. Leave out questions, wishes, guesses and what a "
-    'text only quotes. Answer {"claims": [{"n": number of the text, "subject": "…", "predicate": "…", "value": "…", '
+    "For each text that clearly states facts, give a claim for each of them. Leave out questions, wishes, guesses and "
+    'what a text only quotes. Answer {"claims": [{"n": number of the text, "subject": "…", "predicate": "…", '
+    '"value": "…", '
     '"span": "the part of the text that states it, letter by letter; the value stands in it"}]}.'
 )
 
@@ -110,13 +114,13 @@ def _claims(body: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
 
 
 def _by_text(found: Sequence[dict[str, Any]], texts: Sequence[Fragment]) -> list[tuple[Fragment, dict[str, Any]]]:
-    """The first claim about each text; what is about none is nobody's."""
-    first: dict[int, dict[str, Any]] = {}
+    """The claims about each text, as many as it may have; what is about none is nobody's."""
+    told: dict[int, list[dict[str, Any]]] = {}
     for claim in found:
         n = claim.get("n")
         if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(texts):
-            first.setdefault(n, claim)
-    return [(texts[n], claim) for n, claim in sorted(first.items())]
+            told.setdefault(n, []).append(claim)
+    return [(texts[n], claim) for n, claims in sorted(told.items()) for claim in claims[:MOST_CLAIMS]]
 
 
 def _take(
@@ -129,13 +133,17 @@ def _take(
 ) -> None:
     """Judges each claim and lets the allowed ones pass the gate; all are recorded."""
     entries = [_judged(principal, batch, row, body, talk.calls, now=now) for row, body in found]
-    for entry, (row, body) in zip(entries, found, strict=True):
-        fits = entry.ruling.allowed and _enter(principal, row, body, lineage(talk.calls, entry.ruling.judge), now=now)
-        if entry.ruling.allowed and not fits:
-            blocked = Ruling(ProposalOutcome.BLOCKED, ("changed_meanwhile",), entry.ruling.judge)
-            entries[entries.index(entry)] = Entry(
-                entry.kind, entry.task_id, blocked, entry.proposal, entry.calls, entry.about
-            )
+    told = list(zip(range(len(entries)), (row for row, _ in found), strict=True))
+    for row, group in groupby(told, key=itemgetter(1)):
+        allowed = [number for number, _ in group if entries[number].ruling.allowed]
+        if not allowed:
+            continue
+        origin = lineage(talk.calls, entries[allowed[0]].ruling.judge)
+        if not _enter(principal, row, [found[number][1] for number in allowed], origin, now=now):
+            for number in allowed:
+                entry = entries[number]
+                blocked = Ruling(ProposalOutcome.BLOCKED, ("changed_meanwhile",), entry.ruling.judge)
+                entries[number] = replace(entry, ruling=blocked)
     if not found:
         entries = [Entry(ProposalKind.CLAIM, TASK, nothing("no claims"), calls=talk.calls)]
     record(principal, batch.place, entries, now=now)
@@ -158,14 +166,19 @@ def _judged(
 
 
 def _enter(
-    principal: Principal, row: Fragment, body: dict[str, Any], origin: dict[str, Any], *, now: datetime.datetime
+    principal: Principal,
+    row: Fragment,
+    bodies: Sequence[dict[str, Any]],
+    origin: dict[str, Any],
+    *,
+    now: datetime.datetime,
 ) -> bool:
-    """Takes a claim through the gate if it has no other effect than it may; False when not."""
+    """Takes a text's claims through the gate if they have no other effect than they may; False when not."""
     try:
-        claim = ReadClaim.model_validate(body)
+        claims = [ReadClaim.model_validate(body) for body in bodies]
     except ValidationError:  # whoever judges may be less strict than the gate has to be
         return False
-    if not says(claim, row.content):
+    if not all(says(claim, row.content) for claim in claims):
         return False
     with access.enter(principal, why="read"):
         lock_namespace(row.namespace_id)
@@ -173,11 +186,11 @@ def _enter(
         current = rows.filter(id=row.id, status=Status.ACTIVE, revision=row.revision).first()
         if current is None or Claim.objects.within(principal.project_id).filter(fragment=row.id).exists():
             return False
-        newcomer = Newcomer(current, claim=claim_draft(claim, current))
+        newcomer = Newcomer(current, claims=[claim_draft(claim, current) for claim in claims])
         (finding,) = foresee([newcomer], now=now)
         if refusal(finding, current):
             return False
-        again = Newcomer(current, claim=newcomer.claim)
+        again = Newcomer(current, claims=newcomer.claims)
         if not examine([again], {current.id: finding}, now=now):
             return False
         rows.filter(id=current.id).update(extra={**current.extra, **origin})

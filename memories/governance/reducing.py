@@ -67,7 +67,7 @@ def _claim(candidate: Candidate) -> Reduction:
         row = Fragment.objects.select_related("namespace").filter(id=source.id, status=Status.ACTIVE).first()
         if row is None or row.compression != Compression.FULL or row.content != source.text:
             return _verdict("changed_meanwhile")
-        newcomer = Newcomer(row, claim=claim_draft(claim, row))
+        newcomer = Newcomer(row, claims=[claim_draft(claim, row)])
         (finding,) = foresee([newcomer], now=candidate.now)
         return _verdict(refusal(finding, row))
 
@@ -79,9 +79,13 @@ def _supersession(candidate: Candidate) -> Reduction:
 
 
 def claim_draft(claim: ReadClaim, fragment: Fragment) -> ClaimDraft:
-    """The claim that a model read: never believed more than its fragment, and at most as an inference."""
-    authority = min(INFERENCE, fragment.authority)
-    return ClaimDraft(claim.subject, claim.predicate, claim.value, authority=authority)
+    """The claim that a model read: never believed more than its fragment, and at most as an inference.
+
+    It replaces others only where the registry says that there is one value.
+    """
+    authority, at = min(INFERENCE, fragment.authority), fragment.content.find(claim.span)
+    said = (claim.subject, claim.predicate, claim.value)
+    return ClaimDraft(*said, exclusive=False, authority=authority, span=(at, at + len(claim.span)))
 
 
 def refusal(finding: Finding, fragment: Fragment) -> str:

@@ -6,7 +6,7 @@ from memories.ingest.events import keep_event, told_before
 from memories.ingest.exchanges import Turn, capture, ingest_exchanges
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
-from memories.ingest.forgetting import Erased, erase, forget, has_digests, rank_of
+from memories.ingest.forgetting import Erased, erase, forget, has_digests
 from memories.ingest.messages import (
     IngestReport,
     PreparedMessages,
@@ -25,7 +25,7 @@ from memories.ingest.revising import (
     archive,
     archive_key,
     check_change,
-    claim_of,
+    claims_of,
     fragment_for_change,
     revise,
     unarchive,
@@ -48,7 +48,7 @@ __all__ = [
     "archive_key",
     "check_change",
     "capture",
-    "claim_of",
+    "claims_of",
     "correct",
     "drafts_of",
     "embed_pending",
@@ -64,7 +64,6 @@ __all__ = [
     "keep_messages",
     "prepare",
     "prepare_messages",
-    "rank_of",
     "read",
     "replace",
     "reread",

@@ -6,10 +6,11 @@ SPEC 4; seed 3, feature 1.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from conflicts.front import canonical_predicate
+from conflicts.front import USER, canonical_predicate, names_user
 from memories.ingest import grammar
 from memories.ingest.quoting import foreign
 from memories.ingest.statements import Found, Sentence, statements
@@ -19,7 +20,6 @@ from memories.language.gazetteers import GIVEN_NAMES
 MOST = 200  # more than the longest fragment can hold
 LONGEST_KEY = 100
 LONGEST_VALUE = 1000
-PEOPLE = {"user": "user", "human": "user", "me": "user", "customer": "user"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +41,48 @@ class Extracted:
     negated: bool
     certain: bool
 
+    def moved(self, by: int) -> "Extracted":
+        """The claim, its place counted from elsewhere."""
+        return replace(self, span=(self.span[0] + by, self.span[1] + by)) if by else self
+
 
 def extract(text: str, *, speaker: str | None = None) -> list[Extracted]:
     """The claims of a text, in its order, each once; at most 200. Nothing is refused, and most texts claim nothing.
 
     `speaker` says who "I" is, "user" when not given; a line that begins with "Caroline:" says it for itself.
     """
+    return extract_parts(text, [(0, len(text))], speaker=speaker)[0]
+
+
+def extract_parts(text: str, parts: Sequence[Span], *, speaker: str | None = None) -> list[list[Extracted]]:
+    """The claims of each part, read on the whole text: a quotation that one part opens goes on in the next.
+
+    The parts are in order. Spans are counted in the part; what begins in one and ends in another is no part's.
+    """
     plain = text.translate(grammar.PLAIN)
     mask = foreign(plain)
-    found: dict[tuple[str, str, str, bool], Extracted] = {}
-    for sentence in _sentences(plain, (speaker or "user").strip().lower() or "user"):
+    found: list[dict[tuple[str, str, str, bool], Extracted]] = [{} for _ in parts]
+    begins = [start for start, _ in parts]
+    for sentence in _sentences(plain, (speaker or USER).strip().lower() or USER):
         for statement in statements(sentence):
-            claim = _judged(text, sentence, statement, mask)
-            if claim:
-                key = (claim.subject, claim.predicate, claim.value.casefold(), claim.negated)
-                if key not in found and len(found) == MOST:
-                    return list(found.values())
-                if key not in found or _weight(found[key]) < _weight(claim):
-                    found.pop(key, None)
-                    found[key] = claim
-    return sorted(found.values(), key=lambda claim: claim.span)
+            number = bisect_right(begins, statement.start) - 1
+            claim = _judged(text, sentence, statement, mask) if number >= 0 else None
+            if claim and claim.span[1] <= parts[number][1]:
+                _keep(found[number], claim.moved(-begins[number]))
+    return [sorted(claims.values(), key=lambda claim: claim.span) for claims in found]
+
+
+def _keep(found: dict[tuple[str, str, str, bool], Extracted], claim: Extracted) -> None:
+    """Of a claim that is made twice the better is kept."""
+    key = (claim.subject, claim.predicate, claim.value.casefold(), claim.negated)
+    if key in found and _weight(found[key]) < _weight(claim):
+        found.pop(key)
+    if key not in found and len(found) < MOST:
+        found[key] = claim
 
 
 def _weight(claim: Extracted) -> tuple[bool, bool, bool]:
-    """Of a claim made twice, the better is kept."""
+    """How good a claim is: by whom, whether in one's own words, how certain."""
     return claim.first_person, not claim.quoted, claim.certain
 
 
@@ -112,8 +130,10 @@ def _turn(turn: re.Match[str] | None, current: str | None, speaker: str) -> tupl
         return None, True, turn.end()
     if first in grammar.LABELS or any(word.islower() for word in turn[1].split()[1:]):
         return current, False, turn.end()
-    if name in PEOPLE or first in GIVEN_NAMES or name == speaker:
-        return PEOPLE.get(name, name), True, turn.end()
+    if names_user(name):
+        return USER, True, turn.end()
+    if first in GIVEN_NAMES or name == speaker:
+        return name, True, turn.end()
     return None, False, turn.end()
 
 

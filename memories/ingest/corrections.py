@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from conflicts.front import (
     AlreadyResolved,
+    ClaimDraft,
     Correction,
     Newcomer,
     NotApplicable,
@@ -20,8 +21,7 @@ from memories import access
 from memories.access import Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.pipeline import compose, prepare
-from memories.ingest.revising import claim_of
-from memories.models import Fragment
+from memories.models import Claim, Fragment
 from memories.models.words import SourceClass, SourceType
 
 
@@ -47,7 +47,8 @@ def correct(
         challenger: Fragment | None = row.newcomer
         if challenger is None:
             raise NotApplicable("there is no challenger to edit")
-        namespace, claim = row.namespace, claim_of(challenger)
+        rows = Claim.objects.within(row.project_id).filter(id=row.challenger)
+        namespace, claim = row.namespace, rows.first()
     if claim is not None and not value:
         raise NotApplicable("a value is needed beside the text")
     if content == challenger.content and (claim is None or value == claim.value):
@@ -63,6 +64,6 @@ def correct(
     )
     prepared = prepare([draft])
     fragment = compose(principal, prepared, namespace, now=now)
-    said = replace(claim, value=value, authority=None) if claim else None
+    said = [replace(ClaimDraft.of(claim).says, value=value, authority=None)] if claim else []
     typed = Correction(Newcomer(fragment, prepared.vectors[0], said), prepared.model)
     return resolve(principal, conflict_id, replace(settlement, correction=typed), now=now)

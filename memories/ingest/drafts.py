@@ -2,10 +2,12 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conflicts.front import ClaimDraft
+from memories.ingest.claims import Extracted
 from memories.models.words import SourceType
 
 
@@ -40,9 +42,10 @@ class Draft:
     default_source: str = "inference"
     provenance_source_id: str = ""
     parents: list[uuid.UUID] = field(default_factory=list)
-    claim: ClaimDraft | None = None
-    # Read a claim out of the text; who "I" is in it, "user" when not given.
+    claims: Sequence[ClaimDraft] = ()
+    # Read claims out of the text; who "I" is in it, "user" when not given; what was read in it with all around it.
     extract_claim: bool = False
     speaker: str | None = None
+    read_before: Sequence[Extracted] | None = None
     # Said by the user before our eyes: counts as user_explicit, when the grant may attest that.
     attested: bool = False

@@ -14,6 +14,7 @@ from memories.access import NotPermitted, Principal
 from memories.ingest.chatter import chatter
 from memories.ingest.echoes import without_echoes
 from memories.ingest.files import Message
+from memories.ingest.material import carries_material
 from memories.ingest.messages import ROLE_SOURCE, IngestReport, keep_messages, prepare_messages
 from memories.ingest.splitting import clean, split
 from memories.models import Exchange, Fragment, Receipt
@@ -158,7 +159,7 @@ def _unheard(speaker: Principal, turn: Turn, handed_out: HandedOut) -> str:
 
 
 def _rank(speaker: Principal, turn: Turn) -> int:
-    if turn.attested and speaker.may_attest_user:
+    if turn.attested and speaker.may_attest_user and not carries_material(turn.content):
         return SOURCE_RANK[SourceClass.USER_EXPLICIT]
     return SOURCE_RANK[SourceClass(lowered_source(source=ROLE_SOURCE[turn.role], ceiling=speaker.ceiling))]
 

@@ -17,7 +17,7 @@ from conflicts.front import (
     readmit,
 )
 from memories.access import NotPermitted, Principal
-from memories.ingest.revising import claim_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
+from memories.ingest.revising import claims_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
 from memories.models import EmbeddingModel, Fragment, Link
 from memories.models.words import Compression, LinkKind, Status
 
@@ -70,7 +70,7 @@ def _known(fragments: Sequence[Fragment]) -> dict[Place, uuid.UUID]:
 def _replaced(
     principal: Principal, fragment_id: uuid.UUID, newcomer: Newcomer, *, model: EmbeddingModel, now: datetime.datetime
 ) -> Admission:
-    hold_keys(principal.project_id, fragment_id=fragment_id, draft=newcomer.claim)
+    hold_keys(principal.project_id, fragment_id=fragment_id, drafts=newcomer.claims)
     row = fragment_for_change(principal, fragment_id)
     if not may_rewrite(principal, row):
         raise NotPermitted("the memory under this key is another owner's")
@@ -88,8 +88,8 @@ def replace(
     The caller holds its keys and its row. Raise BlockedByErasure.
     """
     said = newcomer.fragment
-    new_text, former = said.content != row.content, claim_of(row)
-    new_claim = not _same_claim(former, newcomer.claim)
+    new_text, former = said.content != row.content, claims_of(row)
+    new_claim = _told(former) != _told(newcomer.claims)
     if new_claim:
         keep_former(row)
     for name in DETAILS:
@@ -106,7 +106,7 @@ def replace(
     if new_text:
         row.content, row.compression = said.content, Compression.FULL
     done = readmit(
-        Newcomer(row, newcomer.vector, newcomer.claim, newcomer.statements),
+        Newcomer(row, newcomer.vector, newcomer.claims, newcomer.statements),
         model=model if new_text else None,
         now=now,
         by_a_person=by_a_person,
@@ -115,11 +115,6 @@ def replace(
     return Admission(row, False, done.superseded, done.pending_conflicts, replaced=True)
 
 
-def _same_claim(one: ClaimDraft | None, other: ClaimDraft | None) -> bool:
-    def told(draft: ClaimDraft | None) -> tuple[object, ...]:
-        if draft is None:
-            return ()
-        period = (draft.valid_from, draft.valid_until)
-        return (draft.subject, draft.predicate, draft.value, draft.scope, draft.session_id, *period)
-
-    return told(one) == told(other)
+def _told(drafts: Sequence[ClaimDraft]) -> list[tuple[object, ...]]:
+    """What claims say, however they are kept."""
+    return [(d.subject, d.predicate, d.value, d.scope, d.session_id, d.valid_from, d.valid_until) for d in drafts]

@@ -5,16 +5,16 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from conflicts.front import SOURCE_RANK, Newcomer, erase_all, hold_keys, lock_namespace, readmit
+from conflicts.front import Newcomer, erase_all, hold_keys, lock_namespace, rank_of, readmit
 from memories import access
 from memories.access import Principal
 from memories.ingest.losers import has_losers, losers_of, stand_again
 from memories.ingest.reading import stated
-from memories.ingest.revising import check_change, claim_of, fragment_for_change
+from memories.ingest.revising import check_change, claims_of, fragment_for_change
 from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
 from memories.models.lineage import Digest, made_of
 from memories.models.raw import execute
-from memories.models.words import STANDING, SourceClass, Status
+from memories.models.words import STANDING, Status
 
 BATCH = 1_000
 DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a digest
@@ -39,11 +39,6 @@ def forget(principal: Principal, fragment_id: uuid.UUID, *, everywhere: bool = F
         if not _evicted(principal, fragment_id):
             fragment_for_change(principal, fragment_id)
         return erase(principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now)
-
-
-def rank_of(principal: Principal) -> int:
-    """The authority with which a principal forgets: what a weaker one forgets does not gag a stronger one."""
-    return SOURCE_RANK[SourceClass(principal.ceiling)]
 
 
 def erase(
@@ -121,7 +116,7 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
     for row in held:
         said = stated(originals.get(row.id, row.content))
         row.updated_at = now
-        readmit(Newcomer(row, None, claim_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
+        readmit(Newcomer(row, None, claims_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
     return [row.id for row in held if row.status in STANDING]
 
 

@@ -14,7 +14,10 @@ def either(phrases: str) -> str:
 
 # One character for another, so that places stay what they are.
 PLAIN = {ord(odd): plain for odd, plain in [("’", "'"), ("ʼ", "'"), ("\u00a0", " "), ("\u202f", " "), ("\t", " ")]}
-SENTENCE_END = re.compile(r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\bMrs)(?<!\bProf)[.!?]+[\"”')*]*(?:\s|$)|;|$")
+# Looked for where a run of marks begins, and never tried again inside it: that would take quadratic time.
+SENTENCE_END = re.compile(
+    r"(?<![.!?])(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\bMrs)(?<!\bProf)[.!?]++[\"”')*]*+(?:\s|$)|;|$"
+)
 TURN = re.compile(
     r"[ >*_-]{0,6}(?:\[[^\]\n]{1,30}\] ?)?"
     r"([^\W\d_][\w.'-]{0,40}(?: [^\W_][\w.'-]{0,40}){0,2})[*_]{0,3}:[*_]{0,3}(?:\s|$)"

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from conflicts.front import SOURCE_RANK, Admission, forgotten_texts, lowered_source
 from memories import access
 from memories.access import Principal
+from memories.ingest.claims import extract_parts
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
+from memories.ingest.material import carries_material
 from memories.ingest.pipeline import Prepared, keep_each, prepare
-from memories.ingest.splitting import skip_reason, split
+from memories.ingest.splitting import clean, placed, skip_reason
 from memories.models import Fragment, Namespace, Revision
-from memories.models.words import SourceClass, SourceType
+from memories.models.words import MATERIAL, SourceClass, SourceType
 
 STEM = 240  # leaves room for "#n"
 ROLE_SOURCE = {
@@ -54,6 +56,9 @@ def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[list[tupl
 
 def _drafts(message: Message, namespace: str) -> list[Draft]:
     document = message.kind == "text"
+    text = clean(message.content)
+    material = message.role == "user" and carries_material(text)
+    speaker = message.speaker or (None if message.role == "user" else message.role)
     draft = Draft(
         namespace=namespace,
         content="",
@@ -64,20 +69,25 @@ def _drafts(message: Message, namespace: str) -> list[Draft]:
         event_at=message.at,
         default_source=SourceClass.DOCUMENT if document else ROLE_SOURCE.get(message.role, SourceClass.INFERENCE),
         extract_claim=True,
-        attested=message.attested,
-        extra={"partial": True} if message.partial else {},
-        speaker=message.speaker or (None if message.role == "user" else message.role),
+        attested=message.attested and not material,
+        extra={**({"partial": True} if message.partial else {}), **({MATERIAL: True} if material else {})},
+        speaker=speaker,
     )
-    pieces = split(message.content)
+    pieces = placed(text)
+    told = extract_parts(text, [(start, start + len(piece)) for start, piece in pieces], speaker=speaker)
     if len(pieces) == 1:
-        return [replace(draft, content=pieces[0])]
+        return [replace(draft, content=pieces[0][1], read_before=told[0])]
     # An ordered set: each piece names the whole and its place in it.
     stem = draft.source_id[:STEM] or hashlib.sha256(message.content.encode()).hexdigest()[:16]
     return [
         replace(
-            draft, content=piece, source_id=f"{stem}#{n}", sequence=n if message.sequence is None else message.sequence
+            draft,
+            content=piece,
+            source_id=f"{stem}#{n}",
+            sequence=n if message.sequence is None else message.sequence,
+            read_before=said,
         )
-        for n, piece in enumerate(pieces, start=1)
+        for n, ((_, piece), said) in enumerate(zip(pieces, told, strict=True), start=1)
     ]
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from conflicts.front import canonical_predicate
+from conflicts.front import PRESENT, canonical_predicate
 from memories.ingest import values
 from memories.ingest.values import FLAGS, Reader, whole
 from memories.language.words import STOPWORDS, listed
@@ -156,8 +156,7 @@ VAGUE = listed("""
 """)
 
 
-# What may stand before a noun and changes nothing, and what makes it a thing of the past.
-PRESENT = listed("new current actual total own updated revised latest present")
+# What before a noun makes it a thing of the past.
 PAST = listed("old previous former original initial earlier past ex late")
 
 

@@ -2,7 +2,9 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from conflicts.front import Admission, embeddings
 from memories import access
@@ -38,17 +40,32 @@ def embed_pending(
         texts = _to_embed(principal, list(rows_due.only("id", "content", "compression")))
     vectors = embed([texts[row.fragment_id] for row in due], model=model)
     done = {row.id: vector for row, vector in zip(due, vectors, strict=True) if vector is not None}
+    failed = [row for row in due if row.id not in done]
+    for row in failed:
+        row.attempts += 1
+        row.not_before = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts, 20))
+    return access.undisturbed(partial(_write, principal, model, due, done, failed)), len(failed)
+
+
+def _write(
+    principal: Principal,
+    model: EmbeddingModel,
+    due: Sequence[PendingEmbedding],
+    done: Mapping[uuid.UUID, Any],
+    failed: Sequence[PendingEmbedding],
+) -> int:
+    """Write the vectors of those that still wait, and when the others are due again; how many were embedded."""
     with access.enter(principal, why="embed"):
         # Fragments first, in the order in which everybody locks them.
         wanted = [row.fragment_id for row in due if row.id in done]
         locked = Fragment.objects.within(principal.project_id).filter(id__in=wanted).order_by("id")
-        rows_held = locked.select_related("claim").select_for_update(no_key=True, of=("self",))
-        current = {row.id: row for row in rows_held}
+        current = {row.id: row for row in locked.select_for_update(no_key=True, of=("self",))}
+        claims = Claim.objects.by_fragment(principal.project_id, current)
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         claimed = PendingEmbedding.objects.claim(project_id=principal.project_id, ids=list(done))
         rows = {row.id: row for row in due}
         fresh = [
-            (fragment, done[pending_id], getattr(fragment, "claim", None))
+            (fragment, done[pending_id], claims.get(fragment.id, []))
             for pending_id in claimed
             if (fragment := current.get(rows[pending_id].fragment_id))
         ]
@@ -56,12 +73,8 @@ def embed_pending(
             project_id=principal.project_id, model=model, fragment_id__in=[row.id for row, _, _ in fresh]
         ).delete()
         insert(embeddings(fresh, model=model))
-        failed = [row for row in due if row.id not in done]
-        for row in failed:
-            row.attempts += 1
-            row.not_before = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts, 20))
         PendingEmbedding.objects.bulk_update(failed, ["attempts", "not_before"])
-    return len(claimed), len(failed)
+    return len(claimed)
 
 
 def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID, str]:

@@ -88,7 +88,7 @@ def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetim
         forgotten = set(forgotten_among(fragments))
         readings = _readings(prepared, fragments)
         newcomers = [
-            Newcomer(fragment, vector, draft.claim or reading.claim_for(fragment), reading.statements_of(fragment))
+            Newcomer(fragment, vector, draft.claims or reading.claims_for(fragment), reading.statements_of(fragment))
             for fragment, vector, draft, reading in zip(
                 fragments, prepared.vectors, prepared.drafts, readings, strict=True
             )
@@ -110,7 +110,7 @@ def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading
     weakest = min((fragment.authority for fragment in fragments), default=0)
     watched = Claim.objects.watched({fragment.namespace_id for fragment in fragments}, above=weakest)
     for draft, reading, fragment in zip(prepared.drafts, prepared.readings, fragments, strict=True):
-        if draft.claim or (reading and reading.claim):
+        if draft.claims or (reading and reading.claims):
             watched.add(fragment.namespace_id)
     return [
         reading or (read(draft, claim=False) if fragment.namespace_id in watched else NOTHING)

@@ -1,4 +1,4 @@
-"""Reading: what a text was read to say, and whether that is a claim of its fragment."""
+"""Reading: what a text was read to say, and which of it its fragment claims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,37 +7,42 @@ from conflicts.front import SOURCE_RANK, ClaimDraft, Statement
 from memories.ingest.claims import Extracted, extract
 from memories.ingest.drafts import Draft
 from memories.models import Fragment
-from memories.models.words import SourceClass
+from memories.models.claim import MOST_CLAIMS
+from memories.models.words import MATERIAL, SourceClass
 
 FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text states for certain, and the statement among them that becomes its fragment's claim."""
+    """What a text states for certain, and the statements among them that become its fragment's claims."""
 
     statements: Sequence[Statement] = ()
-    claim: Extracted | None = None
+    claims: Sequence[Extracted] = ()
 
     def statements_of(self, fragment: Fragment) -> list[Statement]:
         """The statements; only the user takes back what stands."""
         own = fragment.source in FROM_THE_USER
         return [replace(said, retracts=said.retracts and own) for said in self.statements]
 
-    def claim_for(self, fragment: Fragment) -> ClaimDraft | None:
-        """The claim; what the user said of themselves is believed as the fragment is, all else as an inference.
+    def claims_for(self, fragment: Fragment) -> list[ClaimDraft]:
+        """The claims; what the user said of themselves is believed as the fragment is, all else as an inference.
 
-        It replaces others only where the registry says that there is one value.
+        They replace others only where the registry says that there is one value. What somebody says of themselves comes
+        first: of two that exclude each other the first one counts.
         """
-        if self.claim is None:
-            return None
-        own = self.claim.first_person and fragment.source in FROM_THE_USER
+        first = sorted(self.claims, key=lambda said: not said.first_person)
+        return [self._draft(said, fragment) for said in first[:MOST_CLAIMS]]
+
+    def _draft(self, said: Extracted, fragment: Fragment) -> ClaimDraft:
+        own = said.first_person and fragment.source in FROM_THE_USER
         return ClaimDraft(
-            subject=self.claim.subject,
-            predicate=self.claim.predicate,
-            value=self.claim.value,
+            subject=said.subject,
+            predicate=said.predicate,
+            value=said.value,
             exclusive=False,
             authority=None if own else SOURCE_RANK[SourceClass.INFERENCE],
+            span=said.span,
         )
 
 
@@ -45,8 +50,9 @@ NOTHING = Reading()
 
 
 def read(draft: Draft, *, claim: bool = True) -> Reading:
-    """Reads a draft's text; with `claim` also for the claim that it makes."""
-    found = [said for said in extract(draft.content, speaker=draft.speaker) if said.certain]
+    """Reads a draft's text; with `claim` also for the claims that it makes."""
+    told = extract(draft.content, speaker=draft.speaker) if draft.read_before is None else draft.read_before
+    found = [said for said in told if said.certain]
     claims = [said for said in found if not said.negated and not said.quoted]
     return Reading(
         statements=[
@@ -55,7 +61,7 @@ def read(draft: Draft, *, claim: bool = True) -> Reading:
             )
             for said in found
         ],
-        claim=max(claims, key=lambda said: said.first_person, default=None) if claim else None,
+        claims=claims if claim else (),
     )
 
 
@@ -65,5 +71,8 @@ def stated(content: str) -> Sequence[Statement]:
 
 
 def reread(fragment: Fragment) -> Reading:
-    """What a stored text states; see `read`."""
-    return read(Draft(namespace="", content=fragment.content))
+    """What a stored text states; see `read`. In material nobody can say any more whose word a part of it is."""
+    told = extract(fragment.content)
+    if fragment.extra.get(MATERIAL):
+        told = [replace(said, first_person=False) for said in told]
+    return read(Draft(namespace="", content=fragment.content, read_before=told))

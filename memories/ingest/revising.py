@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -82,38 +83,38 @@ def revise(
     vector: Any = None,
     embed_now: bool = True,
 ) -> Fragment:
-    """Changes fields of a fragment; a new text or claim keeps the old one as a revision and passes the gate again.
+    """Changes fields of a fragment; a new text or new claims keep the old as a revision and pass the gate again.
 
     `vector` is the new text's when it is known already; without one and `embed_now` it is embedded later.
-    Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure, and History
-    for the claim of what no longer stands.
+    Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure,
+    ClaimsDisagree, and History for the claims of what no longer stands.
     """
     model = active_model()
     if vector is None and embed_now and "content" in changes:
         (vector,) = embed([changes["content"]], model=model)
     with access.enter(principal, why="revise"):
-        if {"content", "claim"} & changes.keys():
-            hold_keys(principal.project_id, fragment_id=fragment_id, draft=changes.get("claim"))
+        if {"content", "claims"} & changes.keys():
+            hold_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision(current=row.revision)
-        fields = {name: value for name, value in changes.items() if name != "claim"}
+        fields = {name: value for name, value in changes.items() if name != "claims"}
         new_text = "content" in changes and changes["content"] != row.content
-        if new_text or "claim" in changes:
+        if new_text or "claims" in changes:
             refuse_rewriting(principal, row)
         if "tags" in fields:
             fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
-        if "claim" in changes:
+        if "claims" in changes:
             keep_former(row)
         for name, value in fields.items():
             setattr(row, name, value)
         row.revision += 1
         row.updated_at = now
-        if new_text or "claim" in changes:
-            claim = changes["claim"] if "claim" in changes else claim_of(row)
-            _decide_anew(principal, row, claim, vector, model=model if new_text else None, now=now)
+        if new_text or "claims" in changes:
+            claims = changes["claims"] if "claims" in changes else claims_of(row)
+            _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
@@ -122,7 +123,7 @@ def revise(
 def _decide_anew(
     principal: Principal,
     row: Fragment,
-    claim: ClaimDraft | None,
+    claims: Sequence[ClaimDraft],
     vector: Any,
     *,
     model: EmbeddingModel | None,
@@ -130,13 +131,13 @@ def _decide_anew(
 ) -> None:
     """What stands or waits passes the gate; what is history only gets its new text."""
     if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
-        if claim != claim_of(row):
+        if [draft.says for draft in claims] != [draft.says for draft in claims_of(row)]:
             raise History(f"this memory is {row.status}: what it claims is history")
         rewrite(Newcomer(row, vector), model=model)
         return
     disputed = row.status == Status.DISPUTED
     readmit(
-        Newcomer(row, vector, claim, stated(row.content)),
+        Newcomer(row, vector, claims, stated(row.content)),
         model=model,
         now=now,
         by_a_person=principal.kind == "person",
@@ -144,28 +145,33 @@ def _decide_anew(
     )
 
 
-def claim_of(row: Fragment) -> ClaimDraft | None:
-    """What a fragment claims now."""
-    claim = Claim.objects.within(row.project_id).filter(fragment=row).first()
-    return ClaimDraft.of(claim) if claim else None
+def claims_of(row: Fragment) -> list[ClaimDraft]:
+    """What a fragment claims now, in the order of its text."""
+    rows = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
+    return [ClaimDraft.of(claim) for claim in rows]
 
 
 def keep_former(row: Fragment) -> None:
-    """The former text and claim, when it is the claim that changes; a trigger keeps what is only text."""
-    claim = Claim.objects.within(row.project_id).filter(fragment=row).first()
-    if claim is None:
+    """The former text and claims, when it is these that change; a trigger keeps what is only text."""
+    claims = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
+    told = [
+        {
+            "subject": claim.subject,
+            "predicate": claim.predicate,
+            "value": claim.value,
+            "value_digest": bytes(claim.value_digest).hex(),
+        }
+        for claim in claims
+    ]
+    if not told:
         return
+    first, *others = told
     Revision.objects.create(
         project_id=row.project_id,
         fragment=row,
         revision=row.revision,
         content=row.content,
-        claim={
-            "subject": claim.subject,
-            "predicate": claim.predicate,
-            "value": claim.value,
-            "value_digest": bytes(claim.value_digest).hex(),
-        },
+        claim={**first, "others": others} if others else first,
     )
 
 
@@ -232,7 +238,7 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         said = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
         row.updated_at = now
         readmit(
-            Newcomer(row, None, claim_of(row), stated(said)),
+            Newcomer(row, None, claims_of(row), stated(said)),
             now=now,
             by_a_person=principal.kind == "person",
             returning=True,

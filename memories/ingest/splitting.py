@@ -66,6 +66,17 @@ def split(text: str, *, limit: int = LIMIT) -> list[str]:
     return [piece for section in _sections(text, least=limit // 10) for piece in _pieces(section, limit)]
 
 
+def placed(text: str, *, limit: int = LIMIT) -> list[tuple[int, str]]:
+    """Return the pieces of a cleaned text, each with where it begins."""
+    found, at = [], 0
+    for piece in split(text, limit=limit):
+        while text[at].isspace():
+            at += 1
+        found.append((at, piece))
+        at += len(piece)
+    return found
+
+
 def _sections(text: str, *, least: int) -> Iterator[str]:
     """The text cut before its headings; sections of less than `least` characters stay with a neighbour."""
     start, offset, fenced = 0, 0, False

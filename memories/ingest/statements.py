@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from conflicts.front import USER
 from memories.ingest import grammar, patterns, values
 from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.ingest.values import Span
 from memories.language.gazetteers import GIVEN_NAMES
 from memories.language.words import CALENDAR, OPENERS, listed
 
-LONGEST_CLAUSE = 400
+LONGEST_CLAUSE, LONGEST_LINK = 400, 40
 LONGEST_LIST = 10
 NEW_CLAUSE = listed("love like hate live work have am prefer enjoy dislike speak own i'm")
 EVENTS = listed("trip project wedding party event renovation vacation holiday conference move launch campaign")
@@ -92,7 +93,7 @@ def _clause(sentence: Sentence, start: int, last: Found | None) -> Iterator[Foun
         yield from _possession(text, owner, end)
         return
     who = _who(sentence, start, end)
-    if who is None and last and last.goes_on and grammar.AGAIN.fullmatch(text[last.value[1] : start].rstrip() + " "):
+    if who is None and last and last.goes_on and _goes_on(text, last.value[1], start):
         who = Who(last.subject, start, start - 1, last.mine, not last.mine)
     if who:
         yield from _action(text, who, end)
@@ -102,6 +103,11 @@ def _clause(sentence: Sentence, start: int, last: Found | None) -> Iterator[Foun
         alone = grammar.NOUN.match(text, start, end)
         if alone and snake(alone.group()) in GENERAL:
             yield from _becomes(text, Who(sentence.me, start, alone.end()), snake(alone.group()), end)
+
+
+def _goes_on(text: str, end: int, start: int) -> bool:
+    """Whether nothing but "and" or "but" stands between a value and what follows."""
+    return start - end <= LONGEST_LINK and bool(grammar.AGAIN.fullmatch(text[end:start].rstrip() + " "))
 
 
 def _told(text: str, start: int, end: int, me: str | None) -> Iterator[Found]:
@@ -144,7 +150,7 @@ def _who(sentence: Sentence, start: int, end: int) -> Who | None:
 def _named(text: str, start: int, end: int) -> Who | None:
     """The user, or up to three capitalised words that can be a name."""
     if match := grammar.THE_USER.match(text, start, end):
-        return Who("user", start, match.end())
+        return Who(USER, start, match.end())
     stop, at = None, start
     for _ in range(3):
         word = NAME_WORD.match(text, at, end)

@@ -8,20 +8,22 @@ MOST_SENTENCES, MOST_KEYWORDS, SHORT_WORD = 3, 20, 4
 ARCHIVED = "[content archived - searchable via embedding]"
 
 # A sentence ends before white space or at the text's end, so that 7.50 and example.org stay whole; so does a line.
-END = re.compile(r"[.!?…]+[\"'”’)\]]{0,3}(?=\s|\Z)|[。！？]+|\n\s*\n?")
+END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]{0,3}+(?=\s|\Z)|[。！？]+|\n\s*+")
+LONGEST_ABBREVIATION = 12
 ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|approx|no)\.\Z", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
 def summary(text: str) -> str:
     """The first three sentences as they stand; a text of fewer stays whole."""
-    seen, start = 0, 0
+    seen, at, says = 0, 0, False
     for end in END.finditer(text):
-        if not text[start : end.end()].strip() or ABBREVIATION.search(text[: end.end()]):
+        says, at = says or not text[at : end.end()].isspace(), end.end()
+        if not says or ABBREVIATION.search(text[max(0, at - LONGEST_ABBREVIATION) : at]):
             continue
-        seen, start = seen + 1, end.end()
+        seen, says = seen + 1, False
         if seen == MOST_SENTENCES:
-            return text[: end.end()].strip()
+            return text[:at].strip()
     return text
 
 

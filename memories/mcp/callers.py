@@ -1,7 +1,6 @@
 """Who calls a tool, and which namespace they mean when they name none."""
 
 import datetime
-import time
 from dataclasses import dataclass, replace
 
 from rest_framework.exceptions import Throttled, ValidationError
@@ -45,6 +44,6 @@ class Caller:
 def admit(authorization: bytes, *, namespace: str, user: str | None = None, now: datetime.datetime) -> Caller:
     """The caller behind an Authorization header. Raises AuthenticationFailed, Throttled."""
     principal = bearer_of(authorization, now=now)
-    if seconds := rates.wait(principal, now=time.monotonic()):
+    if seconds := rates.wait(principal):
         raise Throttled(wait=seconds)
     return Caller(principal, namespace, user)

@@ -6,14 +6,16 @@ other writers claim is part of the graph, and what the graph is told passes the 
 
 import uuid
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from pydantic import Field
 from rest_framework.exceptions import ValidationError
 
-from conflicts.front import Admission, Believed, Question, believed, canonical_key, claims
+from conflicts.front import Admission, Believed, ClaimDraft, Question, believed, canonical_key, claims
 from memories import access, ingest
 from memories.access import NotPermitted
 from memories.api.fields import validated
@@ -21,6 +23,7 @@ from memories.api.inputs import FragmentInput, draft_of
 from memories.mcp.callers import Caller
 from memories.mcp.drawing import OBSERVATION, TYPE, draw, sentence
 from memories.mcp.words import Additions, Deletions, Entity, Most, Place, Relation, Source
+from memories.models import Claim
 from memories.models.words import Status
 from memories.retrieval import Question as Search
 from memories.retrieval import search
@@ -125,8 +128,10 @@ def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Mos
     place = caller.place(namespace)
     wanted = Search(query=query, namespaces=[place], project_wide=False, top_k=top_k or HITS)
     hits = search(caller.principal, wanted, now=timezone.now()).hits
-    here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place and hasattr(hit.fragment, "claim")]
-    return _opened(caller, place, [fragment.claim.subject for fragment in here])
+    here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place]
+    with access.enter(caller.principal, why="graph"):
+        said = Claim.objects.by_fragment(caller.principal.project_id, [fragment.id for fragment in here])
+    return _opened(caller, place, [claim.subject for fragment in here for claim in said.get(fragment.id, ())])
 
 
 def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[str, Any]:
@@ -137,7 +142,7 @@ def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[st
 def _opened(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
     own = _claims(caller, place, subjects=names)
     towards = [one for one in _claims(caller, place, values=names) if not _is_said(one)]
-    drawn = draw({one.fragment_id: one for one in [*own, *towards]}.values())
+    drawn = draw({one.id: one for one in [*own, *towards]}.values())
     keys = set(map(canonical_key, names))
     return {**drawn, "entities": [one for one in drawn["entities"] if canonical_key(one["name"]) in keys]}
 
@@ -160,15 +165,17 @@ def _claims(
             rows = claims(caller.principal, question, now=timezone.now())
             rows = rows.filter(_any_of(values)) if values else rows
             page = list(rows.order_by("-created_at", "-sequence", "-id")[:most])
-            found |= {one.fragment_id: one for one in believed(caller.principal, page)}
+            found |= {one.id: one for one in believed(caller.principal, page) if _has_any(one, values)}
     return list(found.values())
 
 
-def _any_of(values: Sequence[str]) -> Q:
-    found = Q()
-    for value in values:
-        found |= Q(claim__value__iexact=value)
-    return found
+def _any_of(values: Sequence[str]) -> Exists:
+    said = reduce(or_, (Q(value__iexact=value) for value in values))
+    return Exists(Claim.objects.filter(said, project=OuterRef("project"), fragment=OuterRef("id")))
+
+
+def _has_any(one: Believed, values: Sequence[str]) -> bool:
+    return not values or one.value.casefold() in {value.casefold() for value in values}
 
 
 def _known(caller: Caller, place: str, names: Sequence[str]) -> set[str]:
@@ -205,12 +212,23 @@ def _waiting(kept: Sequence[Admission | None]) -> dict[str, Any]:
     return told | {"blocked_by_erasure": blocked} if blocked else told
 
 
+def _unclaim(caller: Caller, one: Believed) -> None:
+    """Archives a claim's memory; of one that claims more only this claim goes. Raises NotPermitted."""
+    with access.enter(caller.principal, why="graph"):
+        said = Claim.objects.by_fragment(caller.principal.project_id, [one.fragment_id]).get(one.fragment_id, [])
+    if len(said) < 2:
+        ingest.archive(caller.principal, one.fragment_id, now=timezone.now())
+        return
+    kept = [ClaimDraft.of(claim) for claim in said if claim.id != one.id]
+    ingest.revise(caller.principal, one.fragment_id, changes={"claims": kept}, revision=None, now=timezone.now())
+
+
 def _archive(caller: Caller, found: Iterable[Believed]) -> dict[str, Any]:
     """Archives what the caller may archive, each on its own; what is not theirs to archive stays."""
     archived, refused = 0, []
     for one in found:
         try:
-            ingest.archive(caller.principal, one.fragment_id, now=timezone.now())
+            _unclaim(caller, one)
         except NotPermitted:
             refused.append(one.fragment_id)
         else:

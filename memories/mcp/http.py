@@ -52,10 +52,32 @@ class Door:
             caller = sync_to_async(_admitted, thread_sensitive=False)
             found = await caller(headers, now=timezone.now())
             if isinstance(found, Caller):
-                await self._manager.handle_request({**scope, CALLER: found}, receive, send)
+                # Read first: the manager would answer for a caller who is too slow.
+                told = _told_again(await _body(receive), receive)
+                await self._manager.handle_request({**scope, CALLER: found}, told, send)
                 return
             refusal = found
         await _answer(refusal, send)
+
+
+async def _body(receive: Receive) -> bytes:
+    """What was sent; b"" from a caller who left. Raises what `receive` raises."""
+    pieces, more = [], True
+    while more:
+        event = await receive()
+        pieces.append(event.get("body", b""))
+        more = event.get("more_body", False)
+    return b"".join(pieces)
+
+
+def _told_again(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives a body that was read, and then what else comes."""
+    left = [body]
+
+    async def again() -> Any:
+        return {"type": "http.request", "body": left.pop(), "more_body": False} if left else await receive()
+
+    return again
 
 
 def refused(method: str, headers: dict[str, str]) -> HttpResponse | None:

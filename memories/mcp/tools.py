@@ -4,7 +4,7 @@ import uuid
 from typing import Annotated, Any, Literal
 
 from django.utils import timezone
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from conflicts.front import Question, believed, claims, vote, waiting
 from memories import access, forgetting, ingest
@@ -24,16 +24,21 @@ from memories.mcp.words import ClaimWords, Id, Kind, MessageWords, Most, Place, 
 from memories.retrieval import context as context_for
 from memories.retrieval import search
 
-SHOWN = ("id", "namespace", "type", "content", "status", "claim", "trust", "tags", "event_at", "created_at")
+SHOWN = ("id", "namespace", "type", "content", "status", "claim", "claims", "trust", "tags", "event_at", "created_at")
 STORED = ("id", "namespace", "status", "deduplicated", "superseded", "pending_conflicts")
 Limit = Annotated[int, Field(description="At most this many.", ge=1, le=200)]
 
 
 def given(**fields: Any) -> dict[str, Any]:
     """The body of a request: what was given."""
-    plain = {name: value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value
-             for name, value in fields.items()}  # fmt: skip
+    plain = {name: _plain(value) for name, value in fields.items()}
     return {name: value for name, value in plain.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
 
 
 def brief(shown: dict[str, Any], *, names: tuple[str, ...] = SHOWN, **more: Any) -> dict[str, Any]:
@@ -50,11 +55,15 @@ def retain(
     tags: Tags = None,
     source: Source = None,
     claim: Annotated[ClaimWords | None, Field(description="The fact as subject, predicate, value.")] = None,
-    extract_claim: Annotated[bool, Field(description="Read the claim out of the text instead.")] = False,
+    claims: Annotated[
+        list[ClaimWords] | None, Field(description="Several facts of one text, instead of claim.")
+    ] = None,
+    extract_claim: Annotated[bool, Field(description="Read the claims out of the text instead.")] = False,
     event_at: Annotated[str | None, Field(description="When it happened: ISO 8601 with an offset.")] = None,
 ) -> dict[str, Any]:
     """Remembers one fact. A contradiction of a stronger source is quarantined and answers its pending conflicts."""
-    said = given(content=content, type=type, tags=tags, claim=claim, extract_claim=extract_claim, event_at=event_at)
+    told = {"claim": claim, "claims": claims, "extract_claim": extract_claim}
+    said = given(content=content, type=type, tags=tags, event_at=event_at, **told)
     provenance = {"provenance": {"source": source}} if source else {}
     draft = draft_of(validated(FragmentInput, {**said, **provenance, "namespace": caller.place(namespace)}))
     admissions = ingest.keep(caller.principal, ingest.prepare([draft]), now=timezone.now())

@@ -13,9 +13,9 @@ import memories.models.tenant
 from memories.migrations._promises import digested, history_by_triggers, in_module, undo_digested
 
 DIGESTED = {
-    "memories_claim": ("fragment_id", "subject", "predicate", "value", "session_id"),
+    "memories_claim": ("id", "subject", "predicate", "value", "session_id"),
     "memories_namespace": ("id", "name", '"user"'),
-    "memories_grant": ("id", "user_patterns"),
+    "memories_grant": ("id", "user_patterns", "upstream_paths"),
     "memories_erasure": ("id", "fingerprint"),
 }
 
@@ -142,7 +142,7 @@ class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("memories", "0012_history_of_new_columns"),
+        ("memories", "0018_limits"),
     ]
 
     operations = [
@@ -304,8 +304,8 @@ class Migration(migrations.Migration):
             trigger=pgtrigger.compiler.Trigger(
                 name="update_update",
                 sql=pgtrigger.compiler.UpsertTriggerSql(
-                    func='WITH _pgh_attached_context AS ( SELECT _pgh_attach_context() AS value ) INSERT INTO "memories_claimevent" ("authority", "exclusive", "fragment_id", "key_digest", "namespace_id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "predicate_digest", "project_id", "scope", "slot", "status", "subject_digest", "valid_from", "valid_until", "value_digest") SELECT new_values."authority", new_values."exclusive", new_values."fragment_id", new_values."key_digest", new_values."namespace_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', new_values."fragment_id", new_values."predicate_digest", new_values."project_id", new_values."scope", new_values."slot", new_values."status", new_values."subject_digest", new_values."valid_from", new_values."valid_until", new_values."value_digest" FROM ( SELECT new_values.* FROM old_values JOIN new_values ON (old_values."fragment_id") = (new_values."fragment_id") WHERE (old_values."authority" IS DISTINCT FROM (new_values."authority") OR old_values."exclusive" IS DISTINCT FROM (new_values."exclusive") OR old_values."fragment_id" IS DISTINCT FROM (new_values."fragment_id") OR old_values."key_digest" IS DISTINCT FROM (new_values."key_digest") OR old_values."namespace_id" IS DISTINCT FROM (new_values."namespace_id") OR old_values."predicate" IS DISTINCT FROM (new_values."predicate") OR old_values."predicate_digest" IS DISTINCT FROM (new_values."predicate_digest") OR old_values."project_id" IS DISTINCT FROM (new_values."project_id") OR old_values."scope" IS DISTINCT FROM (new_values."scope") OR old_values."session_id" IS DISTINCT FROM (new_values."session_id") OR old_values."slot" IS DISTINCT FROM (new_values."slot") OR old_values."status" IS DISTINCT FROM (new_values."status") OR old_values."subject" IS DISTINCT FROM (new_values."subject") OR old_values."subject_digest" IS DISTINCT FROM (new_values."subject_digest") OR old_values."valid_from" IS DISTINCT FROM (new_values."valid_from") OR old_values."valid_until" IS DISTINCT FROM (new_values."valid_until") OR old_values."value" IS DISTINCT FROM (new_values."value") OR old_values."value_digest" IS DISTINCT FROM (new_values."value_digest")) ) AS new_values, _pgh_attached_context; RETURN NULL;',
-                    hash="eddd8924d5d78ba898975cf71b234592cfef29e1",
+                    func='WITH _pgh_attached_context AS ( SELECT _pgh_attach_context() AS value ) INSERT INTO "memories_claimevent" ("authority", "exclusive", "fragment_id", "key_digest", "namespace_id", "pgh_context", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "predicate_digest", "project_id", "scope", "slot", "status", "subject_digest", "valid_from", "valid_until", "value_digest") SELECT new_values."authority", new_values."exclusive", new_values."fragment_id", new_values."key_digest", new_values."namespace_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_id\', TRUE), \'\'), NULL)::UUID, NOW(), \'update\', new_values."id", new_values."predicate_digest", new_values."project_id", new_values."scope", new_values."slot", new_values."status", new_values."subject_digest", new_values."valid_from", new_values."valid_until", new_values."value_digest" FROM ( SELECT new_values.* FROM old_values JOIN new_values ON (old_values."id") = (new_values."id") WHERE (old_values."authority" IS DISTINCT FROM (new_values."authority") OR old_values."exclusive" IS DISTINCT FROM (new_values."exclusive") OR old_values."fragment_id" IS DISTINCT FROM (new_values."fragment_id") OR old_values."key_digest" IS DISTINCT FROM (new_values."key_digest") OR old_values."namespace_id" IS DISTINCT FROM (new_values."namespace_id") OR old_values."predicate" IS DISTINCT FROM (new_values."predicate") OR old_values."predicate_digest" IS DISTINCT FROM (new_values."predicate_digest") OR old_values."project_id" IS DISTINCT FROM (new_values."project_id") OR old_values."scope" IS DISTINCT FROM (new_values."scope") OR old_values."session_id" IS DISTINCT FROM (new_values."session_id") OR old_values."slot" IS DISTINCT FROM (new_values."slot") OR old_values."status" IS DISTINCT FROM (new_values."status") OR old_values."subject" IS DISTINCT FROM (new_values."subject") OR old_values."subject_digest" IS DISTINCT FROM (new_values."subject_digest") OR old_values."valid_from" IS DISTINCT FROM (new_values."valid_from") OR old_values."valid_until" IS DISTINCT FROM (new_values."valid_until") OR old_values."value" IS DISTINCT FROM (new_values."value") OR old_values."value_digest" IS DISTINCT FROM (new_values."value_digest")) ) AS new_values, _pgh_attached_context; RETURN NULL;',
+                    hash="d7112eedb2171ea186d3afbddeac364960785d38",
                     level="STATEMENT",
                     operation="UPDATE",
                     pgid="pgtrigger_update_update_cf593",

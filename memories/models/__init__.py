@@ -28,6 +28,7 @@ from memories.models.fragment import (
 )
 from memories.models.governance import LlmCall, PendingReading, Proposal, Task
 from memories.models.key import ApiKey, Grant, KeyText
+from memories.models.limits import LoginEvent, RateBudget, Seat
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import AccountEvent, Membership, Owner, Project
@@ -81,6 +82,7 @@ __all__ = [
     "Keywords",
     "Link",
     "LlmCall",
+    "LoginEvent",
     "Membership",
     "Namespace",
     "Operation",
@@ -91,11 +93,13 @@ __all__ = [
     "PlanStep",
     "Project",
     "Proposal",
+    "RateBudget",
     "Receipt",
     "RepeatedRequest",
     "Revision",
     "RunChange",
     "Seal",
+    "Seat",
     "Task",
     "TenantModel",
     "TenantQuerySet",

@@ -1,11 +1,15 @@
-"""Claims: a fragment's decomposition into subject, predicate and value (SPEC §4)."""
+"""Claims: a fragment's decomposition into subject, predicate and value, one or several (SPEC §4, §18.5)."""
 
+import hashlib
 import uuid
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import DateTimeRangeField
 from django.db import models
+from django.db.models.fields.related_descriptors import ForwardOneToOneDescriptor, ReverseOneToOneDescriptor
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
@@ -13,9 +17,48 @@ from memories.models.namespace import Namespace
 from memories.models.tenant import Catalogue, TenantQuerySet, between, in_calendar, one_of, parent, unique_in_project
 from memories.models.words import OPEN, ClaimScope, Status
 
+MOST_CLAIMS = 20  # of one fragment
+# Words for what became of a claim while its fragment stands; without one it is as its fragment.
+VERDICTS = (Status.QUARANTINED, Status.SUPERSEDED, Status.ARCHIVED)
+
+
+def claim_id(fragment_id: uuid.UUID, position: int) -> uuid.UUID:
+    """Return the id of a fragment's claim; the first bears its fragment's. As `nova_claim_id` works it out."""
+    if not position:
+        return fragment_id
+    return uuid.UUID(hashlib.md5(f"{fragment_id}{position}".encode(), usedforsecurity=False).hexdigest())
+
+
+class _OnlyOne(models.ForeignObjectRel):
+    """The way back from a fragment leads to one claim."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.multiple = False
+
+
+class FirstOf(models.ForeignObject):  # type: ignore[type-arg]  # generic to the type checker only
+    """The fragment whose id a claim bears; so a fragment's first claim is read in one query with it."""
+
+    one_to_one, many_to_one = True, False
+    related_accessor_class = ReverseOneToOneDescriptor  # type: ignore[assignment]
+    forward_related_accessor_class = ForwardOneToOneDescriptor
+    rel_class = _OnlyOne
+
+    def contribute_to_class(self, cls: type[models.Model], name: str, private_only: bool = False, **more: Any) -> None:
+        """Join the model without a column of its own, hence without a part in migrations."""
+        super().contribute_to_class(cls, name, private_only=True, **more)
+
 
 class ClaimQuerySet(TenantQuerySet):
     """Claims."""
+
+    def by_fragment(self, project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, list[Any]]:
+        """Return the claims of these fragments in the order of their text; those without any are left out."""
+        found: dict[uuid.UUID, list[Any]] = {}
+        for claim in self.within(project_id).filter(fragment__in=list(fragment_ids)).order_by("fragment", "position"):
+            found.setdefault(claim.fragment_id, []).append(claim)
+        return found
 
     def watched(self, namespace_ids: set[uuid.UUID], *, above: int) -> set[uuid.UUID]:
         """The namespaces among these in which a claim of more authority than `above` stands."""
@@ -51,9 +94,19 @@ class ClaimQuerySet(TenantQuerySet):
 class Claim(models.Model):
     """What a fragment says, structured. An EXCLUDE constraint keeps two active exclusive values impossible."""
 
-    fragment = models.OneToOneField(
-        Fragment, on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True, related_name="claim"
+    id = models.UUIDField(primary_key=True, editable=False)
+    fragment = parent("memories.Fragment", related_name="claims")
+    first_of = FirstOf(
+        Fragment,
+        from_fields=["id"],
+        to_fields=["id"],
+        on_delete=models.DO_NOTHING,
+        related_name="claim",
+        null=True,
+        unique=True,
     )
+    # In the order of the text.
+    position = models.PositiveSmallIntegerField(default=0)
     project = models.ForeignKey(
         "memories.Project", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
@@ -81,7 +134,14 @@ class Claim(models.Model):
     authority = models.SmallIntegerField()
     # When somebody last said so again.
     last_seen_at = models.DateTimeField(default=timezone.now)
-    # Follows the fragment's status by trigger; the constraint needs it in this row.
+    # What became of it by itself; empty when it is as its fragment.
+    verdict = models.CharField(max_length=16, choices=[(v.value, v.label) for v in VERDICTS], blank=True, default="")
+    # Which fragment took its place.
+    superseded_by = parent("memories.Fragment", null=True)
+    # The place of the statement in the text, as long as that is the text that was read.
+    span_start = models.PositiveIntegerField(null=True)
+    span_end = models.PositiveIntegerField(null=True)
+    # The fragment's or the verdict, whichever stands less: by trigger; the constraint needs it in this row.
     status = models.CharField(max_length=16, choices=Status)
 
     objects = ClaimQuerySet.as_manager()
@@ -91,7 +151,15 @@ class Claim(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            unique_in_project("claim_project_id", "fragment"),
+            unique_in_project("claim_project_id", "id"),
+            unique_in_project("claim_position", "fragment", "position"),
+            between("claim_among_others", "position", 0, MOST_CLAIMS - 1),
+            models.CheckConstraint(condition=models.Q(verdict__in=["", *VERDICTS]), name="claim_verdict"),
+            models.CheckConstraint(
+                condition=models.Q(span_start__isnull=True, span_end__isnull=True)
+                | models.Q(span_start__lt=models.F("span_end")),
+                name="claim_span",
+            ),
             one_of("claim_scope", "scope", ClaimScope),
             one_of("claim_status", "status", Status),
             between("claim_authority", "authority", 1, 6),
@@ -118,6 +186,12 @@ class Claim(models.Model):
             ),
             # Everything said of a subject, ever.
             models.Index(fields=["project", "subject_digest"], name="claim_by_subject"),
+            # What a memory that goes had replaced.
+            models.Index(
+                fields=["project", "superseded_by"],
+                name="claim_by_successor",
+                condition=models.Q(superseded_by__isnull=False),
+            ),
             # Every claim that a changed rule concerns.
             models.Index(fields=["project", "namespace", "predicate_digest"], name="claim_by_predicate"),
             # What a session overrides.
@@ -128,5 +202,17 @@ class Claim(models.Model):
             ),
         ]
 
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        if self.id is None and self.fragment_id is not None:
+            self.id = claim_id(self.fragment_id, self.position)
+
     def __str__(self) -> str:
         return f"{self.subject} · {self.predicate} = {self.value}"
+
+    @classmethod
+    def read(cls, told: dict[str, Any]) -> "Claim":
+        """Return a claim from the database's JSON of it, without its digests."""
+        times = ("valid_from", "valid_until", "last_seen_at")
+        parsed = {name: told[name] and parse_datetime(told[name]) for name in times}
+        return cls(**{**told, **parsed})

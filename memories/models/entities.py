@@ -79,7 +79,8 @@ class Mention(SearchRow):
 class Relation(SearchRow):
     """What a claim says, as an edge: subject, predicate, and its value as the object."""
 
-    pk: Any = models.CompositePrimaryKey("project_id", "fragment_id")
+    pk: Any = models.CompositePrimaryKey("project_id", "claim_id")
+    claim_id = models.UUIDField()
     fragment = parent("memories.Fragment", related_name="relations")
     subject = parent("memories.Entity")
     predicate = models.CharField(max_length=100)
@@ -95,6 +96,7 @@ class Relation(SearchRow):
 
     class Meta:
         indexes: ClassVar = [
+            models.Index(fields=["project", "fragment"], name="relation_by_fragment"),
             # The edges of a node.
             models.Index(fields=["project", "subject"], name="relation_by_subject"),
             models.Index(fields=["project", "object"], name="relation_by_object"),

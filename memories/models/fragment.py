@@ -64,13 +64,32 @@ BESIDE = {
     "contested": """SELECT coalesce(jsonb_agg(jsonb_build_array(x.id, x.part) ORDER BY x.id), '[]') FROM (
             SELECT p.existing_id AS id, 'user' AS part FROM conflicts_pendingconflict p
             WHERE p.project_id = memories_fragment.project_id AND p.newcomer_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.kind = 'claim' AND p.existing_id IS NOT NULL
-                AND memories_fragment.status IN ('active', 'disputed')
-            UNION ALL SELECT n.id, 'ruling' FROM conflicts_pendingconflict p
-            JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id
-                AND n.status IN ('active', 'disputed')
+                AND p.resolved_at IS NULL AND p.existing_id IS NOT NULL AND (
+                    p.kind = 'text' AND memories_fragment.status IN ('active', 'disputed')
+                    OR p.kind = 'claim' AND EXISTS (SELECT FROM memories_claim c WHERE c.project_id = p.project_id
+                        AND c.id = p.newcomer_claim AND c.status IN ('active', 'disputed')))
+            UNION ALL SELECT p.newcomer_id, 'ruling' FROM conflicts_pendingconflict p
             WHERE p.project_id = memories_fragment.project_id AND p.existing_id = memories_fragment.id
-                AND p.resolved_at IS NULL AND p.kind = 'claim') AS x""",
+                AND p.resolved_at IS NULL AND (
+                    p.kind = 'text' AND EXISTS (SELECT FROM memories_fragment n WHERE n.project_id = p.project_id
+                        AND n.id = p.newcomer_id AND n.status IN ('active', 'disputed'))
+                    OR p.kind = 'claim' AND EXISTS (SELECT FROM memories_claim n WHERE n.project_id = p.project_id
+                        AND n.id = p.newcomer_claim AND n.status IN ('active', 'disputed')))) AS x""",
+    "further": """SELECT coalesce(jsonb_agg(to_jsonb(c)
+            - '{subject_digest,predicate_digest,key_digest,value_digest,validity}'::text[]
+            ORDER BY c.position), '[]')
+        FROM memories_claim c WHERE c.project_id = memories_fragment.project_id
+            AND c.fragment_id = memories_fragment.id AND c.position > 0""",
+    # What a memory that stands says and nobody believes by now; not what another only says on more authority.
+    "doubted": """SELECT coalesce(jsonb_agg(jsonb_build_array(c.status, CASE WHEN c.span_start IS NULL
+                THEN concat_ws(' ', c.subject, c.predicate, c.value)
+                ELSE substr(memories_fragment.content, c.span_start + 1, c.span_end - c.span_start) END)
+            ORDER BY c.position), '[]') FROM memories_claim c
+        WHERE c.project_id = memories_fragment.project_id AND c.fragment_id = memories_fragment.id AND c.verdict <> ''
+            AND memories_fragment.status IN ('active', 'disputed') AND NOT EXISTS (SELECT FROM memories_claim w
+                WHERE w.project_id = c.project_id AND w.fragment_id = c.superseded_by_id
+                    AND w.status IN ('active', 'disputed')
+                    AND (w.key_digest, w.value_digest) = (c.key_digest, c.value_digest))""",
 }
 
 
@@ -85,7 +104,8 @@ class FragmentQuerySet(TenantQuerySet):
         """With everything an answer shows, in one query.
 
         `linked` is [[id of the other, kind, similarity]], `replaced` the ids of what it supersedes, `waiting_for` the
-        ids of the models that have not embedded it yet, `contested` [[id of the other, this one's part]].
+        ids of the models that have not embedded it yet, `contested` [[id of the other, this one's part]], `further` the
+        claims behind the first, `doubted` [[status, words]] of those that do not stand while it does.
         """
         beside = {name: RawSQL(f"({statement})", [], models.JSONField()) for name, statement in BESIDE.items()}
         return self.select_related("project", "namespace", "access", "claim").annotate(**beside)
@@ -288,7 +308,7 @@ class AccessQuerySet(TenantQuerySet):
     def count_up(
         self, project_id: uuid.UUID, counts: Mapping[uuid.UUID, int], latest: Mapping[uuid.UUID, datetime.datetime]
     ) -> None:
-        """Adds counts and moves last access forward; fragments that are gone by now are passed over.
+        """Adds counts and moves last access forward; fragments that are gone, or go meanwhile, are passed over.
 
         Under `DECAY_SM2` an access on a later day (UTC) than the one before, or than birth, makes more stable.
         """
@@ -301,16 +321,20 @@ class AccessQuerySet(TenantQuerySet):
 
         with connection.cursor() as cursor:
             cursor.execute(
-                f"""INSERT INTO memories_access AS a
+                f"""WITH here AS MATERIALIZED (
+                       SELECT project_id, id, created_at FROM memories_fragment
+                       WHERE project_id = %s AND id = ANY (%s) ORDER BY id FOR KEY SHARE
+                   )
+                   INSERT INTO memories_access AS a
                        (project_id, fragment_id, access_count, count_at_tier, last_accessed_at, stability)
                    SELECT f.project_id, f.id, t.n, 0, t.at, {later("t.at", "f.created_at", "1::float8")}
                    FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS t (id, n, at)
-                   JOIN memories_fragment f ON f.project_id = %s AND f.id = t.id
+                   JOIN here f ON f.id = t.id
                    ORDER BY f.id
                    ON CONFLICT (fragment_id) DO UPDATE SET access_count = a.access_count + excluded.access_count,
                        last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at),
                        stability = {later("excluded.last_accessed_at", "a.last_accessed_at", "a.stability")}""",
-                [ids, [counts[i] for i in ids], [latest[i] for i in ids], project_id],
+                [project_id, ids, ids, [counts[i] for i in ids], [latest[i] for i in ids]],
             )
 
 

@@ -1,5 +1,6 @@
 """Row history: triggers write one event per change, whoever made it (SPEC §4 audit, DESIGN §5)."""
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -80,3 +81,9 @@ def events_of(model: type[models.Model]) -> Any:
     """The event model of a tracked model."""
     (found,) = pghistory.core.event_models(tracks_model=model)
     return found
+
+
+def actor_of(event: Any) -> uuid.UUID | None:
+    """Return the owner, a person or a service account, who made a change; None where nobody is named."""
+    text = (event.pgh_context or {}).get("owner")
+    return uuid.UUID(text) if text else None

@@ -17,7 +17,7 @@ from memories.models.words import SourceClass, Users, Verb
 
 ALPHABET = string.digits + string.ascii_letters
 ID_LENGTH, SECRET_LENGTH, CRC_LENGTH = 10, 43, 6
-PATTERN_LIMIT = 300
+PATTERN_LIMIT, PATH_LIMIT = 300, 200
 
 
 def base62(number: int, length: int) -> str:
@@ -71,7 +71,7 @@ def every_user() -> list[str]:
 
 @tracked(
     *("id", "project", "ceiling", "may_attest_user", "may_read_wide", "users", "requests_per_minute", "created_at"),
-    digested=("user_patterns",),
+    digested=("user_patterns", "upstream_paths"),
     late=("namespaces", "verbs"),
 )
 class Grant(TenantModel):
@@ -85,6 +85,8 @@ class Grant(TenantModel):
     users = models.CharField(max_length=16, choices=Users, default=Users.OPTIONAL)
     user_patterns = ArrayField(models.CharField(max_length=PATTERN_LIMIT), default=every_user)
     may_read_wide = models.BooleanField(default=False)
+    # Of the upstream, beyond what any key may use: `GET files/*`. Only the operator grants them.
+    upstream_paths = ArrayField(models.CharField(max_length=PATH_LIMIT), default=list)
     requests_per_minute = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

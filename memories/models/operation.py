@@ -38,7 +38,11 @@ class Operation(TenantModel):
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
+    # Who started it, for the worker that carries it out: `operations.starter`.
     owner_id = models.UUIDField(null=True)
+    key_id = models.UUIDField(null=True)
+    user_id = models.IntegerField(null=True)
+    ceiling = models.CharField(max_length=16, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

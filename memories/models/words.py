@@ -11,6 +11,10 @@ class FragmentType(TextChoices):
     PROCEDURAL = "procedural"
 
 
+# In a fragment's `extra`: said by a user in a turn that holds more than the user's plain word.
+MATERIAL = "carries_material"
+
+
 class SourceType(TextChoices):
     """Through which door a fragment came in."""
 
@@ -36,6 +40,17 @@ class SourceClass(TextChoices):
     USER_IMPLICIT = "user_implicit"
     DOCUMENT = "document"
     INFERENCE = "inference"
+
+
+class LoginOutcome(TextChoices):
+    """How a try to log in ended, or what became of somebody's second factor."""
+
+    FAILURE = "failure"
+    SUCCESS = "success"
+    LOCKED = "locked"
+    FACTOR_ADDED = "factor_added"
+    FACTOR_REMOVED = "factor_removed"
+    RECOVERED = "recovered"
 
 
 class Status(TextChoices):

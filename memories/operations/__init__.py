@@ -1,7 +1,7 @@
 """Long jobs: the row is the truth, a worker holds it by a lease, and a job run twice changes nothing."""
 
 from memories.operations.kinds import BadOptions, Kind, Options
-from memories.operations.leasing import OPEN, LeaseLost, NotOpen, cancel, claim, start, stranded
+from memories.operations.leasing import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded
 from memories.operations.plans import (
     NoPlan,
     PlanChanged,
@@ -33,5 +33,6 @@ __all__ = [
     "run",
     "runs_of",
     "start",
+    "starter",
     "stranded",
 ]

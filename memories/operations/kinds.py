@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memories.access import Principal
 from memories.models import Operation
 from memories.operations.running import Handler
 
@@ -25,8 +26,8 @@ class Kind:
     `check` raises BadOptions unless the options fit. With `whole_project` no namespace may be named, with
     `one_namespace` one has to be. `undo` takes the effect of an ended operation, which it is given, back; None where
     that cannot be; `check_undo` raises where it is known beforehand, and `check_start` for one that was just
-    queued, in the transaction that did. `dry_runs` says whether it may only look. With `own_door` it is asked for at an
-    endpoint of its own, which alone writes its options.
+    queued, in the transaction that did. `permit` raises where whoever starts it, or its undo, may not. `dry_runs` says
+    whether it may only look. With `own_door` it is asked for at an endpoint of its own, which alone writes its options.
     """
 
     run: Handler
@@ -35,6 +36,7 @@ class Kind:
     undo: Handler | None = None
     check_undo: Callable[[Operation], None] | None = None
     check_start: Callable[[Operation], None] | None = None
+    permit: Callable[[Principal, Operation], None] | None = None
     one_namespace: bool = False
     dry_runs: bool = False
     own_door: bool = False

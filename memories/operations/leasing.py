@@ -2,6 +2,7 @@
 
 import datetime
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -49,8 +50,24 @@ def start(
             options=options,
             dry_run=dry_run,
             owner_id=principal.owner_id,
+            key_id=principal.key_id,
+            user_id=principal.user_id,
+            ceiling=principal.ceiling,
             created_at=now,
         )
+
+
+def starter(principal: Principal, operation: Operation) -> Principal:
+    """Return the principal of a worker in the name of whoever started the operation, up to their ceiling."""
+    kind = "key" if operation.key_id else "person" if operation.user_id else principal.kind
+    return replace(
+        principal,
+        kind=kind,
+        owner_id=operation.owner_id,
+        key_id=operation.key_id,
+        user_id=operation.user_id,
+        ceiling=operation.ceiling or principal.ceiling,
+    )
 
 
 def claim(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datetime) -> Operation | None:

@@ -125,7 +125,9 @@ def _starter(principal: Principal, operation: Operation) -> Mapping[str, Any]:
 def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str, Handler], progress: Progress) -> None:
     try:
         progress.check()
-        report = handlers[operation.kind](principal, operation, progress)
+        report = access.undisturbed(
+            lambda: handlers[operation.kind](principal, _as_kept(principal, operation), progress)
+        )
         _end(principal, operation, OperationState.SUCCEEDED, report=report)
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
@@ -146,6 +148,13 @@ def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str
             error={"code": code, "type": type(error).__name__, **_more(error)},
             **_left(progress),
         )
+
+
+def _as_kept(principal: Principal, operation: Operation) -> Operation:
+    """Bring the row to how far it is by what was committed, and return it."""
+    with access.enter(principal, why="progress"):
+        operation.refresh_from_db(fields=["done", "total", "cursor", "stage", "stages"])
+    return operation
 
 
 def _left(progress: Progress) -> dict[str, Any]:

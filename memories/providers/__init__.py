@@ -2,14 +2,20 @@
 
 from memories.providers.choosing import NoSuchModel, active_model, live_models, model_named
 from memories.providers.embedders import Embedder, EmbeddingFailed
-from memories.providers.embeddings import EMBEDDERS, FAMILIES, embed, embed_query, embedder_of, readiness_of, warm
+from memories.providers.embeddings import (
+    FAMILIES,
+    embed,
+    embed_query,
+    embedder_of,
+    offered,
+    readiness_of,
+    warm,
+)
 from memories.providers.sidecar import Ask, InsideTransaction, Said, Sidecar, current_sidecar
-
-PROVIDERS = (*EMBEDDERS, *FAMILIES)
 
 __all__ = [
     "FAMILIES",
-    "PROVIDERS",
+    "offered",
     "Ask",
     "Embedder",
     "EmbeddingFailed",

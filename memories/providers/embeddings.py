@@ -36,6 +36,11 @@ _making = threading.Lock()
 _queries: Recent[Any] = Recent()
 
 
+def offered() -> tuple[str, ...]:
+    """Return the providers that a new model may have; the fake one only where the operator has chosen it himself."""
+    return tuple(name for name in (*EMBEDDERS, *FAMILIES) if name != "fake" or settings.EMBEDDER == "fake")
+
+
 def embedder_of(model: EmbeddingModel) -> Embedder:
     """The embedder that serves a model row. Raises EmbeddingFailed for a provider that is gone."""
     if model.provider in EMBEDDERS:

@@ -66,7 +66,8 @@ class Prompt:
             elif role := HEARD.get(message["role"]):
                 text = said(message)
                 bare = without_blocks(text)
-                turns.append(Turn(role, bare, digest.hex(), sequence, attested=role == "user" and bare == text))
+                attested = role == "user" and bare == text and _is_one_text(message)
+                turns.append(Turn(role, bare, digest.hex(), sequence, attested=attested))
         return turns
 
     @property
@@ -135,6 +136,12 @@ def said(message: Mapping[str, Any]) -> str:
         texts = [part.get("text") for part in content if part.get("type", "text") in ("text", "input_text")]
         return "\n".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
+
+
+def _is_one_text(message: Mapping[str, Any]) -> bool:
+    """Whether a message is one text: files and pasted pages come as parts beside it."""
+    content = message.get("content")
+    return isinstance(content, str) or (isinstance(content, list) and len(content) == 1)
 
 
 def behind(content: str | list[Any], block: str) -> str | list[Any]:

@@ -3,6 +3,8 @@
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, Mapping
+from fnmatch import fnmatchcase
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import quote
 
 import httpx2
@@ -10,6 +12,8 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest
 
+from memories.access import Principal
+from memories.models.words import Verb
 from memories.providers.http import is_loopback
 from memories.proxy.refusals import Refused
 
@@ -19,6 +23,7 @@ LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keep
 PIECE = 1 << 16
 # What belongs to one connection, or to whoever the client talks to.
 OF_THE_CONNECTION = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+CREDENTIALS = ("api-key", "x-api-key", "x-goog-api-key")  # in which clients of other services put their keys
 NOT_SENT = OF_THE_CONNECTION | {
     *(
         "host",
@@ -26,7 +31,7 @@ NOT_SENT = OF_THE_CONNECTION | {
         "expect",
         "authorization",
         "proxy-authorization",
-        "api-key",
+        *CREDENTIALS,
         "cookie",
         "accept-encoding",
     ),
@@ -37,6 +42,15 @@ NOT_ANSWERED = OF_THE_CONNECTION | {
     *("content-security-policy", "content-security-policy-report-only"),
 }
 OURS = "x-novamem-"
+READING = ("GET", "HEAD")
+# Methods and paths of what leaves nothing behind in the account that a stranger could list, read or delete.
+COMMON = (
+    *("GET models", "GET models/*", "HEAD models", "HEAD models/*"),
+    *("POST completions", "POST embeddings", "POST moderations", "POST rerank", "POST responses"),
+    *("POST messages", "POST messages/count_tokens"),
+    *("POST audio/speech", "POST audio/transcriptions", "POST audio/translations"),
+    *("POST images/generations", "POST images/edits", "POST images/variations"),
+)
 log = structlog.get_logger(__name__)
 _clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[bool, httpx2.AsyncClient]]"
 _clients = weakref.WeakKeyDictionary()
@@ -57,6 +71,22 @@ def url_of(request: HttpRequest, path: str) -> str:
         raise Refused(404, "not_found", "There is no such path.")
     query = request.META.get("QUERY_STRING", "")
     return f"{base}/{quote(path, safe='/:@!$&()*+,;=~')}" + (f"?{query}" if query else "")
+
+
+def require_path(principal: Principal, method: str, path: str) -> None:
+    """Raise Refused (403) unless any key may ask this of the upstream, or the grant names it.
+
+    All tenants share the operator's account there: what only computes passes, what reads or changes something kept in
+    the account takes a grant, and a change the verb write.
+    """
+    asked = f"{method} {path.strip('/')}"
+    if any(fnmatchcase(asked, pattern) for pattern in COMMON):
+        return
+    granted = (pattern if " " in pattern else f"* {pattern}" for pattern in principal.upstream_paths)
+    if not any(fnmatchcase(asked, pattern) for pattern in granted):
+        raise Refused(403, "path_not_permitted", "This key may not ask that of the upstream: no grant names it.")
+    if method not in READING:
+        principal.require(Verb.WRITE)
 
 
 async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[bytes] | None) -> httpx2.Response:
@@ -113,7 +143,12 @@ def _client(*, trust_env: bool) -> httpx2.AsyncClient:
     loop = asyncio.get_running_loop()
     known, client = _clients.get(loop, (None, None))
     if client is None or known is not trust_env:
-        client = httpx2.AsyncClient(trust_env=trust_env, limits=LIMITS, follow_redirects=False)
+        client = httpx2.AsyncClient(
+            trust_env=trust_env,
+            limits=LIMITS,
+            follow_redirects=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # one client serves all tenants
+        )
         _clients[loop] = (trust_env, client)
     return client
 

@@ -88,8 +88,9 @@ def _admitted(principal: Principal, request: HttpRequest) -> Chat:
 
 @refusing
 async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
-    """Whatever else the upstream has under this path."""
-    await caller_in_time(request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience())
+    """Whatever else of the upstream the key may use."""
+    principal = await caller_in_time(request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience())
+    upstream.require_path(principal, request.method or "", path)
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
     counting.PROXIED.labels("other").inc()
     answer = await upstream.ask(request, path, upstream.pieces(request) if has_body else None)

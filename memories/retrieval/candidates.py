@@ -94,7 +94,7 @@ LOADED = """
     ) AS a ON true
     LEFT JOIN LATERAL (
         SELECT key_digest FROM memories_claim
-        WHERE project_id = %s AND fragment_id = f.id AND status = 'active' OFFSET 0
+        WHERE project_id = %s AND fragment_id = f.id AND status = 'active' ORDER BY position LIMIT 1
     ) AS c ON true
     LEFT JOIN LATERAL (
         SELECT -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
@@ -104,6 +104,8 @@ LOADED = """
     WHERE f.project_id = %s AND f.id = ANY (%s::uuid[])"""
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
     FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
+CLAIMED = """memories_claim.project_id = memories_fragment.project_id
+    AND memories_claim.fragment_id = memories_fragment.id"""
 SPEAKER = 40  # characters that a speaker's name has at the most
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
@@ -146,13 +148,12 @@ def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidat
     reach, told = reached(Claim, search.reach)
     statement = f"""
         SELECT memories_fragment.id FROM memories_fragment
-        LEFT JOIN memories_claim ON memories_claim.project_id = memories_fragment.project_id
-            AND memories_claim.fragment_id = memories_fragment.id
         WHERE memories_fragment.project_id = %s AND memories_fragment.status = ANY (%s)
             AND memories_fragment.conversation_id <> ''
             AND (memories_fragment.namespace_id, conversation_id, sequence) IN (
                 SELECT * FROM unnest(%s::uuid[], %s::varchar[], %s::int[]))
-            AND (memories_claim.fragment_id IS NULL OR {reach}) {f"AND {condition}" if condition else ""}"""
+            AND (EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
+                OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
     asked = [scopes[0].project_id, search.filters.statuses, *places, *told, *values]
     ids = [row[0] for row in fetch(statement, asked)]

@@ -74,8 +74,8 @@ def drop_strays() -> int:
 
 def analyze() -> None:
     """Statistics of the search tables as wholes: autovacuum sees to their partitions only."""
-    with connections[OWNER].cursor() as cursor:
-        cursor.execute("ANALYZE memories_embedding, memories_keywords")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nova_analyze_search()")
 
 
 def _sizes(principal: Principal, standing: list[uuid.UUID]) -> list[Size]:

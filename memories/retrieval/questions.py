@@ -1,15 +1,26 @@
 """What a caller asks of the memory, and what it gets back."""
 
 import datetime
+import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 
 from memories.models import EmbeddingModel, Fragment
 from memories.models.words import SourceType, Status, Tier
+
+WORD = re.compile(r"\w+")
+
+
+def first_words(query: str, most: int) -> str:
+    """Return a question up to its last word of so many: what it costs grows with its words."""
+    ends = [word.end() for word in islice(WORD.finditer(query), most + 1)]
+    return query[: ends[most - 1]] if len(ends) > most else query
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +169,10 @@ class Question:
     explain: bool = False
     # The fragment of which the caller expected that it answers.
     expect: uuid.UUID | None = None
+
+    def __post_init__(self) -> None:
+        """Reads the first words only, at every door."""
+        object.__setattr__(self, "query", first_words(self.query, settings.QUERY_WORDS))
 
     def reach(self, now: datetime.datetime) -> Reach:
         """Whose session asks, and for what time."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 from django.urls import Resolver404, resolve, reverse
-from django.utils.html import escape, format_html
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from memories.api.users import address_of
@@ -104,6 +104,16 @@ def visible_plain(text: Any) -> str:
     plain = f" {text} "
     triples = zip(plain, plain[1:], plain[2:], strict=False)
     return "".join(f"⟨U+{ord(c):04X}⟩" if _is_hidden(c, b, a) else c for b, c, a in triples)
+
+
+@register.simple_tag
+def unseen(*texts: Any) -> SafeString:
+    """Beside a field to edit, which shows texts as they are: those with what the eye can't see, by code points."""
+    lines = [visible(text) for text in texts if text and visible_plain(text) != str(text)]
+    if not lines:
+        return SafeString("")
+    shown = format_html_join(" · ", "<bdi>{}</bdi>", ((line,) for line in lines))
+    return format_html('<p class="strip strip-warn">Characters that can’t be seen: {}</p>', shown)
 
 
 @register.filter

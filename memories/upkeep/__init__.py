@@ -58,6 +58,7 @@ from memories.upkeep.lifecycle import (
 )
 from memories.upkeep.modelling import (
     ModelTaken,
+    UnfitModel,
     UnfitState,
     VectorsMissing,
     activate,
@@ -89,6 +90,7 @@ __all__ = [
     "PlanUsed",
     "Purged",
     "TierMismatch",
+    "UnfitModel",
     "UnfitState",
     "VectorsMissing",
     "WaitsForDecision",

@@ -4,16 +4,25 @@ import datetime
 import uuid
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from memories import access
 from memories.models import EmbeddingModel, Project
+from memories.models.search import LARGEST_DIM
 from memories.models.words import ModelState
+from memories.providers import FAMILIES, offered
 from memories.upkeep.reembedding import missing
+
+ONLY_DIM = 384  # of the providers that are one model
 
 
 class ModelTaken(Exception):
     """There is a model of that name already."""
+
+
+class UnfitModel(Exception):
+    """Nothing here can serve such a model."""
 
 
 class UnfitState(Exception):
@@ -25,7 +34,15 @@ class VectorsMissing(Exception):
 
 
 def add_model(*, name: str, provider: str, dim: int, now: datetime.datetime) -> EmbeddingModel:
-    """A building model: from now on every new fragment gets a vector of it too. Raises ModelTaken."""
+    """A building model: from now on every new fragment gets a vector of it too. Raise UnfitModel, ModelTaken."""
+    if provider not in offered():
+        raise UnfitModel(f"there is no provider {provider!r}: use one of {', '.join(offered())}")
+    if provider not in FAMILIES and (name, dim) != (provider, ONLY_DIM):
+        raise UnfitModel(f"the provider {provider} is the model {provider} of {ONLY_DIM} dimensions")
+    if provider == "openai" and not settings.EMBEDDINGS_URL:
+        raise UnfitModel("set EMBEDDINGS_URL first: where the endpoint is")
+    if not 0 < dim <= LARGEST_DIM:
+        raise UnfitModel(f"a model has 1 to {LARGEST_DIM} dimensions")
     try:
         with transaction.atomic():
             return EmbeddingModel.objects.create(name=name, provider=provider, dim=dim, created_at=now)
@@ -38,18 +55,11 @@ def begin_backfill(model_id: uuid.UUID) -> None:
     EmbeddingModel.objects.filter(id=model_id, state=ModelState.RETIRED).update(state=ModelState.BUILDING)
 
 
-def check_complete(model: EmbeddingModel, *, project_id: uuid.UUID, force: bool) -> bool:
-    """Whether memories of the project lack a vector of the model. Raises VectorsMissing unless that is forced.
-
-    Nobody forces it on other projects: their memories would be found by words only.
-    """
-    counts = {project.id: missing(access.system_principal(project), model) for project in Project.objects.all()}
-    own = counts.pop(project_id, 0)
-    if own and not force:
-        raise VectorsMissing(f"{own} memories have no vector of this model yet: backfill it, or force the switch")
-    if any(counts.values()):
-        raise VectorsMissing("memories of other projects have no vector of this model yet: backfill it")
-    return own > 0
+def check_complete(model: EmbeddingModel) -> None:
+    """Raise VectorsMissing when memories of any project lack a vector of the model: words alone would find them."""
+    counts = [missing(access.system_principal(project), model) for project in Project.objects.all()]
+    if lacking := sum(counts):
+        raise VectorsMissing(f"{lacking} memories have no vector of this model yet: backfill it, or force the switch")
 
 
 def is_complete(model: EmbeddingModel) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from conflicts.front import embeddings, index_keywords
 from memories import access
 from memories.access import Principal
-from memories.models import Archive, Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
+from memories.models import Archive, Claim, Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding
 from memories.models.bulk import insert
 from memories.operations import BadOptions, Options, Progress
 from memories.providers import active_model, embed
@@ -104,14 +104,14 @@ def write_embeddings(batch: Sequence[Fragment], embedded: tuple[EmbeddingModel, 
     vector_of = {fragment.id: vector for fragment, vector in zip(batch, vectors, strict=True)}
     text_of = {fragment.id: fragment.content for fragment in batch}
     project_id = batch[0].project_id
-    rows = Fragment.objects.within(project_id).select_related("claim")
-    locked = rows.select_for_update(no_key=True, of=("self",)).order_by("id")
+    locked = Fragment.objects.within(project_id).select_for_update(no_key=True, of=("self",)).order_by("id")
     current = [row for row in locked.filter(id__in=text_of) if row.content == text_of[row.id]]
     mine = {"project_id": project_id, "model": model}
     fresh = [row for row in current if vector_of[row.id] is not None]
+    claims = Claim.objects.by_fragment(project_id, [row.id for row in fresh])
     for table in (Embedding, PendingEmbedding):
         table.objects.filter(**mine, fragment__in=fresh).delete()
-    insert(embeddings([(row, vector_of[row.id], getattr(row, "claim", None)) for row in fresh], model=model))
+    insert(embeddings([(row, vector_of[row.id], claims.get(row.id, [])) for row in fresh], model=model))
     kept = set(Embedding.objects.filter(**mine, fragment__in=current).values_list("fragment_id", flat=True))
     PendingEmbedding.objects.bulk_create(
         [PendingEmbedding(**mine, fragment=row) for row in current if row.id not in kept], ignore_conflicts=True

@@ -107,7 +107,7 @@ def store(principal: Principal, namespace: str, texts: Texts, count: int) -> Non
             rows = [fragment(principal, space, content, number, now) for number, content in enumerate(contents)]
             insert(rows)
             index_keywords([row.id for row in rows])
-            insert(embeddings([(row, vector, None) for row, vector in zip(rows, vectors, strict=True)], model=model))
+            insert(embeddings([(row, vector, []) for row, vector in zip(rows, vectors, strict=True)], model=model))
 
 
 def fragment(principal: Principal, space: Namespace, content: str, number: int, now: Any) -> Fragment:

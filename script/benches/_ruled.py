@@ -8,7 +8,13 @@ from typing import Any
 
 from script.benches._worlds import CREATED, OK, Served, Settled
 
-OTHERS = {"budget": "$1,111", "lives_in": "Bergen", "deadline": "2029-12-24", "parking_spot": "D44"}
+OTHERS = {
+    "budget": "$1,111",
+    "lives_in": "Bergen",
+    "deadline": "2029-12-24",
+    "parking_spot": "D44",
+    "email": "old@example.com",
+}
 
 
 class Ruled(Served):

@@ -90,7 +90,7 @@ def _store(texts: Texts, principal: Principal, spaces: Sequence[Namespace]) -> N
     ]
     insert(rows)
     index_keywords([row.id for row in rows])
-    insert(embeddings([(row, vector, None) for row, vector in zip(rows, vectors, strict=True)], model=model))
+    insert(embeddings([(row, vector, []) for row, vector in zip(rows, vectors, strict=True)], model=model))
 
 
 def _settle(principal: Principal) -> None:

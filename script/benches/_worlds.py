@@ -18,6 +18,8 @@ from tests.conflicts.neolata import Claim, Memory, Neolata
 CAST: dict[str, dict[str, Any]] = {
     "user": {"owner": "alice", "ceiling": "user_explicit", "verbs": ["read", "write"]},
     "reader": {"owner": "alice", "ceiling": "inference", "verbs": ["read"]},
+    # What hears the user: attests what is plainly said.
+    "listener": {"owner": "alice", "ceiling": "user_implicit", "verbs": ["read", "write"], "may_attest_user": True},
     "assistant": {"owner": "alice", "ceiling": "inference", "verbs": ["read", "write"]},
     "agent": {"owner": "mallory", "ceiling": "inference", "verbs": ["read", "write"]},
     "second": {"owner": "mallory", "ceiling": "tool_output", "verbs": ["read", "write"]},
@@ -38,6 +40,7 @@ ROLES = {"user": "user_implicit", "assistant": "inference", "tool": "tool_output
 # Whom the extractor takes "I" for in their turns: what they say of themselves is not about the user.
 SPEAKERS = ("document", "tool", "assistant", "system")
 VICTIM = "victim"
+PLAIN = str.maketrans("‹⟦⟧⟮", "<[](", "“”")
 OK, CREATED, BAD = 200, 201, 300
 # What of an answer is worth a line in a report.
 TELLING = ("id", "status", "code", "detail", "errors", "deduplicated", "superseded", "pending_conflicts", "stored")
@@ -443,7 +446,8 @@ def _claim(given: Mapping[str, Any]) -> Claim:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    """A text without what a block changes of it: white space, and what looks like a label."""
+    return " ".join(text.translate(PLAIN).split())
 
 
 class Replayed:

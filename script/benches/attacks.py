@@ -12,9 +12,10 @@ with the default embedder, every time in a project of its own. Measured with the
 
 The same families are then played *after a ruling*: a person has decided for the value, which a weak agent had said.
 *Across users*: one user's attempts on another one's memories, through every door (`_crossings.py`); an override is an
-answer that holds or names the other's memory, or a change of it.
+answer that holds or names the other's memory, or a change of it. *The operator's* (`_operators.py`): what a tenant's
+key with every verb and the lowest ceiling does to models, signers, the upstream and what is believed more.
 
-Then thirteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
+Then fifteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
 person ruled; blocked: refused, quarantined, or not what is believed afterwards. Then
 wordings of free text (`_wordings*.json`): how many of those that contradict the user are served, how many others are
 blocked; those of `_wordings_blind.json` apart, which nobody who works on the extractor reads. Merges and bundles join
@@ -43,14 +44,19 @@ from django.db import connection, connections
 
 from memories import access, keys
 from memories.models import Project
+from script.benches import _attacks, _misreadings, _updates
 from script.benches._arenas import issue_cast, populate
-from script.benches._attacks import ATTACKS, BUDGET, Attack, Family
+from script.benches._attacks import BUDGET, Attack, Family
 from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._label_spoofs import spoof_figures
+from script.benches._operators import operator_figures
 from script.benches._ruled import ForUser, Ruled
-from script.benches._updates import UPDATES, Update
+from script.benches._updates import Update
 from script.benches._wordings import MOST_BLOCKED, MOST_SERVED, facts, play
 from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
+ATTACKS = _attacks.ATTACKS | _misreadings.ATTACKS
+UPDATES = _updates.UPDATES + _misreadings.UPDATES
 PLAYED = (False, True)  # populated?
 BLIND = "_wordings_blind"
 TEETH, PATIENCE = 0.9, 0.01
@@ -302,6 +308,8 @@ def main() -> None:
         print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
         attacks = attack_figures(stage, pool, options.only, found)
         attacks += crossing_figures(stage, pool, options.only, found)
+        attacks += spoof_figures(stage.arena, options.only, found, line)
+        attacks += operator_figures(client, name, options.only, found, show=lambda row: print(line(row), flush=True))
         print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
         print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)

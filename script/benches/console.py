@@ -50,7 +50,7 @@ PAGES = (
 def quarrel(principal: object, namespace: str) -> None:
     """So many conflicts that wait."""
     drafts = [
-        ingest.Draft(namespace=namespace, content=f"Trip {n} costs {value}.", source=source, claim=claim)
+        ingest.Draft(namespace=namespace, content=f"Trip {n} costs {value}.", source=source, claims=[claim])
         for source, value in (("system", "$750"), ("document", "$0"))
         for n in range(CONFLICTS)
         for claim in [ClaimDraft(f"trip {n}", "budget", value)]

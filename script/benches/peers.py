@@ -117,7 +117,7 @@ def exported_model() -> dict[str, Any]:
 @contextmanager
 def database(name: str) -> Iterator[str]:
     """The URL of an empty database in the bench's Postgres, dropped afterwards."""
-    url = os.environ["DATABASE_URL"]
+    url = os.environ["DATABASE_OWNER_URL"]
     with psycopg.connect(url, autocommit=True) as connection:
         drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
         connection.execute(drop)

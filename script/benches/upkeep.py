@@ -59,7 +59,7 @@ def fill(count: int) -> tuple[Any, Any]:
             rows = [_row(principal, space, text, n, now, owners, size) for n, text in enumerate(contents)]
             insert(rows)
             index_keywords([row.id for row in rows])
-            insert(embeddings([(row, vector, None) for row, vector in zip(rows, vectors, strict=True)], model=model))
+            insert(embeddings([(row, vector, []) for row, vector in zip(rows, vectors, strict=True)], model=model))
     with connections["owner"].cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as autovacuum would before long
     return principal, space

@@ -1,5 +1,7 @@
 """Isolation by the database: whatever the code asks, only the entered project's rows exist."""
 
+from contextlib import suppress
+
 import pytest
 from django.db import connection, transaction
 from django.db.utils import DatabaseError, ProgrammingError
@@ -145,3 +147,40 @@ def test_a_zero_vector_is_refused(principal, store):
     row = store("acme:main", "The heron nests behind the old mill.")
     with pytest.raises(DatabaseError, match="unit_length"), access.enter(principal, why="test"), transaction.atomic():
         Embedding.objects.filter(fragment=row).update(vector=[0.0] * 384)
+
+
+class TestInjection:
+    """What somebody would run who can send SQL on a connection that serves."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "SET ROLE nova_owner",
+            "SET LOCAL ROLE nova_owner",
+            "SET SESSION AUTHORIZATION nova_owner",
+            "SET ROLE postgres",
+            "SET ROLE pg_read_all_data",
+            "ALTER ROLE nova_app BYPASSRLS",
+            "ALTER TABLE memories_fragment NO FORCE ROW LEVEL SECURITY",
+            "ALTER TABLE memories_fragment DISABLE TRIGGER ALL",
+            "DROP POLICY tenant ON memories_fragment",
+            "SET session_replication_role = replica",
+            "CREATE FUNCTION public.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        ],
+    )
+    def test_becomes_nobody_who_sees_more(self, statement, db):
+        with connection.cursor() as cursor, pytest.raises(ProgrammingError), transaction.atomic():
+            cursor.execute(statement)
+
+    def test_leaves_rows_of_other_projects_hidden(self, alice, charlie, store):
+        mine = store("acme:main", "The heron nests behind the old mill.")
+        body = {"namespace": "elsewhere:main", "content": "The otter lives in another project."}
+        assert charlie.client.post("/api/v1/fragments", body, format="json").status_code == 201
+        with access.enter(alice.principal, why="test"), connection.cursor() as cursor:
+            for statement in ("RESET ROLE", "SET ROLE NONE", "RESET SESSION AUTHORIZATION", "SET row_security = off"):
+                cursor.execute(statement)
+                with suppress(ProgrammingError), transaction.atomic():  # with row_security off Postgres refuses at all
+                    cursor.execute("SELECT id FROM memories_fragment")
+                    assert cursor.fetchall() == [(mine.id,)]
+            cursor.execute("SELECT session_user, current_user")
+            assert cursor.fetchall() == [("nova_app", "nova_app")]

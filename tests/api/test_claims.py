@@ -96,12 +96,14 @@ def test_a_claim_as_it_is_shown(alice, bob, claim):
         "owner": "bob",
         "owner_id": str(bob.principal.owner_id),
         "status": "active",
+        "ruling": None,
     }
 
 
 def test_a_life_as_it_is_shown(alice, moved):
     first, second = alice.client.get(TIMELINE, KEY).json()["results"]
-    assert set(first) == set(alice.client.get(URL).json()["results"][0]) | {"superseded_by", "moved", "beliefs"}
+    told = {"superseded_by", "moved", "beliefs", "rulings"}
+    assert set(first) == set(alice.client.get(URL).json()["results"][0]) | told
     assert (first["value"], second["value"], first["moved"], first["superseded_by"]) == (
         "Seattle",
         "Austin",

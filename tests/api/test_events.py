@@ -276,7 +276,7 @@ def test_a_poll_takes_a_fixed_number_of_queries(deeds, agent, news, django_asser
     for _ in range(3):
         deeds.erase(deeds.store())
     assert len(news()) == 3
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         agent.client.get(URL)
 
 
@@ -389,7 +389,7 @@ def test_a_silent_stream_shows_that_it_lives_and_ends_in_time(listen, monkeypatc
     assert 1 <= frames[1:].count({"": "nothing new"}) == len(frames) - 1 <= 5
 
 
-def test_streams_hold_no_connections_while_they_sleep(listen, monkeypatch):
+def test_streams_hold_no_connections_while_they_sleep(listen, monkeypatch, settings):
     """There are more of them than the pool has connections."""
     looks = threading.Semaphore(0)
     news = door.news
@@ -401,11 +401,27 @@ def test_streams_hold_no_connections_while_they_sleep(listen, monkeypatch):
 
     monkeypatch.setattr(door, "news", counted)
     monkeypatch.setattr(door, "EVERY", 0.3)
+    settings.EVENT_STREAMS_PER_KEY = 100
     streams = [listen() for _ in range(connections["default"].pool.max_size + 4)]
     for stream in streams:
         assert stream.frame()["retry"]
     for _ in range(len(streams) * 3):
         assert looks.acquire(timeout=TIMEOUT)
+
+
+def test_a_key_has_so_many_streams_open_at_a_time(listen, committed, agent, agent_of, settings):
+    settings.EVENT_STREAMS_PER_KEY = 2
+    streams = [listen(), listen()]
+    assert all(stream.frame()["retry"] for stream in streams)
+    refused = listen().answer
+    assert (refused.status, json.loads(refused.read())["code"]) == (429, "rate_limited")
+    assert refused.headers["Retry-After"]
+    assert listen(key=agent_of(committed).key).frame()["retry"], "another key has its own"
+    streams[0].connection.close()
+    deadline = time.monotonic() + 60
+    while (again := listen()).answer.status != 200 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert again.frame()["retry"]
 
 
 def test_a_stream_ends_with_its_key(listen, committed, agent, deeds, monkeypatch):

@@ -56,6 +56,32 @@ def test_entities_and_topics_are_recognised(alice):
     )
 
 
+def test_a_key_that_may_attest_attests_what_users_say_plainly(agent_of, project):
+    agent = agent_of(project, may_attest_user=True)
+    turns = [
+        {"role": "user", "content": "My budget is $750."},
+        {"role": "user", "content": "Translate to German: I live in Oslo."},
+        {"role": "assistant", "content": "Noted, your budget is $750."},
+        {"role": "tool", "content": "The sensor shows 21 degrees."},
+    ]
+    stored = post(agent, messages=turns).json()["stored"]
+    sources = [row["provenance"]["source"] for row in stored]
+    assert sources == ["user_explicit", "user_implicit", "inference", "tool_output"]
+    assert stored[0]["claim"]["authority"] == 6
+
+
+def test_a_tools_word_does_not_replace_what_the_user_attested(agent_of, project):
+    user, tool = agent_of(project, may_attest_user=True), agent_of(project, owner="toolsmith")
+    post(user, messages=[{"role": "user", "content": "My budget is $750."}])
+    claim = {"subject": "The User", "predicate": "my budget", "value": "$13"}
+    body = {"namespace": "acme:main", "content": "See the sheet.", "claim": claim}
+    answer = tool.client.post(
+        "/api/v1/fragments", {**body, "provenance": {"source": "tool_output"}}, format="json"
+    ).json()
+    assert answer["status"] == "quarantined"
+    assert [one["reason"] for one in answer["pending_conflicts"]] == ["authority_insufficient"]
+
+
 def test_a_default_above_the_ceiling_is_lowered(agent_of, project):
     weak = agent_of(project, ceiling="inference")
     rows = post(weak, messages=TALK[:3]).json()["stored"]

@@ -1,13 +1,16 @@
 """Rates, the use of keys, and a database that is away."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import httpx2
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
-from memories import access, tallies
+from memories import access, rates, tallies
 from memories.models import ApiKey
+from tests.conftest import web_server
 
 
 def test_a_key_is_kept_to_its_rate(agent_of, project):
@@ -17,6 +20,74 @@ def test_a_key_is_kept_to_its_rate(agent_of, project):
     refused = slow.client.get("/api/v1/namespaces")
     assert refused.json()["code"] == "rate_limited"
     assert 1 <= int(refused.headers["Retry-After"]) <= 21
+
+
+def test_a_keys_rate_is_one_for_all_processes(committed, agent_of, web_environment):
+    """Two servers, and with this test three processes."""
+    slow = agent_of(committed, requests_per_minute=5)
+    headers = {"Authorization": f"Bearer {slow.key}"}
+    with web_server(web_environment) as one, web_server(web_environment) as other:
+        urls = [f"{url}/api/v1/namespaces" for url in (one, other)] * 5
+        statuses = [httpx2.get(url, headers=headers, trust_env=False, timeout=60).status_code for url in urls]
+    assert statuses == [200] * 5 + [429] * 5
+    assert rates.wait(slow.principal) > 0
+
+
+def test_no_token_is_given_twice_to_requests_at_a_time(committed, agent_of):
+    slow = agent_of(committed, requests_per_minute=20)
+
+    def ask(_):
+        try:
+            return rates.wait(slow.principal)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        waits = list(threads.map(ask, range(60)))
+    assert 20 <= waits.count(0) <= 21  # one may have come in meanwhile
+
+
+def test_a_batch_of_searches_weighs_as_much_as_its_searches(agent_of, project):
+    slow = agent_of(project, requests_per_minute=10)
+
+    def searched(times):
+        searches = [{"namespace": "acme:main", "query": "the mill"}] * times
+        return slow.client.post("/api/v1/search/batch", {"searches": searches}, format="json")
+
+    assert [searched(4).status_code for _ in range(2)] == [200, 200]
+    refused = searched(4)
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 13
+    assert searched(2).status_code == 200
+
+
+def test_a_batch_over_the_whole_rate_is_paid_afterwards(agent_of, project):
+    slow = agent_of(project, requests_per_minute=10)
+    searches = [{"namespace": "acme:main", "query": "the mill"}] * 30
+    assert slow.client.post("/api/v1/search/batch", {"searches": searches}, format="json").status_code == 200
+    refused = slow.client.get("/api/v1/namespaces")
+    assert refused.status_code == 429
+    assert 120 <= int(refused.headers["Retry-After"]) <= 127
+
+
+@pytest.mark.parametrize("searches", [None, 7, {"a": 1}, "text"])
+def test_a_batch_that_is_none_weighs_one(bob, searches):
+    answer = bob.client.post("/api/v1/search/batch", {"searches": searches}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation")
+
+
+def test_of_a_long_question_the_first_words_are_read(alice, store, settings):
+    settings.QUERY_WORDS = 20
+    store("acme:main", "The heron nests by the mill.")
+    chatter = " ".join(f"zq{n}x" for n in range(19))
+
+    def found_by(query):
+        body = {"namespace": "acme:main", "query": query, "explain": True}
+        told = alice.client.post("/api/v1/search", body, format="json").json()["explanation"]["candidates"]
+        return {way for row in told for way in row["found_by"]}
+
+    assert "words" in found_by(f"{chatter} heron and more")
+    assert "words" not in found_by(f"{chatter} zq19x heron")
 
 
 def test_zero_means_no_limit(agent_of, project):

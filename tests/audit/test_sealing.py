@@ -99,7 +99,7 @@ def test_many_events_are_sealed_without_holding_them(service, sealed, event, tam
 def other_hand(service):
     """Another program's connection, acting as the app role in the project."""
     url = database.url_for(django_settings.ENV["DATABASE_URL"], connections["default"].settings_dict["NAME"])
-    with psycopg.connect(database.conninfo(url, role=database.APP_ROLE)) as connection:
+    with psycopg.connect(database.conninfo(url)) as connection:
         connection.execute(f"SET LOCAL nova.project = '{service.project_id}'")
         yield connection
 

@@ -14,7 +14,9 @@ from tests.backups.conftest import live
 @pytest.fixture
 def beside(db):
     """A connection of the owner's beside the test's transaction."""
-    with database.connect(database.url_for(settings.ENV["DATABASE_URL"], connection.settings_dict["NAME"])) as other:
+    with database.connect(
+        database.url_for(settings.ENV["DATABASE_OWNER_URL"], connection.settings_dict["NAME"])
+    ) as other:
         yield other
 
 

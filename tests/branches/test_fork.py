@@ -170,6 +170,16 @@ def test_a_branch_is_connected_like_any_namespace(fork, full, principal, now):
         assert entities.count() == Entity.objects.filter(namespace__name=MAIN).count() > 0
 
 
+def test_a_fork_whose_target_was_filled_meanwhile_says_so(full, place_of, store, principal, count, now):
+    wish = {"kind": "fork", "namespace": place_of("acme:main"), "options": {"target": "acme:later"}}
+    waiting = jobs.start(principal, **wish, now=now, wake_up=False)
+    store("acme:later", "Somebody was quicker.")
+    before = count(Fragment)
+    ended = jobs.run(principal, waiting.id)
+    assert (ended.state, ended.error["code"]) == ("failed", "branch_taken")
+    assert count(Fragment) == before
+
+
 def test_a_fork_begun_again_after_its_end_does_nothing(fork, full, operation_of, principal, count):
     ended = operation_of(fork())
     before = count(Fragment)

@@ -20,6 +20,8 @@ def tell(service, committed):
     """Stores a memory in a namespace of the committed project."""
 
     def store(place, content, **more):
+        if "claim" in more:
+            more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=f"{committed.name}:{place}", content=content, **more)
         return ingest.keep(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
 

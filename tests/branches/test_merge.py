@@ -8,7 +8,7 @@ from django.utils import timezone
 from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict, Vote
 from memories import access, ingest, jobs, operations, upkeep
-from memories.models import Access, Embedding, Fragment, Origin, Tombstone
+from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
 from tests.branches.conftest import MAIN, SIDE
 
 LISTS = ("added", "superseded", "conflicting", "skipped", "blocked_by_erasure", "forgotten", "carried")
@@ -364,3 +364,29 @@ def test_a_merge_bound_to_its_preview_merges_what_was_shown(begun, merge, store,
     assert merge(plan_id=str(again.id)).report["counts"]["added"] == 2
     with pytest.raises(operations.PlanUsed):
         merge(plan_id=str(again.id))
+
+
+def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, fork, merge, undo, digest, principal):
+    def told(place):
+        with access.enter(principal, why="test"):
+            mine = Claim.objects.within(principal.project_id).filter(namespace__name=place)
+            return sorted(mine.values_list("value", "status"))
+
+    tool = {"by": bob.principal, "source": "tool_output"}
+    user = {"by": alice.principal, "source": "user_explicit"}
+    two = [ClaimDraft("Ada", "age", "7"), ClaimDraft("Ada", "dog name", "Rex")]
+    store(MAIN, "Ada is six.", **user, claim=ClaimDraft("Ada", "age", "6"))
+    store(MAIN, "Ada is seven and has Rex.", **tool, claims=two)
+    fork()
+    assert told(SIDE) == told(MAIN) == [("6", "active"), ("7", "quarantined"), ("Rex", "active")]
+    before = digest()
+    more = [ClaimDraft("Ada", "cat name", "Tom"), ClaimDraft("Ada", "dog name", "Max")]
+    store(SIDE, "Ada has Tom and Max.", **user, claims=more)
+    store(MAIN, "The cat is Kit.", **user, claim=ClaimDraft("Ada", "cat name", "Kit"))
+    between = digest()
+    done = merge()
+    assert done.state == "succeeded", done.error
+    assert ("Rex", "superseded") in told(MAIN)
+    assert ("Max", "active") in told(MAIN)
+    assert undo(done).state == "succeeded"
+    assert digest() == between != before

@@ -22,7 +22,7 @@ def moved(stage):
     for value, days in (("Seattle", 30), ("Austin, in the house by the river " + "w" * 60, 10)):
         at = timezone.now() - datetime.timedelta(days=days)
         claim = ClaimDraft("user", "lives_in", value)
-        draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"I live in {value}.", claim=claim)
+        draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"I live in {value}.", claims=[claim])
         ingest.keep(person, ingest.prepare([draft]), now=at)
 
 

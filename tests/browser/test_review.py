@@ -35,7 +35,7 @@ def quarrels(stage, rita):
                 namespace=f"{stage.project.name}:main",
                 content=f"The budget of trip {n} is {value}.",
                 source=source,
-                claim=ClaimDraft(f"trip {n}", "budget", value),
+                claims=[ClaimDraft(f"trip {n}", "budget", value)],
             )
             for source, value in (("user_explicit", "$750"), ("document", "$0"))
             for n in range(number)

@@ -5,13 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from conflicts.front import ClaimDraft
-from memories import access, ingest, jobs
+from memories import access, ingest, jobs, logins
 from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal
 from memories.models.words import CopyReason, EvictionReason
 from memories.upkeep.lifecycle.leaving import Cause, leave
+from tests.console.test_second_factor import code_of
 
 pytestmark = pytest.mark.browser
 
@@ -49,6 +51,20 @@ def test_login(page, stage):
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("alert").wait_for()
+    assert_fine(page)
+
+
+def test_second_factor(at_memories, stage):
+    page = at_memories("/login/factor/")
+    assert_fine(page)
+    page.get_by_label("The code that the app shows now").fill("000000")
+    page.get_by_role("button", name="Turn it on").click()
+    page.get_by_role("alert").wait_for()
+    assert_fine(page)
+    user = get_user_model()._default_manager.get(username=stage.username)
+    logins.confirm_factor(user, code_of(user))
+    page.goto(f"{stage.url}/memories/")
+    page.get_by_role("heading", name="One more step").wait_for()
     assert_fine(page)
 
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conflicts.history import Question, believed, claims, lives, timeline
-from conflicts.models import Predicate
+from conflicts.models import Predicate, Ruling
 from conflicts.naming import naming
 from memories import access, ingest
 from memories.access import NotFound
@@ -98,6 +98,22 @@ class Ground:
                 row.value_digest = names.value(row.predicate, row.value)
                 row.save()
 
+    def rule(self, fragment_id, *, note, replaces=None):
+        """A ruling that chose what a fragment claims; answers it."""
+        with access.enter(self.principal, why="test"):
+            said = Claim.objects.get(fragment=fragment_id)
+            made = Ruling.objects.create(
+                project_id=said.project_id,
+                namespace_id=said.namespace_id,
+                key_digest=said.key_digest,
+                chosen=[bytes(said.value_digest).hex()],
+                authority=6,
+                note=note,
+            )
+            if replaces:
+                Ruling.objects.filter(id=replaces.id).update(replaced_by=made)
+            return made
+
     def moment(self):
         """The record time of the newest event."""
         with access.enter(self.principal, why="test"):
@@ -184,6 +200,23 @@ def test_what_was_believed_before_and_after_a_correction(ground):
     assert ground.true(known_at=after, status=None) == ground.true(status=None) == ["Seattle", "Austin"]
     (shown,) = ground.beliefs(known_at=waiting)
     assert (shown.status, shown.fragment_id, shown.recorded_at) == ("active", old, before)
+
+
+def test_claims_at_a_moment_name_the_ruling_of_then(ground):
+    seattle = ground.claim("Seattle")
+    unruled = timezone.now()
+    first = ground.rule(seattle, note="first")
+    between = timezone.now()
+    ground.rule(seattle, note="second", replaces=first)
+
+    def ruling(**asked):
+        (shown,) = ground.beliefs(**asked)
+        return shown.ruling and shown.ruling.note
+
+    assert [ruling(known_at=at) for at in (unruled, between)] == [None, "first"]
+    assert ruling() == "second"
+    (life,) = ground.lives()
+    assert [(mark.note, mark.until is None) for mark in life.rulings] == [("first", False), ("second", True)]
 
 
 def test_what_was_believed_of_a_period(ground):

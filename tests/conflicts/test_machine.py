@@ -189,7 +189,9 @@ class Belief(RuleBasedStateMachine):
                 valid_from=place.get("start"),
                 valid_until=place.get("end"),
             )
-            drafts.append(ingest.Draft(self.namespace, f"zq {uuid.uuid4().hex}", source=source, claim=claim))
+            drafts.append(
+                ingest.Draft(self.namespace, f"zq {uuid.uuid4().hex}", source=source, claims=[claim] if claim else [])
+            )
             one = exclusive(wish["key"], wish["asked"])
             rank = SOURCE_RANK[source]
             news.append(Said(uuid.uuid4(), owner, rank, wish["key"], wish["value"], exclusive=one, **place))

@@ -125,7 +125,8 @@ def at_once(works: list[Callable[[], Any]]) -> list[Any]:
 def doubles(arena: Arena, *, keys_of: Callable[[Any], Any] = lambda claim: claim["subject"]) -> list[tuple[str, str]]:
     """Pairs of active exclusive claims of one key whose values differ and whose times overlap."""
     rows = arena.listed("reviewer-0", f"fragments?namespace={arena.namespace}&limit=200")
-    claims = [(row["id"], row["claim"]) for row in rows if row["claim"] and row["claim"]["exclusive"]]
+    said = [(row["id"], claim) for row in rows for claim in row["claims"]]
+    claims = [(one, claim) for one, claim in said if claim["exclusive"] and claim["status"] == "active"]
     return [
         (one, other)
         for (one, a), (other, b) in combinations(claims, 2)
@@ -187,6 +188,27 @@ def writers_on_one_key(arena: Arena, rounds: int, *, seed: int = 1) -> Counter[s
             assert arena.say(who, dice.choice(VALUES), **(period if dice.random() < 0.2 else {}))
 
     watched(arena, [lambda n=n: write(writer(n), random.Random(seed * 100 + n)) for n in range(WRITERS)])
+    counts = settled(arena)
+    assert sum(counts.values()) + arena.deduplicated == WRITERS * rounds
+    return counts
+
+
+def writers_of_several_claims(arena: Arena, rounds: int, *, seed: int = 6) -> Counter[str]:
+    """16 writers state two or three things at once, in any order of their keys."""
+
+    def write(who: str, dice: random.Random) -> None:
+        for _ in range(rounds):
+            keys = dice.sample(["lives_in", "budget", "motto"], dice.randint(2, 3))
+            claims = [{"subject": "user", "predicate": key, "value": dice.choice(VALUES)} for key in keys]
+            body = {"namespace": arena.namespace, "content": f"zq {uuid.uuid4().hex}", "claims": claims}
+            status, answer = arena.ask(who, "POST", "fragments", {**body, "provenance": {"source": ceiling(who)}})
+            assert status in (200, 201), answer
+            arena.deduplicated += status == 200
+            arena.stored |= {answer["id"]} if status == 201 else set()
+
+    at_once([lambda n=n: write(writer(n), random.Random(seed * 100 + n)) for n in range(WRITERS)])
+    assert doubles(arena, keys_of=lambda claim: (claim["subject"], claim["predicate"])) == []
+    assert [answer for answer in arena.answers if answer[3] >= 500] == []
     counts = settled(arena)
     assert sum(counts.values()) + arena.deduplicated == WRITERS * rounds
     return counts
@@ -339,6 +361,10 @@ def arena(committed, agent_of):
 
 def test_sixteen_writers_on_one_key(arena):
     writers_on_one_key(arena, ROUNDS)
+
+
+def test_sixteen_writers_of_several_claims_at_once(arena):
+    writers_of_several_claims(arena, ROUNDS)
 
 
 def test_eight_reviewers_on_one_conflict(arena):

@@ -15,13 +15,11 @@ from conflicts.locking import lock_namespace
 from conflicts.models import PendingConflict, Predicate
 from conflicts.naming import naming
 from conflicts.predicates import AliasCollision
-from conflicts.recording import one_value_checked_at_the_end
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
-from conflicts.rekeying import MOST_PAIRS, ClaimsCollide, follow_built_in
-from conflicts.spelling import canonical_key, digest_of
+from conflicts.rekeying import MOST_PAIRS, ClaimsCollide
 from memories import access
 from memories.access import NotFound, NotPermitted
-from memories.models import Claim, Fragment, Namespace
+from memories.models import Claim, Namespace
 from memories.models.words import ClaimScope
 
 MAIN, SIDE = "acme:main", "acme:side"
@@ -691,56 +689,3 @@ class TestAtOnce:
         with ThreadPoolExecutor(4) as pool:
             made = list(pool.map(attempt, ["shoe size", "Shoe-Size", "SHOE_SIZE", "ѕhoe size"]))
         assert len([found for found in made if found]) == 1
-
-
-class TestFollowBuiltIn:
-    """Claims of before the registry grew take the names that it gives now."""
-
-    @pytest.fixture
-    def former(self, principal, claim):
-        """A claim as it was named when nobody had registered its predicate."""
-
-        def make(predicate, value):
-            fragment_id = claim(predicate, value, status="superseded")
-            with access.enter(principal, why="test"):
-                row = Fragment.objects.get(id=fragment_id)
-                salt = naming(principal.project_id, [row.namespace_id])[row.namespace_id].salt
-                name = canonical_key(predicate)
-                Claim.objects.filter(fragment=fragment_id).update(
-                    predicate_digest=digest_of(name, salt=salt),
-                    key_digest=digest_of(canonical_key("Robin"), name, salt=salt),
-                    value_digest=digest_of(f"text:{value.casefold()}", salt=salt),
-                    exclusive=True,
-                )
-                Fragment.objects.filter(id=fragment_id).update(status="active")
-            return fragment_id
-
-        return make
-
-    def follow(self, principal):
-        with access.enter(principal, why="test"):
-            namespace = Namespace.objects.get(name=MAIN)
-            names = naming(principal.project_id, [namespace.id])[namespace.id]
-            with one_value_checked_at_the_end():
-                moved = follow_built_in(principal.project_id, namespace.id, names=names)
-            return moved, {row.fragment_id: row for row in Claim.objects.within(principal.project_id)}, names
-
-    def test_many_values_exclude_none_any_more(self, principal, former):
-        one, other = former("prefers", "dark mode"), former("collects", "stamps")
-        moved, rows, names = self.follow(principal)
-        assert moved == 2
-        assert {rows[one].exclusive, rows[other].exclusive} == {False}
-        assert bytes(rows[one].key_digest) == names.key("Robin", "prefers").both
-        assert self.follow(principal)[0] == 0
-
-    def test_those_that_come_to_share_a_key_stand_beside_each_other(self, principal, former):
-        one, other = former("total_budget", "$750"), former("max_budget", "$13")
-        moved, rows, names = self.follow(principal)
-        assert moved == 2
-        assert {bytes(rows[i].key_digest) for i in (one, other)} == {names.key("Robin", "budget").both}
-        assert rows[one].slot != rows[other].slot
-        assert bytes(rows[one].value_digest) == names.value("budget", "750 USD")
-
-    def test_what_nobody_registered_stays(self, principal, former):
-        former("shoe_size", "42")
-        assert self.follow(principal)[0] == 0

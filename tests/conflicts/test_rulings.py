@@ -102,6 +102,14 @@ def context(agent) -> str:
     return answer.json()["prompt_prefix"]
 
 
+def write(agent, content) -> Any:
+    """A free text of the user's."""
+    body = {"namespace": "acme:main", "content": content, "provenance": {"source": "user_explicit"}}
+    answer = agent.client.post("/api/v1/fragments", body, format="json")
+    assert answer.status_code == 201, answer.json()
+    return answer.json()
+
+
 @pytest.fixture
 def ruled(say, read_out, carol):
     """The document's $84,000 was accepted over the user's $48,000."""
@@ -268,6 +276,34 @@ class TestChanging:
     def test_the_user_may_insist_on_what_was_ruled_out(self, ruled, say):
         again = say("$48,000")
         assert (again["status"], len(again["pending_conflicts"])) == ("active", 1)
+
+    def test_the_users_free_text_opens_it_again_and_is_served_beside_it(self, ruled, alice, carol):
+        later = write(alice, "The ACME contract value is $50,000.")
+        assert later["status"] == "active"
+        conflict = only(pending(carol))
+        assert (conflict["kind"], conflict["new_id"], conflict["existing_id"]) == (
+            "text",
+            later["id"],
+            ruled["paper"]["id"],
+        )
+        assert conflict["ruling"]["by"] == "carol"
+        found = {row["id"]: row["contested"] for row in search(carol)}
+        assert found[later["id"]] == [{"id": ruled["paper"]["id"], "part": "user"}]
+        assert found[ruled["paper"]["id"]] == [{"id": later["id"], "part": "ruling"}]
+
+    @pytest.mark.parametrize(("action", "left"), [("supersede", "$50,000"), ("reject", "$84,000")])
+    def test_somebody_decides_on_the_users_free_text(self, ruled, alice, carol, action, left):
+        later = write(alice, "The ACME contract value is $50,000.")
+        conflict = only(pending(carol))
+        decide(carol, conflict["id"], action)
+        assert [left in row["content"] for row in search(carol)] == [True]
+        assert pending(carol) == []
+        take_back(carol, conflict["id"])
+        assert (status(carol, later), status(carol, ruled["paper"]), len(pending(carol))) == ("active", "active", 1)
+
+    def test_the_users_free_text_that_agrees_opens_nothing(self, ruled, alice, carol):
+        write(alice, "The ACME contract value is $84,000.")
+        assert pending(carol) == []
 
 
 READING = {"subject": "cellar", "predicate": "temperature"}
@@ -529,6 +565,35 @@ class TestTravelling:
         run("consolidate", place="acme:main")
         assert status(carol, ruled["paper"]) == "active"
         assert len(pending(carol)) == 1
+
+    def test_consolidation_leaves_the_users_free_text_and_its_conflict(self, ruled, run, alice, carol):
+        later = write(alice, "The ACME contract value is $50,000.")
+        for _ in range(2):
+            run("consolidate", place="acme:main")
+        assert (status(carol, later), len(pending(carol))) == ("active", 1)
+
+    def test_the_list_of_claims_names_the_ruling(self, ruled, carol):
+        (claim,) = get(carol, "claims", subject="acme")["results"]
+        told = claim["ruling"]
+        assert (told["decision"], told["by"], told["note"]) == ("chosen", "carol", "signed on Monday")
+        assert (told["conflict_id"], told["authority"], told["until"]) == (ruled["conflict"], 6, None)
+        (former,) = get(carol, "claims", subject="acme", status="superseded")["results"]
+        assert former["ruling"]["decision"] == "ruled_out"
+
+    def test_the_timeline_keeps_rulings_that_were_replaced(self, ruled, tell, carol):
+        late = tell("$99,999")
+        decide(carol, only(late["pending_conflicts"])["id"], "supersede")
+        lives = get(carol, "claims/timeline", subject="acme", predicate="contract value")["results"]
+        told = {life["value"]: life["rulings"] for life in lives}
+        assert [one["decision"] for one in told["$84,000"]] == ["chosen", "ruled_out"]
+        assert told["$84,000"][0]["until"] == told["$99,999"][0]["at"]
+        assert told["$84,000"][1]["until"] is None
+
+    def test_the_history_of_a_memory_names_it(self, ruled, carol):
+        (told,) = get(carol, f"fragments/{ruled['paper']['id']}/history")["rulings"]
+        assert (told["decision"], told["by"]) == ("chosen", "carol")
+        (told,) = get(carol, f"fragments/{ruled['user']['id']}/history")["rulings"]
+        assert told["decision"] == "ruled_out"
 
     def test_every_change_is_audited(self, ruled, tell, carol, principal):
         tell("$48,000")

@@ -51,7 +51,7 @@ def plant(principal):
             ]
             insert(rows)
             index_keywords([row.id for row in rows])
-            insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=active_model()))
+            insert(embeddings([(row, v, []) for row, v in zip(rows, vectors, strict=True)], model=active_model()))
         return rows
 
     return store

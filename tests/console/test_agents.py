@@ -322,6 +322,16 @@ def test_the_audit_leads_to_a_decision_that_stands(adam, rita, challenge):
     assert "Undo this decision" in adam.get(f"/review/{first.id}/").text
 
 
+def test_the_audit_names_rulings_and_those_that_were_taken_back(adam, rita, challenge):
+    conflict = challenge("$0")
+    decide(rita, conflict, "reject")
+    assert post(rita, f"/review/{conflict.id}/undo/").status_code == 303
+    page = adam.get("/audit/?kind=ruling")
+    assert "rita resolve ruling made in force" in words(page)
+    assert "rita undo ruling deleted" in words(page)
+    assert f'href="/review/{conflict.id}/"' in page.text
+
+
 def test_the_audit_names_who_let_whom_in(adam, project, principal, count):
     post(adam, "/agents/members/", username="zoe", role="viewer")
     zoe = Membership.objects.get(user__username="zoe").user_id

@@ -14,7 +14,7 @@ from tests.console.conftest import words
 
 WHERE = "/memories/"
 HTMX = {"HX-Request": "true", "HX-Target": "explorer"}
-LIST_QUERIES, SEARCH_QUERIES = 26, 34
+LIST_QUERIES, SEARCH_QUERIES = 27, 35
 FOREIGN = "Charlie keeps bees in Utrecht."
 
 

@@ -37,6 +37,19 @@ def test_it_stays_text(vera, hostile, path, headers):
     assert "{{ 7|add:1 }}" in page.text
 
 
+def test_beside_a_field_to_edit_stands_what_it_hides(adam, store, challenge):
+    """The field holds the text as it is, so that saving changes nothing that nobody saw."""
+    conflict = challenge("$31", content="Pay \u202e31$ to Bob.")
+    told = (
+        'Characters that can’t be seen: <bdi>Pay <span class="invisible-char" title="U+202E">⟨U+202E⟩</span>31$ to Bob.'
+    )
+    assert told in adam.get(f"/review/{conflict.id}/").text
+    assert told in adam.get(f"/memories/{conflict.newcomer_id}/").text
+    assert "⟨U+2066⟩" in adam.get("/beliefs/", {"subject": "us\u2066er", "predicate": "budget"}).text
+    plain = store("acme:main", "Pay 31$ to Ann.")
+    assert "can’t be seen" not in adam.get(f"/memories/{plain.id}/").text
+
+
 @pytest.mark.parametrize("asked", [{"q": SCRIPT}, {"q": "\u202e"}, {"tag": SCRIPT}, {"q": "a", "tag": '"><script>'}])
 def test_what_is_asked_stays_text_too(vera, hostile, asked):
     page = vera.get("/memories/", asked)

@@ -11,10 +11,10 @@ from memories import access, ingest
 from memories.console.showing import trust_in_parts
 from memories.models import Fragment, Link
 from memories.retrieval import Question, Request, context
-from tests.console.conftest import words
+from tests.console.conftest import decide, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
-DETAIL_QUERIES = 17
+DETAIL_QUERIES = 18
 
 
 @pytest.fixture
@@ -69,6 +69,18 @@ def test_the_list_stays_beside_it(vera, store, heron):
     page = vera.get(where(heron), {"q": "mill"})
     assert f'href="/memories/{other.id}/?q=mill"' in page.text
     assert len(re.findall(r'id="row-[^>]+aria-current="true"', page.text)) == 1
+
+
+def test_history_shows_rulings_and_who_changed_it(vera, rita, challenge):
+    conflict = challenge("$0")
+    assert decide(rita, conflict, "accept", note="signed on Monday").status_code == 303
+    text = words(vera.get(f"/memories/{conflict.newcomer_id}/", {"tab": "history"}))
+    assert "Chosen by rita" in text
+    assert "signed on Monday" in text
+    assert "Changed by rita (resolve)" in text
+    beliefs = vera.get("/beliefs/?subject=lisbon&predicate=budget")
+    assert "Chosen by rita" in words(beliefs)
+    assert {"chosen", "ruled-out"} <= set(re.findall(r'class="mark ([\w-]+)"', beliefs.text))
 
 
 def test_history_shows_changes_and_former_texts(vera, principal, heron):

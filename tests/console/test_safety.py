@@ -73,7 +73,7 @@ def a_world(texts, name):
             namespace=f"{name}:main",
             content=f"Said {n}: {text}",
             source=source,
-            claim=ClaimDraft(f"{text} {n // 2}"[:100], "budget", f"{text} {n}"),
+            claims=[ClaimDraft(f"{text} {n // 2}"[:100], "budget", f"{text} {n}")],
             tags=[f"{text}"[:100]],
             topics=[f"{text}"[:100]],
             entities=[{"text": text, "label": "misc", "confidence": 1.0}],

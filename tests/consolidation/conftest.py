@@ -42,6 +42,8 @@ def remember(principal, main):
     def keep(content, *, vector=None, by=principal, age=0.0, unchanged=None, base=None, read=None, **more):
         born = timezone.now() - age * DAY
         columns = {name: more.pop(name) for name in ("tier", "status", "disputes", "importance") if name in more}
+        if "claim" in more:
+            more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=MAIN, content=content, **more)
         (admission,) = ingest.keep(by, ingest.prepare([draft]), now=born)
         row = admission.fragment

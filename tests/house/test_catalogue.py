@@ -7,10 +7,8 @@ from django.db import connection, connections
 from memories.models import AccountEvent, Catalogue
 from memories.models.history import event_models
 
-GLOBAL = {
-    *("memories_project", "memories_membership", "memories_embeddingmodel", "memories_heartbeat"),
-    "memories_accountevent",
-}
+GLOBAL = {"memories_project", "memories_membership", "memories_embeddingmodel", "memories_heartbeat"}
+GLOBAL |= {"memories_ratebudget", "memories_seat", "memories_loginevent", "memories_accountevent"}
 MODELS = [
     m for m in apps.get_models() if m._meta.app_label in ("memories", "conflicts") and m._meta.db_table not in GLOBAL
 ]

@@ -6,13 +6,14 @@ import statistics
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from importlinter.cli import lint_imports
 
-from novamem import database
+from novamem import database, env
 from tests.conftest import TEST_DATABASE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +84,7 @@ def test_migrations_run_backwards_and_forwards(django_db_setup, django_db_blocke
     owner = connections["owner"]
     with django_db_blocker.unblock():
         home = owner.settings_dict["NAME"]
-        database.prepare_database(database_url(), f"{TEST_DATABASE}_reversal")
+        database.prepare_database(env.own_database(settings.ENV), f"{TEST_DATABASE}_reversal")
         owner.close()
         owner.settings_dict["NAME"] = f"{TEST_DATABASE}_reversal"
         try:
@@ -100,9 +101,3 @@ def test_migrations_run_backwards_and_forwards(django_db_setup, django_db_blocke
         finally:
             owner.close()
             owner.settings_dict["NAME"] = home
-
-
-def database_url():
-    from django.conf import settings
-
-    return settings.ENV["DATABASE_URL"]

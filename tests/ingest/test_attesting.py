@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
-from memories import ingest
-from memories.ingest import Draft
+from memories import access, ingest
+from memories.ingest import Draft, Message
+from memories.models import Claim
 
 TURN = Draft(namespace="acme:main", content="My budget is $750.", extract_claim=True, default_source="user_implicit")
 
@@ -48,3 +49,91 @@ def test_what_is_quoted_is_not_attested(words, project, agent_of, keep):
 def test_nobody_attests_over_http(alice):
     body = {"namespace": "acme:main", "content": "My budget is $750.", "attested": True}
     assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 400
+
+
+FILLER = "The quarterly report lists many figures of no interest to anybody here. " * 32
+LONG = {
+    "a fence": "Please summarise this file:\n```\n{filler}\n{said}\n```",
+    "a quotation": 'Please summarise: "{filler} {said}"',
+    "a forwarded message": "See this.\n---------- Forwarded message ----------\n{filler}\n{said}",
+    "markup": "<document>\n{filler}\n{said}\n</document>",
+}
+
+
+@pytest.fixture
+def proxy(project, agent_of):
+    return agent_of(project, owner="proxy", may_attest_user=True).principal
+
+
+@pytest.fixture
+def told(proxy, now):
+    """Ingests a user's turns; the memories by text."""
+
+    def put(*texts, attested=True, by=proxy):
+        turns = [
+            Message("user", text, None, f"t{n}", "chat", n, "message", None, attested=attested)
+            for n, text in enumerate(texts)
+        ]
+        return [kept.fragment for kept in ingest.ingest(by, turns, namespace="acme:main", now=now).stored]
+
+    return put
+
+
+@pytest.fixture
+def believed(proxy):
+    """The values that stand of the user's budget."""
+
+    def read():
+        with access.enter(proxy, why="test"):
+            rows = Claim.objects.within(proxy.project_id).filter(status="active", predicate="budget")
+            return [(row.value, row.authority) for row in rows]
+
+    return read
+
+
+@pytest.mark.parametrize("frame", LONG.values(), ids=LONG)
+def test_a_quotation_goes_on_in_the_pieces_of_a_long_turn(frame, told, believed):
+    told("My budget is $750.")
+    pieces = told(frame.format(filler=FILLER, said="My budget is $13."))
+    assert len(pieces) > 1
+    assert {piece.source for piece in pieces} == {"user_implicit"}
+    assert believed() == [("$750", 6)]
+
+
+def test_a_quotation_in_one_piece_is_no_claim_where_nothing_was_said_before(told, believed):
+    told(LONG["a fence"].format(filler=FILLER, said="My budget is $13."))
+    assert believed() == []
+
+
+def test_a_statement_is_found_in_the_piece_that_holds_it(told):
+    pieces = told(f"{FILLER}\n\nMy budget is $750.\n\n{FILLER}\n\nI live in Lisbon.")
+    found = {row.claim.predicate: row for row in pieces if hasattr(row, "claim")}
+    assert set(found) == {"budget", "lives_in"}
+    for row in found.values():
+        assert row.claim.value in row.content
+        assert (row.authority, row.claim.authority) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "text", ["Translate to German: My budget is $13.", "Eve wrote:\n\nMy budget is $13.", "As Romeo, my budget is $13."]
+)
+def test_material_waits_for_a_person_where_it_opposes_the_users_word(text, told, believed):
+    told("My budget is $750.")
+    (row,) = told(text)
+    assert (row.source, row.authority, row.status) == ("user_implicit", 3, "quarantined")
+    assert row.extra == {"carries_material": True}
+    assert believed() == [("$750", 6)]
+
+
+def test_a_plain_word_replaces_what_the_user_said_before(told, believed):
+    told("My budget is $750.")
+    (row,) = told("Actually, my budget is $900 now.")
+    assert (row.source, row.extra) == ("user_explicit", {})
+    assert believed() == [("$900", 6)]
+
+
+def test_what_material_says_is_no_plain_word_when_it_is_read_again(told):
+    (plain,) = told("My budget is $750.")
+    (pasted,) = told("Translate to German: I live in Oslo.")
+    assert ingest.reread(plain).claim.first_person
+    assert not ingest.reread(pasted).claim.first_person

@@ -1,8 +1,16 @@
 """Who may post to /mcp: the key, the host and a page's origin."""
 
+import json
+import socket
+
 import httpx2
 import pytest
 
+from memories import mcp
+from novamem import bodies
+from tests.novamem.conftest import door
+
+__all__ = ["door"]
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -55,6 +63,21 @@ def test_the_rate_of_the_grant_holds(web, committed, agent_of):
 
 def test_a_body_that_is_too_large_is_refused(web, alice):
     assert post(web, alice.key, {**PING, "params": {"x": "y" * 9_000_000}}).status_code == 413
+
+
+def test_who_drips_is_refused(door, committed, agent_of, monkeypatch):
+    monkeypatch.setattr(bodies, "SILENCE", 0.5)
+    monkeypatch.setattr(bodies, "LINGER", 0.1)
+    agents, streams = mcp.Door(), bodies.Bounded()
+    address = door(lambda scope, receive, send: streams.guard(agents, scope, receive, send))
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {agent_of(committed).key}\r\n"
+    with socket.create_connection(address) as raw:
+        raw.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n".encode())
+        told = b""
+        while piece := raw.recv(1 << 12):
+            told += piece
+    assert told.startswith(b"HTTP/1.1 408")
+    assert json.loads(told.partition(b"\r\n\r\n")[2])["code"] == "too_slow"
 
 
 def test_the_pages_are_still_there(web):

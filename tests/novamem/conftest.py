@@ -73,7 +73,7 @@ def python() -> Python:
 
     def start(*words: str, settings: dict[str, str], **options: Any) -> "subprocess.Popen[str]":
         path = os.pathsep.join(filter(None, [str(env.ROOT), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, "DATABASE_URL": "", **settings}
+        environment = {**os.environ, "PYTHONPATH": path, "DATABASE_URL": "", "DATABASE_OWNER_URL": "", **settings}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, **options}
         return subprocess.Popen([sys.executable, "-P", *words], env=environment, **pipes)
 

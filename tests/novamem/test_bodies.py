@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 from django.conf import settings as django_settings
 from django.core.exceptions import RequestAborted
 from django.http import HttpRequest, HttpResponse
@@ -21,6 +22,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from memories import keys
 from novamem import bodies
+from novamem import web as web_process
 from novamem.bodies import Bounded
 from novamem.pages import Pages
 
@@ -156,6 +158,66 @@ def test_who_falls_silent_is_refused(place: tuple[str, int], monkeypatch: pytest
             time.sleep(0.2)
             raw.sendall(b"a")  # slow, but not silent
         assert problem_of(answered(raw)) == (408, "too_slow")
+
+
+def test_who_drips_is_refused(place: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "SILENCE", 0.6)
+    with socket.create_connection(place) as raw:
+        raw.sendall(head("/size", "Content-Length: 1000"))
+        with suppress(ConnectionError):
+            for _ in range(40):
+                time.sleep(0.1)
+                raw.sendall(b"a")  # never silent, and never done
+        assert problem_of(answered(raw)) == (408, "too_slow")
+
+
+def test_who_sends_no_head_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing, a part of one, a byte now and then; also after a request that was answered."""
+    monkeypatch.setattr(web_process, "HEAD", 1.0)
+    answered_once = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    def ends_after(sent: bytes, then: bytes) -> float:
+        with socket.create_connection(listening.getsockname()) as raw:
+            raw.settimeout(0.1)
+            raw.sendall(sent)
+            begun = time.monotonic()
+            while time.monotonic() - begun < 20:
+                try:
+                    if raw.recv(1 << 12) == b"":
+                        break
+                    begun = time.monotonic()
+                except TimeoutError:
+                    raw.sendall(then)
+                except ConnectionError:
+                    break
+            return time.monotonic() - begun
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(application, http=web_process.TimedProtocol, lifespan="off", ws="none", log_config=None)
+    config.timeout_keep_alive = 10
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        beginnings = (b"", b"GET /a", b"GET / HTTP/1.1\r\nX-Slow: ", answered_once + b"GET / HTTP/1.1\r\nX: ")
+        assert [n for n, sent in enumerate(beginnings) if not 0.5 < ends_after(sent, b"a" if sent else b"") < 5] == []
+        assert ends_after(answered_once, b"") > 5, "one that is kept alive is not in the middle of a head"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def test_the_product_serves_by_that_protocol(web: str) -> None:
+    host, port = web.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.settimeout(60)
+        raw.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+        with suppress(ConnectionError):
+            assert raw.recv(1) == b""
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The embedded Postgres: made once, shared, stopped by the last one, whole after a crash."""
 
+import json
 import os
 import shutil
 import signal
@@ -24,8 +25,8 @@ HOLD = """
 import sys
 from pathlib import Path
 from novamem.embedded import running
-with running(Path(sys.argv[1])) as url:
-    print(url, flush=True)
+with running(Path(sys.argv[1])) as logins:
+    print(logins.owner, flush=True)
     sys.stdin.read()
 """
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="root keeps the cluster elsewhere")
@@ -57,7 +58,7 @@ def hold(python: Python, data_dir: Path) -> Callable[[], Holder]:
 
 
 def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: Cluster) -> None:
-    with running(data_dir) as url, psycopg.connect(url) as connection:
+    with running(data_dir) as logins, psycopg.connect(logins.owner) as connection:
         rights = "SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
         assert connection.execute(rights).fetchone() == ("nova_owner", False, True)
         extensions = connection.execute("SELECT extname FROM pg_extension").fetchall()
@@ -68,9 +69,9 @@ def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: Cluster) -
 
 
 def test_keeps_what_was_committed(data_dir: Path) -> None:
-    with running(data_dir) as url, psycopg.connect(url) as connection:
+    with running(data_dir) as logins, psycopg.connect(logins.owner) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
-    with running(data_dir) as url, psycopg.connect(url) as connection:
+    with running(data_dir) as logins, psycopg.connect(logins.owner) as connection:
         assert connection.execute("SELECT n FROM kept").fetchone() == (1,)
 
 
@@ -79,18 +80,46 @@ def test_leaves_folders_closed_and_passwords_private(closed: Path, data_dir: Pat
     assert (data_dir / "postgres.passwords").stat().st_mode & 0o777 == 0o600
 
 
+def test_an_older_cluster_gets_a_login_for_the_app(data_dir: Path) -> None:
+    path = data_dir / "postgres.passwords"
+    with running(data_dir) as logins:
+        passwords = json.loads(path.read_text())
+        with psycopg.connect(logins.owner, user="postgres", password=passwords["postgres"]) as connection:
+            connection.execute("ALTER ROLE nova_app NOLOGIN PASSWORD NULL")
+    path.write_text(json.dumps({role: word for role, word in passwords.items() if role != "nova_app"}))
+    with running(data_dir) as logins, psycopg.connect(logins.app) as connection:
+        assert connection.execute("SELECT session_user").fetchone() == ("nova_app",)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text()).keys() == passwords.keys()
+
+
 def test_lets_nobody_in_without_the_password(data_dir: Path, server: Cluster) -> None:
     with running(data_dir):
-        for role in ("postgres", "nova_owner"):
+        for role in ("postgres", "nova_owner", "nova_app"):
             with pytest.raises(psycopg.OperationalError, match="password"):
                 psycopg.connect(host=str(server.socket), user=role, dbname="novamem", password="guess")
+
+
+def test_the_log_of_postgres_holds_no_values(data_dir: Path, server: Cluster) -> None:
+    with running(data_dir) as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TEMP TABLE said (text text UNIQUE, CHECK (length(text) < 40))")
+        for statement in (
+            "INSERT INTO said VALUES ('penicillin'), ('penicillin')",
+            f"INSERT INTO said VALUES ('penicillin{' ' * 40}')",
+            "SELECT 'penicillin' FROM nowhere",
+        ):
+            with pytest.raises(psycopg.Error):
+                connection.execute(statement.encode())
+    log = server.log.read_text()
+    assert log.count("ERROR:") == 3
+    assert "penicillin" not in log
 
 
 def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster, hold: Callable[[], Holder]) -> None:
     with hold() as first:
         pid = server.pid()
-        with running(data_dir) as url:
-            assert url == first.url
+        with running(data_dir) as logins:
+            assert logins.owner == first.url
             first.process.communicate()  # the one that started it leaves first
             assert server.pid() == pid
     assert server.pid() is None
@@ -104,14 +133,14 @@ def test_stops_after_its_users_were_killed(data_dir: Path, server: Cluster, hold
 
 
 def test_recovers_after_the_server_was_killed(data_dir: Path, server: Cluster) -> None:
-    with running(data_dir) as url:
-        with psycopg.connect(url) as connection:
+    with running(data_dir) as logins:
+        with psycopg.connect(logins.owner) as connection:
             connection.execute("CREATE TABLE acknowledged AS SELECT 1 AS n")
         pid = server.pid()
         assert pid
         os.kill(pid, signal.SIGKILL)
         assert gone(server.pid)
-        with running(data_dir) as again, psycopg.connect(again) as connection:
+        with running(data_dir) as again, psycopg.connect(again.owner) as connection:
             assert connection.execute("SELECT n FROM acknowledged").fetchone() == (1,)
 
 
@@ -121,7 +150,7 @@ def test_is_not_deceived_by_a_process_number_in_use_again(data_dir: Path, server
     stranger = python("-c", "import sys; sys.stdin.read()", settings={})
     (server.data / "postmaster.pid").write_text("\n".join([str(stranger.pid), *found[1:]]))
     assert server.pid() is None
-    with running(data_dir) as url, psycopg.connect(url):
+    with running(data_dir) as logins, psycopg.connect(logins.app):
         assert server.pid()
     assert stranger.poll() is None
     stranger.communicate()
@@ -198,11 +227,11 @@ COMMAND = ("-m", "novamem.embedded", sys.executable, "-c")
 
 
 def test_runs_a_command_with_the_database(data_dir: Path, server: Cluster, python: Python) -> None:
-    show = "import os, sys; print(os.environ['DATABASE_URL']); sys.exit(7)"
+    show = "import os, sys; print(os.environ['DATABASE_URL'], os.environ['DATABASE_OWNER_URL']); sys.exit(7)"
     run = python(*COMMAND, show, settings={"NOVAMEM_DATA_DIR": str(data_dir)})
     output, _ = run.communicate()
     assert run.returncode == 7
-    assert output.startswith("postgres://nova_owner:")
+    assert [url.partition(":")[2].split(":")[0] for url in output.split()] == ["//nova_app", "//nova_owner"]
     assert server.pid() is None
 
 

@@ -8,46 +8,46 @@ import psycopg
 import pytest
 
 from novamem import database, readiness
-from novamem.database import NotPrepared
+from novamem.database import Logins, NotPrepared
 from novamem.embedded import running
 
 
 @pytest.fixture(scope="module")
-def migrated(data_dir: Path) -> Iterator[str]:
+def migrated(data_dir: Path) -> Iterator[Logins]:
     """A database that was migrated as the very first thing."""
-    with running(data_dir) as url:
-        made = database.prepare_database(url, "readiness")
+    with running(data_dir) as logins:
+        made = database.prepare_database(logins, "readiness")
         readiness.begin(made)
         yield made
 
 
 @pytest.fixture(autouse=True)
-def kept(migrated: str) -> Iterator[None]:
+def kept(migrated: Logins) -> Iterator[None]:
     """Puts back what a test changes in the state of the migrations."""
-    with psycopg.connect(migrated) as connection:
+    with psycopg.connect(migrated.owner) as connection:
         before = connection.execute("SELECT obj_description('django_migrations'::regclass)").fetchone()
     assert before
     yield
-    with psycopg.connect(migrated) as connection:
+    with psycopg.connect(migrated.owner) as connection:
         connection.execute(f"COMMENT ON TABLE django_migrations IS '{before[0]}'".encode())
         connection.execute("DELETE FROM django_migrations WHERE name = '9999_of_tomorrow'")
 
 
-def test_does_nothing_twice(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_does_nothing_twice(migrated: Logins, capfd: pytest.CaptureFixture[str]) -> None:
     readiness.begin(migrated)
     readiness.bring_up(migrated)
     assert capfd.readouterr() == ("", "")
 
 
-def test_leaves_a_database_that_is_not_new_to_the_server(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with psycopg.connect(migrated) as connection:
+def test_leaves_a_database_that_is_not_new_to_the_server(migrated: Logins, capfd: pytest.CaptureFixture[str]) -> None:
+    with psycopg.connect(migrated.owner) as connection:
         connection.execute("COMMENT ON TABLE django_migrations IS NULL")
     readiness.begin(migrated)
     assert capfd.readouterr() == ("", "")
 
 
-def test_migrates_again_when_rows_or_files_changed(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with psycopg.connect(migrated) as connection:
+def test_migrates_again_when_rows_or_files_changed(migrated: Logins, capfd: pytest.CaptureFixture[str]) -> None:
+    with psycopg.connect(migrated.owner) as connection:
         connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('x', '9999_of_tomorrow', now())")
     readiness.bring_up(migrated)
     out, err = capfd.readouterr()
@@ -55,16 +55,16 @@ def test_migrates_again_when_rows_or_files_changed(migrated: str, capfd: pytest.
     assert err.startswith("✓ migrations")
 
 
-def test_tells_the_first_secrets_once(migrated: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_tells_the_first_secrets_once(migrated: Logins, capfd: pytest.CaptureFixture[str]) -> None:
     readiness.first_run(migrated)
     assert "shown this once" in capfd.readouterr().out
     readiness.first_run(migrated)
     assert capfd.readouterr() == ("", "")
 
 
-def test_says_that_another_version_was_here(migrated: str) -> None:
+def test_says_that_another_version_was_here(migrated: Logins) -> None:
     readiness.check_known(migrated)
-    with psycopg.connect(migrated) as connection:
+    with psycopg.connect(migrated.owner) as connection:
         connection.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('memories', '9999_of_tomorrow', now())"
         )
@@ -72,8 +72,8 @@ def test_says_that_another_version_was_here(migrated: str) -> None:
         readiness.check_known(migrated)
 
 
-def test_says_that_a_migration_was_another_one(migrated: str) -> None:
-    with psycopg.connect(migrated) as connection:
+def test_says_that_a_migration_was_another_one(migrated: Logins) -> None:
+    with psycopg.connect(migrated.owner) as connection:
         row = connection.execute("SELECT obj_description('django_migrations'::regclass)").fetchone()
         assert row
         state = json.loads(row[0])
@@ -83,9 +83,9 @@ def test_says_that_a_migration_was_another_one(migrated: str) -> None:
         readiness.bring_up(migrated)
 
 
-def test_says_what_failed(migrated: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_says_what_failed(migrated: Logins, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PORT", "many")
-    with psycopg.connect(migrated) as connection:
+    with psycopg.connect(migrated.owner) as connection:
         connection.execute("COMMENT ON TABLE django_migrations IS NULL")
     with pytest.raises(NotPrepared, match=r"manage.py migrate failed:[\s\S]*PORT must be of type int"):
         readiness.migrate(migrated)

@@ -73,9 +73,32 @@ def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: C
         children = served.children()
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(120) == 0
-    assert len(children) >= 4  # web, worker, beat, guard
+    assert len(children) >= 5  # web, worker, beat, indexes, guard
     assert gone(children)
     assert server.pid() is None
+
+
+def test_what_it_keeps_is_nobody_elses_to_read(serve: Callable[[], Served], data_dir: Path) -> None:
+    data_dir.chmod(0o755)
+    with serve() as served:
+        served.get("/readyz")
+        folders = [data_dir, data_dir / "logs", data_dir / "metrics"]
+        files = [path for path in data_dir.rglob("*") if path.is_file() and not path.is_symlink()]
+        assert {"web.log", "worker.log", "server.lock", "secret_key"} <= {path.name for path in files}
+        assert any(path.parent.name == "metrics" for path in files)
+        assert [path for path in folders if path.stat().st_mode & 0o777 != 0o700] == []
+        assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+def test_only_what_builds_indexes_knows_the_owner(serve: Callable[[], Served]) -> None:
+    with serve() as served:
+        known = {}
+        for name in ("novamem.web", "celery", "django"):
+            (child, *_) = served.children(f"-m {name}")
+            known[name] = child.environ()
+    assert [known[name]["DATABASE_OWNER_URL"] for name in ("novamem.web", "celery")] == ["", ""]
+    assert all("//nova_app:" in one["DATABASE_URL"] for one in known.values())
+    assert "//nova_owner:" in known["django"]["DATABASE_OWNER_URL"]
 
 
 def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memories import access, backups, ingest
+from memories import access, audit, backups, ingest
 from memories.backups import pushing
 from memories.models import Backup
 from memories.providers.fake_endpoint import FakeEndpoint
@@ -25,6 +25,8 @@ def tell(service, committed):
     """Stores a memory."""
 
     def keep(content, **more):
+        if "claim" in more:
+            more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=f"{committed.name}:main", content=content, **more)
         (kept,) = ingest.keep(service, ingest.prepare([draft]), now=timezone.now())
         return kept.fragment
@@ -51,7 +53,10 @@ def key_there(python, data_dir, committed):
     return issue
 
 
-def test_a_project_is_pushed_to_another_instance(serve, storage, committed, service, tell, key_there, capsys):
+def test_a_project_is_pushed_to_another_instance(
+    serve, storage, committed, service, tell, key_there, capsys, monkeypatch
+):
+    monkeypatch.setenv("TRUSTED_SIGNERS", audit.fingerprint())
     first = tell("The heron nests by the mill.", source="tool_output", extra={"n": 1.5})
     gone = tell("This is to be forgotten.")
     with serve() as there:

@@ -102,12 +102,12 @@ def test_switch_and_switch_back(principal, fill, added):
     former = active_model()
     fill(principal, 3)
     backfill(principal, added)
-    assert upkeep.check_complete(added, project_id=principal.project_id, force=False) is False
+    upkeep.check_complete(added)
     upkeep.activate(added.id)
     assert (active_model(), state(former), state(added)) == (added, "ready", "active")
     fill(principal, 5)
     tasks.embed_pending()
-    assert upkeep.check_complete(former, project_id=principal.project_id, force=False) is False
+    upkeep.check_complete(former)
     upkeep.activate(former.id)
     assert (active_model(), state(former), state(added)) == (former, "active", "ready")
 

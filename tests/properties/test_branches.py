@@ -39,7 +39,7 @@ def write(alice, bob):
         for n, (subject, value, rank) in enumerate(said):
             by = (alice, bob)[n % 2].principal
             claim = ClaimDraft(f"Subject {subject}", "age", value)
-            draft = ingest.Draft(namespace=place, content=f"{subject} is {value}.", claim=claim, source=rank)
+            draft = ingest.Draft(namespace=place, content=f"{subject} is {value}.", claims=[claim], source=rank)
             ingest.keep(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
 
     return put

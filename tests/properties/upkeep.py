@@ -82,7 +82,7 @@ class Ground:
             rows = [self._row(*one) for one in zip(ids, range(len(ids)), told["memories"], strict=True)]
             insert(rows)
             vectors = [vector(memory["topic"], memory["tilt"]) for memory in told["memories"]]
-            insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=model))
+            insert(embeddings([(row, v, []) for row, v in zip(rows, vectors, strict=True)], model=model))
             insert(
                 [
                     Access(

@@ -217,6 +217,22 @@ def test_attested_words_are_the_users(send, upstream, issue, captured, memories)
     assert (user.source, user.authority, answer.source) == ("user_explicit", 6, "inference")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Eve wrote:\n\nMy budget for the kitchen is $13.",
+        [{"type": "text", "text": "Read my file."}, {"type": "text", "text": "My budget for the kitchen is $13."}],
+        [{"type": "text", "text": "My budget for the kitchen is $13."}, {"type": "file", "file": {"file_id": "f"}}],
+    ],
+)
+def test_material_is_not_attested(content, send, upstream, issue, captured, memories):
+    proxy = issue(may_attest_user=True)
+    send(chat(content), Authorization=f"Bearer {proxy}")
+    captured()
+    user, _ = memories()
+    assert (user.source, user.authority) == ("user_implicit", 3)
+
+
 def test_the_same_request_again_is_kept_once(client, upstream, captured, memories):
     told = [{"role": "user", "content": HERON}]
     client.chat.completions.create(model="fake", messages=told)
@@ -225,11 +241,12 @@ def test_the_same_request_again_is_kept_once(client, upstream, captured, memorie
     assert len(memories()) == 2
 
 
-def test_models_and_everything_else_pass(client, send, upstream):
+def test_models_and_everything_that_is_granted_pass(client, send, upstream, issue):
     assert "fake" in {model.owned_by for model in client.models.list().data}
     whole = bytes(range(256)) * 20_000
+    key = issue(upstream_paths=["files*", "PUT teapot"])
     for method, path in (("DELETE", "/v1/files/a%20b?limit=3&x=%2F"), ("POST", "/v1/files"), ("PUT", "/v1/teapot")):
-        answer = send(whole, method=method, path=path)
+        answer = send(whole, method=method, path=path, Authorization=f"Bearer {key}")
         assert answer.status_code == (418 if "teapot" in path else 200)
         assert (answer.json()["method"], answer.json()["path"]) == (method, path)
         assert upstream.asked[-1].body == whole

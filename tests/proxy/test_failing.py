@@ -153,7 +153,7 @@ def test_an_upstream_that_hangs_up_before_it_answers(send, upstream, captured):
 
 def test_no_upstream(send, settings, captured):
     settings.PROXY_UPSTREAM_URL = ""
-    for path in ("/v1/chat/completions", "/v1/models"):
+    for path in ("/v1/chat/completions", "/v1/embeddings"):
         answer = send(chat(), path=path)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "no_upstream")
     assert captured(0) == []

@@ -16,6 +16,9 @@ TOMBSTONE = re.compile(r"- \[(\d{4}-\d\d-\d\d)\] \(system\) (.+)")
 # What a careless reader might take for a fence, or a person for the end of a line.
 LOOSE = re.compile(r"<\s*/?\s*memory-context|<\s*/?\s*nova-|<\s*\|", re.IGNORECASE)
 BREAKS = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+# What a model might take for a chat's markup, or for whose turn it is.
+MARKUP = re.compile(r"\[\s*/?\s*INST\s*\]|<<?\s*/?\s*(?:SYS|system|tool_call|assistant)\b[^<>]*>", re.IGNORECASE)
+TURN = re.compile(r"(?:#{1,6} |[-*+] )*(?:human|user|assistant|system)\s*:|(?:#{1,6}|[-*+])(?: |\Z)", re.IGNORECASE)
 JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 HIDDEN = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e01ef]"
@@ -44,6 +47,16 @@ class Block:
     digest: str
     body: str
     lines: list[Read]
+
+
+def lookalikes(block, form="markdown"):
+    """What of a block's texts looks like a label, markup or a turn of a chat, although it is none."""
+    texts = [line.text for line in read(block, form).lines]
+    labels = (
+        [line.split("(", 1)[1] for line in block.split("\n") if line.startswith("- [")] if form == "markdown" else []
+    )
+    found = [hit[0] for text in (*texts, *labels) for hit in re.finditer(rf"\((?:{SOURCES}), trust [01]", text)]
+    return found + [hit[0] for text in texts for hit in MARKUP.finditer(text)] + [t for t in texts if TURN.match(t)]
 
 
 def read(text, form="markdown"):

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connections
 from django.utils import timezone
 
 from conflicts.front import embeddings, index_keywords
-from memories import access, keys, tasks
+from memories import access, keys, retrieval, tasks
 from memories.models import (
     DocumentFrequency,
     Embedding,
@@ -86,7 +87,7 @@ def fill(principal, name, vectors, *, words="heron", **more):
         ]
         insert(rows)
         index_keywords([row.id for row in rows])
-        insert(embeddings([(row, v, None) for row, v in zip(rows, vectors, strict=True)], model=model))
+        insert(embeddings([(row, v, []) for row, v in zip(rows, vectors, strict=True)], model=model))
     return rows
 
 
@@ -355,7 +356,7 @@ def test_indexes_of_a_model_that_was_retired_are_dropped(ground, small, followin
     with access.enter(ground, why="test"):
         former, (main,) = active_model(), spaces(ground, "main")
         rows = Embedding.objects.within(ground.project_id).filter(namespace=main.id)
-        insert(embeddings([(row.fragment, axis(1), None) for row in rows.select_related("fragment")], model=following))
+        insert(embeddings([(row.fragment, axis(1), []) for row in rows.select_related("fragment")], model=following))
     assert keep_indexes(ground) == (2, 0)
     assert drop_strays() == 0
     with access.enter(ground, why="test"):
@@ -373,13 +374,40 @@ def test_the_planner_is_told_about_the_tables_as_wholes(ground):
         assert all(count >= 20 for (count,) in cursor.fetchall())
 
 
-def test_the_task_keeps_both(ground, small):
+def test_the_worker_keeps_statistics_and_the_owners_process_the_indexes(ground, small):
     fill(ground, "main", near(axis(0), MANY))
     tasks.keep_search_fast()
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
-        assert set(indexed([main], active_model())) == {main.id}
+        assert indexed([main], active_model()) == {}
         assert KeywordStatistics.objects.within(ground.project_id).filter(namespace=main.id).exists()
+    call_command("indexes")
+    with access.enter(ground, why="test"):
+        assert set(indexed([main], active_model())) == {main.id}
+
+
+def test_one_projects_trouble_does_not_stop_the_builder(ground, small, monkeypatch):
+    other = keys.ensure_project("an-ill-project")  # comes before `index-ground`
+
+    def keep(principal):
+        if principal.project_id == other.id:
+            raise RuntimeError("ill")
+        return keep_indexes(principal)
+
+    monkeypatch.setattr(retrieval, "keep_indexes", keep)
+    fill(ground, "main", near(axis(0), MANY))
+    call_command("indexes")
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("DELETE FROM memories_project WHERE id = %s", [other.id])
+    with access.enter(ground, why="test"):
+        (main,) = spaces(ground, "main")
+        assert set(indexed([main], active_model())) == {main.id}
+
+
+def test_without_the_owners_login_no_index_is_built(db, settings, monkeypatch):
+    monkeypatch.delitem(settings.DATABASES, "owner")
+    with pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
+        call_command("indexes")
 
 
 def test_a_graph_is_built_with_the_care_that_recall_was_measured_with(ground, small):

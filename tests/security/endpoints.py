@@ -106,12 +106,15 @@ TABLE = [
 SHARED = [
     ("bridges/atlas/tags", "post", {"tags": ["heron"]}, "read"),
     ("models", "get", {}, "read"),
-    ("models", "post", {"name": "some/model", "provider": "sentence-transformers", "dim": 384}, "admin"),
     ("models/{model}", "get", {}, "read"),
-    ("models/{model}/backfill", "post", {}, "admin"),
-    ("models/{model}/compare", "post", {}, "admin"),
-    ("models/{model}/activate", "post", {"force": True}, "admin"),
-    ("models/{model}/retire", "post", {}, "admin"),
+]
+# Of the operator: no verb of any key is enough.
+OPERATORS = [
+    ("models", {"name": "some/model", "provider": "sentence-transformers", "dim": 384}),
+    ("models/{model}/backfill", {}),
+    ("models/{model}/compare", {}),
+    ("models/{model}/activate", {"force": True}),
+    ("models/{model}/retire", {}),
 ]
 OF_A_PROJECT = pytest.mark.parametrize(
     ("path", "method", "body", "verb"), TABLE, ids=[f"{m} {p}" for p, m, _, _ in TABLE]

@@ -1,6 +1,7 @@
 """Users behind one key: their memories never meet, at any endpoint (SPEC §18.1)."""
 
 import base64
+import time
 import uuid
 
 import pytest
@@ -242,6 +243,29 @@ def test_user_patterns_are_apart_from_namespace_patterns(agent_of, project, alic
         assert some.client.post(SEARCH, body, format="json").status_code == 404
     everybody = some.client.post(SEARCH, {"namespace": "acme:main", "query": "tea", "all_users": True}, format="json")
     assert everybody.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "fits_not"),
+    [
+        ("*", ["", "a", "a\nb"], []),
+        ("a*b*c", ["abc", "aXbYc", "abbcbc"], ["ab", "abcx", "xabc", "acb"]),
+        ("*a*a", ["aa", "xaya"], ["a", "aab"]),
+        (r"\**\\", ["*\\", "*x\\"], ["x\\", "*"]),
+        ("a.*", ["a.", "a.b"], ["ab"]),
+    ],
+)
+def test_a_pattern_of_users_fits_what_it_says(agent_of, project, pattern, fits, fits_not):
+    speaks = agent_of(project, user_patterns=[pattern]).principal.speaks_for
+    assert [user for user in fits if not speaks(user)] == [user for user in fits_not if speaks(user)] == []
+
+
+def test_a_pattern_of_many_stars_takes_no_time(agent_of, project):
+    """Whoever issues keys of a project stops no server by it."""
+    many = agent_of(project, user_patterns=["*a" * 20 + "*b"]).principal
+    begun = time.process_time()
+    assert not many.speaks_for("a" * 255)
+    assert time.process_time() - begun < 0.5
 
 
 def test_existing_memories_keep_their_place(alice, store):

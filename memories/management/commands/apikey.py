@@ -31,7 +31,9 @@ class Command(TyperCommand):
         namespaces: Annotated[str, Option(help="Patterns, separated by commas. Default: all of the project.")] = "",
         verbs: Annotated[str, Option(help="Of read, write, review, admin.")] = "read,write",
         ceiling: Annotated[str, Option(help="The strongest source class that the key may claim.")] = "tool_output",
-        attest_user: Annotated[bool, Option("--attest-user", help="May attest user turns (proxy only).")] = False,
+        attest_user: Annotated[
+            bool, Option("--attest-user", help="May attest what users plainly say (proxy, ingest, mem0).")
+        ] = False,
         users: Annotated[
             str, Option(help="Whether each request names a user: required, optional or none.")
         ] = "optional",
@@ -39,6 +41,9 @@ class Command(TyperCommand):
             str, Option(help="Which users, as patterns separated by commas; * stands for any characters.")
         ] = "*",
         read_wide: Annotated[bool, Option("--read-wide", help="May ask for other agents' memories too.")] = False,
+        upstream_paths: Annotated[
+            str, Option(help="What else of the proxy's upstream it may use, such as 'GET files/*,POST batches'.")
+        ] = "",
         owner: Annotated[str, Option(help="The account behind the key. Default: a new service account.")] = "",
         rate: Annotated[int, Option(help="Requests a minute; 0 for no limit.")] = 600,
         days: Annotated[int, Option(help="Days until the key expires; 0 for never.")] = 0,
@@ -53,6 +58,7 @@ class Command(TyperCommand):
             users=users,
             user_patterns=_parts(user_patterns),
             may_read_wide=read_wide,
+            upstream_paths=_parts(upstream_paths),
             requests_per_minute=rate,
         )
         expires_at = timezone.now() + datetime.timedelta(days=days) if days else None
@@ -143,6 +149,7 @@ def _row(key: ApiKey) -> dict[str, Any]:
         "user_patterns": ",".join(key.grant.user_patterns),
         "may_attest_user": key.grant.may_attest_user,
         "may_read_wide": key.grant.may_read_wide,
+        "upstream_paths": ",".join(key.grant.upstream_paths),
         "state": ended,
         "created_at": key.created_at.isoformat(),
         "expires_at": key.expires_at and key.expires_at.isoformat(),

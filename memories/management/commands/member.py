@@ -1,19 +1,20 @@
-"""`manage.py member add`."""
+"""`manage.py member add|reset-factor|logins`."""
 
 import getpass
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError
 from django.db import transaction
+from django.utils import timezone
 from django_typer.management import TyperCommand, command, initialize
 from typer import Option
 
-from memories import keys, members
-from memories.models import Membership
-from memories.models.words import Role
+from memories import keys, logins, members
+from memories.models import LoginEvent, Membership
+from memories.models.words import LoginOutcome, Role
 
 
 class Command(TyperCommand):
@@ -54,3 +55,30 @@ class Command(TyperCommand):
             self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))
         else:
             self.stdout.write(f"{username} is {role} of {project}.")
+
+    @command(name="reset-factor")
+    def reset_factor(self, username: Annotated[str, Option(help="The person's name for logging in.")]) -> None:
+        """Takes a person's second factor and recovery codes away, when both are lost."""
+        user = self._person(username)
+        if not logins.remove_factor(user):
+            raise CommandError(f"{username} has no second factor.")
+        logins.note(user, LoginOutcome.FACTOR_REMOVED, address="", now=timezone.now())
+        self.stdout.write(f"{username} logs in with the password alone.")
+
+    @command(name="logins")
+    def show_logins(
+        self,
+        username: Annotated[str, Option(help="The person's name for logging in.")],
+        limit: Annotated[int, Option(help="How many, the newest first.")] = 20,
+    ) -> None:
+        """Tells how a person's tries to log in ended; of addresses only whether they are the same."""
+        rows = LoginEvent.objects.filter(user_id=self._person(username).pk).order_by("-at", "-id")[:limit]
+        for row in rows:
+            self.stdout.write(f"{row.at:%Y-%m-%d %H:%M:%S}  {row.outcome:14}  from {bytes(row.address).hex()[:8]}")
+
+    @staticmethod
+    def _person(username: str) -> Any:
+        user = get_user_model()._default_manager.filter(username=username).first()
+        if user is None:
+            raise CommandError(f"There is nobody called {username!r}.")
+        return user

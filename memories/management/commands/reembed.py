@@ -14,7 +14,7 @@ from memories import access, jobs, upkeep
 from memories.models import EmbeddingModel, Project
 from memories.models.search import LARGEST_DIM
 from memories.models.words import OperationState
-from memories.providers import PROVIDERS
+from memories.providers import offered
 
 
 class Command(TyperCommand):
@@ -25,7 +25,7 @@ class Command(TyperCommand):
     def handle(
         self,
         model: Annotated[str, Option(help="Its name; for sentence-transformers also a folder.")],
-        provider: Annotated[str, Option(help=f"To add it. One of: {', '.join(PROVIDERS)}.")] = "",
+        provider: Annotated[str, Option(help="To add it. One of: sentence-transformers, openai, minilm.")] = "",
         dim: Annotated[int, Option(help="To add it: how many dimensions.", min=0, max=LARGEST_DIM)] = 0,
         project: Annotated[str, Option(help="Only this project.")] = "",
         activate: Annotated[bool, Option(help="Switch to it when nothing is missing.")] = False,
@@ -50,7 +50,7 @@ class Command(TyperCommand):
     def _model(self, name: str, provider: str, dim: int) -> EmbeddingModel:
         row: EmbeddingModel | None = EmbeddingModel.objects.filter(name=name).first()
         if row is None:
-            if provider not in PROVIDERS or not dim:
+            if provider not in offered() or not dim:
                 raise CommandError(f"There is no model {name!r}. To add it, give --provider and --dim.")
             return upkeep.add_model(name=name, provider=provider, dim=dim, now=timezone.now())
         if provider not in ("", row.provider) or dim not in (0, row.dim):

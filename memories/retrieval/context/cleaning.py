@@ -2,6 +2,8 @@
 
 import re
 
+from memories.models.words import SourceClass
+
 SPACE = re.compile(r"\s+")
 # Nothing to see there: controls, direction marks, byte order marks, tag characters, fillers and non-characters, in
 # which words can hide from a person that a model reads, or turn around what a person reads.
@@ -13,21 +15,48 @@ UNSEEN = re.compile(
 # Joiners and emoji selectors shape some scripts and emoji; behind ASCII, or many in a row, they only hide things.
 JOINER = "[\u200c\u200d\ufe0e\ufe0f]"
 IDLE = re.compile(f"(?<![^\x00-\x7f]){JOINER}+|(?<={JOINER}{{2}}){JOINER}+")
-# What opens or closes our fence, or a chat template's roles (`<|im_start|>`).
-FENCES = re.compile(r"<(?=\s*(?:/\s*)?(?:memory-context|nova-|memory\b|\|))", re.IGNORECASE)
-BRACKETS = str.maketrans("[]()", "⟦⟧⟮⟯")
+SOURCES = "|".join(SourceClass.values)
+MARK, ROLE = "(?:#{1,6}|[-*+•‣–—])", "(?:human|user|assistant|system|developer|tool|model|ai)"
+# The beginning of a line that says what the line is: a heading, an item, whose turn it is.
+BEGINNING = re.compile(rf"(?:{MARK} )*(?:{MARK}(?= |\Z)|[*_]{{0,3}}{ROLE}[*_]{{0,3}} ?[:：][*_]{{0,3}})", re.IGNORECASE)
+TAG = "(?:system|sys|user|human|assistant|developer|tool|function|instructions?)(?:_[a-z]{1,20})?"
+# What opens or closes our fence, a chat template's roles (`<|im_start|>`) or a part of a chat.
+FENCES = re.compile(
+    r"<(?=[\s<]{0,4}(?:/\s*)?(?:memory-context|nova-|memory\b|\|))"
+    rf"|<(?=[\s<]{{0,4}}(?:/\s{{0,4}})?{TAG}(?:\s[^<>]{{0,200}})?/?>)|<(?=/?s>)",
+    re.IGNORECASE,
+)
+# What stands in brackets in our labels, and around the instructions of a chat.
+BRACKETED = re.compile(
+    r"\[(?=\s{0,4}(?:/?\s{0,4}INST\s{0,4}\]|confidence\s+[01][.,]|trigger\s?:|\d{4}-\d\d-\d\d\s·))"
+    rf"|\((?=\s{{0,4}}(?:{SOURCES})\s{{0,4}},\s{{0,4}}trust\b)|\]\s{{0,4}}\((?=\s{{0,4}}(?:{SOURCES})\s{{0,4}}[,)])",
+    re.IGNORECASE,
+)
+BRACKETS = str.maketrans("[]()·", "⟦⟧⟮⟯‧")
 
 
 def one_line(text: object) -> str:
     """White space, line breaks included, folded to single spaces; what can't be seen is left out."""
-    return SPACE.sub(" ", IDLE.sub("", UNSEEN.sub("", str(text)))).strip()
+    return SPACE.sub(" ", _seen(text)).strip()
 
 
-def unfenced(text: object) -> str:
-    """One line in which every tag of ours begins with ‹: nothing in it looks like a fence, whatever its digest."""
-    return FENCES.sub("‹", one_line(text))
+def quoted(text: object) -> str:
+    """Return one line in which nothing looks like a fence, a label or a turn: such beginnings stand in quotes, such
+    brackets and tags begin with another sign. Ordinary text is left as it is."""
+    lines = (SPACE.sub(" ", line).strip() for line in _seen(text).splitlines())
+    told = " ".join(_in_quotes(line) for line in lines if line)
+    return BRACKETED.sub(lambda found: found[0].translate(BRACKETS), FENCES.sub("‹", told))
 
 
 def fact(text: object) -> str:
     """A caller's words among a line's facts: one line, and no brackets that could look like ours."""
-    return unfenced(text).translate(BRACKETS)
+    return quoted(text).translate(BRACKETS)
+
+
+def _seen(text: object) -> str:
+    return IDLE.sub("", UNSEEN.sub("", str(text)))
+
+
+def _in_quotes(line: str) -> str:
+    beginning = BEGINNING.match(line)
+    return f"“{beginning[0]}”{line[beginning.end() :]}" if beginning else line

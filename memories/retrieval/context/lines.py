@@ -6,8 +6,8 @@ from xml.sax.saxutils import escape, quoteattr
 from conflicts.front import trust_of
 from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
-from memories.models.words import FragmentType
-from memories.retrieval.context.cleaning import fact, one_line, unfenced
+from memories.models.words import FragmentType, Status
+from memories.retrieval.context.cleaning import fact, one_line, quoted
 
 GONE = "tombstone"
 TASK = "task"
@@ -65,6 +65,18 @@ def _contested(fragment: Fragment) -> list[str]:
     return [CONTESTED[part] for part in sorted(parts)]
 
 
+DOUBTED = {
+    Status.QUARANTINED.value: "not believed yet",
+    Status.SUPERSEDED.value: "no longer believed",
+    Status.ARCHIVED.value: "rejected",
+}
+
+
+def _doubted(fragment: Fragment) -> list[str]:
+    """Which of its sentences nobody believes although the memory stands."""
+    return [f"{DOUBTED[status]}: {fact(words)}" for status, words in getattr(fragment, "doubted", ())]
+
+
 def line(fragment: Fragment, *, form: str) -> str:
     """A memory's line: the same however it was found."""
     return _xml(fragment) if form == "xml" else _markdown(fragment)
@@ -72,8 +84,8 @@ def line(fragment: Fragment, *, form: str) -> str:
 
 def _markdown(fragment: Fragment) -> str:
     """`- [facts] (source class, trust) text`."""
-    label = ", ".join([fragment.source, f"trust {_trust(fragment)}", *_contested(fragment)])
-    return f"- [{' · '.join(facts(fragment))}] ({label}) {unfenced(fragment.content) or UNKNOWN}"
+    label = ", ".join([fragment.source, f"trust {_trust(fragment)}", *_contested(fragment), *_doubted(fragment)])
+    return f"- [{' · '.join(facts(fragment))}] ({label}) {quoted(fragment.content) or UNKNOWN}"
 
 
 def _xml(fragment: Fragment) -> str:
@@ -83,9 +95,9 @@ def _xml(fragment: Fragment) -> str:
         "type": fragment.type,
         "source": fragment.source,
         "trust": _trust(fragment),
-        "about": "; ".join([*facts(fragment), *_contested(fragment)]),
+        "about": "; ".join([*facts(fragment), *_contested(fragment), *_doubted(fragment)]),
     }
-    return f"<memory {_attributes(attributes)}>{escape(one_line(fragment.content) or UNKNOWN)}</memory>"
+    return f"<memory {_attributes(attributes)}>{escape(quoted(fragment.content) or UNKNOWN)}</memory>"
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:
@@ -103,8 +115,8 @@ def task_line(task: RecentTask, *, form: str) -> str:
     text = f"{task.title}: {task.summary}" if task.summary else task.title
     if form == "xml":
         attributes = {"timestamp": at, "status": task.status, "source": "inference"}
-        return f"<nova-task {_attributes(attributes)}>{escape(one_line(text) or UNKNOWN)}</nova-task>"
-    return f"- [{at} · {task.status}] (inference) {unfenced(text) or UNKNOWN}"
+        return f"<nova-task {_attributes(attributes)}>{escape(quoted(text) or UNKNOWN)}</nova-task>"
+    return f"- [{at} · {task.status}] (inference) {quoted(text) or UNKNOWN}"
 
 
 def _attributes(values: dict[str, str]) -> str:

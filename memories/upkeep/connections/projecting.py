@@ -1,4 +1,4 @@
-"""The graph as a projection: what each fragment mentions, and what its claim says as an edge.
+"""The graph as a projection: what each fragment mentions, and what each of its claims says as an edge.
 
 A function of the fragment's entities and its claim alone, so that a rebuild gives the same graph ([2] ADR-001). Rows
 stand for fragments of every status; which of them an answer may show follows by trigger, as in the search tables.
@@ -38,10 +38,10 @@ def spelled(name: str) -> str:
     return canonical_key(name) or name.strip().casefold()
 
 
-def mentions_of(fragment: Fragment, claim: Claim | None) -> list[Said]:
+def mentions_of(fragment: Fragment, claims: Sequence[Claim]) -> list[Said]:
     """What a fragment mentions, each thing once: the entities in its text, then what it claims something of."""
     found: dict[str, Said] = {}
-    for said in (*_entities(fragment), *_claimed(claim)):
+    for said in (*_entities(fragment), *_claimed(claims)):
         found.setdefault(said.spelling, said)
     return list(found.values())
 
@@ -52,8 +52,8 @@ def _entities(fragment: Fragment) -> Iterator[Said]:
         yield Said(spelled(entity["text"]), entity["text"][:NAME_LIMIT], label, entity["confidence"])
 
 
-def _claimed(claim: Claim | None) -> Iterator[Said]:
-    for name in (claim.subject, claim.value) if claim else ():
+def _claimed(claims: Sequence[Claim]) -> Iterator[Said]:
+    for name in (name for claim in claims for name in (claim.subject, claim.value)):
         yield Said(spelled(name), name[:NAME_LIMIT], EntityLabel.MISC, CERTAIN)
 
 
@@ -62,11 +62,11 @@ def project(fragments: Sequence[Fragment]) -> None:
     if not fragments:
         return
     project_id, ids = fragments[0].project_id, [fragment.id for fragment in fragments]
-    claims = {claim.fragment_id: claim for claim in Claim.objects.within(project_id).filter(fragment__in=ids)}
-    said = [(f, claims.get(f.id), mentions_of(f, claims.get(f.id))) for f in fragments]
+    claims = Claim.objects.by_fragment(project_id, ids)
+    said = [(f, claims.get(f.id, []), mentions_of(f, claims.get(f.id, []))) for f in fragments]
     _write_entities(project_id, [(f.namespace_id, mention.spelling) for f, _, found in said for mention in found])
     _write_mentions(project_id, said)
-    _write_relations(project_id, [(f, claim) for f, claim, _ in said if claim])
+    _write_relations(project_id, [(f, claim) for f, claims, _ in said for claim in claims])
     _take_away(project_id, said)
 
 
@@ -91,16 +91,16 @@ def _entity(namespace_id: uuid.UUID, spelling: str) -> uuid.UUID:
     return uuid.uuid5(namespace_id, spelling)
 
 
-# What search asks of a row, from its fragment and claim.
+# What search asks of a row, from its fragment and claims.
 REACH = "namespace_id, status, session_id, valid_from, valid_until"
-REACHED = "f.namespace_id, f.status, coalesce(c.session_id, ''), c.valid_from, c.valid_until"
+REACHED = "f.namespace_id, {status}, c.session_id, c.valid_from, c.valid_until"
 SOURCES = """
     JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment
-    LEFT JOIN memories_claim c ON c.project_id = %(project)s AND c.fragment_id = t.fragment"""
+    CROSS JOIN LATERAL nova_reach(%(project)s, t.fragment) AS c"""
 RENEWED = ", ".join(f"{column} = excluded.{column}" for column in REACH.split(", "))
 
 
-def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Claim | None, list[Said]]]) -> None:
+def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[Said]]]) -> None:
     rows = [
         (f.id, _entity(f.namespace_id, mention.spelling), mention.text, mention.label, mention.confidence)
         for f, _, found in said
@@ -108,7 +108,7 @@ def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Claim 
     ]
     _run(
         f"""INSERT INTO memories_mention (project_id, fragment_id, entity_id, text, label, confidence, {REACH})
-            SELECT %(project)s, t.fragment, t.entity, t.text, t.label, t.confidence, {REACHED}
+            SELECT %(project)s, t.fragment, t.entity, t.text, t.label, t.confidence, {REACHED.format(status="f.status")}
             FROM unnest(%(fragments)s::uuid[], %(entities)s::uuid[], %(texts)s::text[], %(labels)s::text[],
                 %(confidences)s::float8[]) AS t (fragment, entity, text, label, confidence) {SOURCES}
             ON CONFLICT (project_id, entity_id, fragment_id) DO UPDATE SET text = excluded.text, label = excluded.label,
@@ -120,25 +120,32 @@ def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Claim 
 
 def _write_relations(project_id: uuid.UUID, claimed: Sequence[tuple[Fragment, Claim]]) -> None:
     rows = [
-        (f.id, _entity(f.namespace_id, spelled(c.subject)), c.predicate, _entity(f.namespace_id, spelled(c.value)))
+        (
+            *(c.id, f.id, _entity(f.namespace_id, spelled(c.subject)), c.predicate),
+            _entity(f.namespace_id, spelled(c.value)),
+        )
         for f, c in claimed
     ]
     _run(
-        f"""INSERT INTO memories_relation (project_id, fragment_id, subject_id, predicate, object_id, {REACH})
-            SELECT %(project)s, t.fragment, t.subject, t.predicate, t.object, {REACHED}
-            FROM unnest(%(fragments)s::uuid[], %(subjects)s::uuid[], %(predicates)s::text[], %(objects)s::uuid[])
-                AS t (fragment, subject, predicate, object) {SOURCES}
-            ON CONFLICT (project_id, fragment_id) DO UPDATE SET subject_id = excluded.subject_id,
+        f"""INSERT INTO memories_relation (project_id, claim_id, fragment_id, subject_id, predicate, object_id,
+                {REACH})
+            SELECT %(project)s, t.claim, t.fragment, t.subject, t.predicate, t.object,
+                {REACHED.format(status="c.status")}
+            FROM unnest(%(claims)s::uuid[], %(fragments)s::uuid[], %(subjects)s::uuid[], %(predicates)s::text[],
+                %(objects)s::uuid[]) AS t (claim, fragment, subject, predicate, object)
+            JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment
+            JOIN memories_claim c ON c.project_id = %(project)s AND c.id = t.claim
+            ON CONFLICT (project_id, claim_id) DO UPDATE SET subject_id = excluded.subject_id,
                 predicate = excluded.predicate, object_id = excluded.object_id, {RENEWED}""",
         project=project_id,
-        **dict(zip(("fragments", "subjects", "predicates", "objects"), _columns(rows, 4), strict=True)),
+        **dict(zip(("claims", "fragments", "subjects", "predicates", "objects"), _columns(rows, 5), strict=True)),
     )
 
 
-def _take_away(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Claim | None, list[Said]]]) -> None:
+def _take_away(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[Said]]]) -> None:
     """What these fragments mentioned and claimed before and do not any more."""
-    claimless = [f.id for f, claim, _ in said if claim is None]
-    Relation.objects.within(project_id).filter(fragment__in=claimless).delete()
+    edges = Relation.objects.within(project_id).filter(fragment__in=[f.id for f, _, _ in said])
+    edges.exclude(claim_id__in=[claim.id for _, claims, _ in said for claim in claims]).delete()
     kept = [(f.id, _entity(f.namespace_id, mention.spelling)) for f, _, found in said for mention in found]
     _run(
         """DELETE FROM memories_mention m

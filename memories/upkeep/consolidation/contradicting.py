@@ -1,5 +1,6 @@
 """Contradictions: texts that claim nothing yet are read and pass the gate; who waits for nobody is decided on again."""
 
+import dataclasses
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,14 +19,18 @@ BATCH = 1_000
 UNREAD = ("entities", "topics", "extra")
 # Opponents that upkeep put away still count: a belief that faded was not refuted.
 ALONE = """
-    SELECT p.newcomer_id FROM conflicts_pendingconflict p
-    JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id AND n.status = 'quarantined'
+    SELECT DISTINCT p.newcomer_id FROM conflicts_pendingconflict p
+    JOIN memories_fragment n ON n.project_id = p.project_id AND n.id = p.newcomer_id
+    LEFT JOIN memories_claim c ON c.project_id = p.project_id AND c.id = p.newcomer_claim
     LEFT JOIN memories_fragment o ON o.project_id = p.project_id AND o.id = p.existing_id
-    WHERE p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
-    GROUP BY p.newcomer_id
-    HAVING bool_and(o.id IS NULL OR o.status = 'superseded'
+    LEFT JOIN memories_claim e ON e.project_id = p.project_id AND e.id = p.existing_claim
+    WHERE coalesce(c.status, n.status) = 'quarantined'
+        AND p.project_id = %s AND p.namespace_id = %s AND p.resolved_at IS NULL AND p.kind IN ('claim', 'text')
+    GROUP BY p.newcomer_id, p.newcomer_claim
+    HAVING bool_and(o.id IS NULL OR coalesce(e.status, o.status) = 'superseded' OR e.verdict = 'archived'
         OR (o.status = 'archived' AND o.archived_reason IN ('by_hand', 'rejected', 'precedent_rejected')))
 """
+WAITS = Status.QUARANTINED
 LEAVE = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
 
 
@@ -64,10 +69,10 @@ def _others(step: Step) -> set[uuid.UUID]:
 def _texts(outlook: Outlook) -> list[Newcomer]:
     """What claims nothing, changed since the last run, and is read to claim something."""
     return [
-        Newcomer(fragment, claim=claim)
+        Newcomer(fragment, claims=claims)
         for batch in _unclaimed(outlook)
         for fragment in batch
-        if (claim := reread(fragment).claim_for(fragment))
+        if (claims := reread(fragment).claims_for(fragment))
     ]
 
 
@@ -100,10 +105,22 @@ def _waiting(outlook: Outlook) -> list[Newcomer]:
 
 def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=ids).order_by("created_at", "id")
-    claims = {
-        c.fragment_id: ClaimDraft.of(c) for c in Claim.objects.within(outlook.project_id).filter(fragment__in=ids)
-    }
-    return [Newcomer(row, claim=claims.get(row.id), statements=reread(row).statements) for row in rows]
+    claims = Claim.objects.by_fragment(outlook.project_id, ids)
+    return [
+        Newcomer(
+            row,
+            # Of a fragment that waits all that did not leave by itself, of one that stands what waits.
+            claims=[
+                dataclasses.replace(ClaimDraft.of(c), verdict="") for c in claims.get(row.id, ()) if c.status == WAITS
+            ],
+            statements=reread(row).statements,
+        )
+        for row in rows
+    ]
+
+
+def _heard_anew(claim: Claim) -> ClaimDraft:
+    return dataclasses.replace(ClaimDraft.of(claim), verdict="")
 
 
 def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
@@ -114,8 +131,10 @@ def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     place = {step.fragment: number for number, step in enumerate(steps)}
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=list(place)).defer(*UNREAD)
     by_id: dict[uuid.UUID, Any] = {row.id: row for row in rows}
-    texts = [Newcomer(row, claim=reread(row).claim_for(row)) for row in by_id.values() if row.status == Status.ACTIVE]
-    waiting = _again(outlook, [row.id for row in by_id.values() if row.status == Status.QUARANTINED])
+    claiming = Claim.objects.by_fragment(outlook.project_id, by_id)
+    back = {i for i, row in by_id.items() if row.status == Status.QUARANTINED or i in claiming}
+    texts = [Newcomer(row, claims=reread(row).claims_for(row)) for i, row in by_id.items() if i not in back]
+    waiting = _again(outlook, list(back))
     newcomers = sorted([*texts, *waiting], key=lambda n: place[n.fragment.id])
     done = {finding.fragment_id for finding in examine(newcomers, expected, now=outlook.now)}
     return [step for step in steps if step.fragment in done]

@@ -22,7 +22,8 @@ BATCH = 5_000
 MEMBERS = """
     SELECT f.id, f.type, f.authority, f.source, f.corroboration, f.reinforcements, f.disputes, f.created_at, f.event_at,
         f.content, (
-            SELECT md5(row(c.key_digest, c.value_digest, c.scope, c.session_id, c.valid_from, c.valid_until)::text)
+            SELECT md5(array_agg(row(c.key_digest, c.value_digest, c.scope, c.session_id, c.valid_from, c.valid_until,
+                c.verdict) ORDER BY c.key_digest, c.value_digest)::text)
             FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
     FROM memories_fragment f
     WHERE f.project_id = %s AND f.id = ANY (%s) AND f.status = 'active' AND f.compression = 'full'

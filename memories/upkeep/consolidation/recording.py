@@ -12,7 +12,7 @@ from memories.models.raw import fetch
 # The tables whose rows are recorded, and the column that identifies one; parents come before children.
 PLACES = {
     "memories_fragment": "id",
-    "memories_claim": "fragment_id",
+    "memories_claim": "id",
     "memories_access": "fragment_id",
     "memories_link": "id",
     "conflicts_vote": "id",

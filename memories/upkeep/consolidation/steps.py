@@ -43,7 +43,8 @@ class Step:
 # What a plan saw of a fragment and its claim: whatever changed since makes another digest.
 SEEN = """md5(row({0}.change, {0}.revision, {0}.status, {0}.updated_at, {0}.fingerprint, {0}.details_digest,
     {0}.base_relevance, {0}.importance, {0}.is_pinned, {0}.is_anchor, {0}.corroboration, {0}.reinforcements,
-    {0}.disputes, (SELECT row(c.key_digest, c.value_digest, c.valid_from, c.valid_until, c.exclusive, c.slot)
+    {0}.disputes, (SELECT array_agg(row(c.key_digest, c.value_digest, c.valid_from, c.valid_until, c.exclusive, c.slot,
+        c.verdict) ORDER BY c.position)
         FROM memories_claim c WHERE c.project_id = {0}.project_id AND c.fragment_id = {0}.id))::text)"""
 
 KEEP = f"""

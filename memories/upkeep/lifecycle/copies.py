@@ -29,6 +29,7 @@ UNDER: dict[str, tuple[str, tuple[str, ...]]] = {
 # Who only names the fragment, and loses the name when it goes: the model, the column, when the name is put back.
 NAMING: dict[str, tuple[str, str, str]] = {
     "replaced": ("memories.Fragment", "superseded_by_id", "t.status = 'superseded'"),
+    "outdone": ("memories.Claim", "superseded_by_id", "t.status = 'superseded'"),
     "newcomer_of": ("conflicts.PendingConflict", "newcomer_id", "true"),
     "existing_of": ("conflicts.PendingConflict", "existing_id", "true"),
 }
@@ -42,6 +43,14 @@ ANEW = {
         "superseded_by_id": """(SELECT s.id FROM memories_fragment s
             WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)""",
         "key": OWN_KEY,
+    },
+    # Copies from before there were several hold one claim, the first.
+    "memories.Claim": {
+        "id": "nova_claim_id(r.fragment_id, coalesce(r.position, 0))",
+        "position": "coalesce(r.position, 0)",
+        "verdict": "coalesce(r.verdict, '')",
+        "superseded_by_id": """(SELECT s.id FROM memories_fragment s
+            WHERE s.project_id = r.project_id AND s.id = r.superseded_by_id)""",
     },
     "memories.Embedding": {
         "root_id": "(SELECT coalesce(n.parent_id, n.id) FROM memories_namespace n WHERE n.id = r.namespace_id)",

@@ -114,7 +114,7 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     barred = {rows[i].id for i in forgotten_texts(project_id, asked)}
     barred |= _quoting(project_id, coming, barred)
     heard = [
-        (Newcomer(each.fragment, None, ClaimDraft.of(each.claim) if each.claim else None, stated(text)), each.claim)
+        (Newcomer(each.fragment, None, [ClaimDraft.of(claim) for claim in each.claims], stated(text)), each.claims)
         for each, text in zip(coming, texts, strict=True)
         if each.status in STANDING and each.fragment.id not in barred
     ]
@@ -138,7 +138,7 @@ class Coming:
 
     copy: Archive
     fragment: Fragment
-    claim: Claim | None
+    claims: Sequence[Claim]
     status: str
     lineage: Sequence[uuid.UUID]
 
@@ -162,13 +162,19 @@ def _coming(copy: Archive) -> Coming:
         **{name: row[name] for name in ("content", "compression", "authority", "status", "source")},
         owner_id=row["owner_id"] and uuid.UUID(row["owner_id"]),
     )
-    claim = _claim(claims[0], fragment) if claims else None
-    return Coming(copy, fragment, claim, row["status"], copy.lineage or ())
+    said = sorted((_claim(claim, fragment) for claim in claims or ()), key=lambda claim: claim.position)
+    return Coming(copy, fragment, said, row["status"], copy.lineage or ())
 
 
 def _claim(row: dict[str, Any], fragment: Fragment) -> Claim:
     plain = ("subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "authority", "status")
+    successor = row.get("superseded_by_id")
     return Claim(
+        position=row.get("position", 0),
+        verdict=row.get("verdict", ""),
+        superseded_by_id=successor and uuid.UUID(successor),
+        span_start=row.get("span_start"),
+        span_end=row.get("span_end"),
         fragment=fragment,
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,

@@ -1,0 +1,98 @@
+"""What holds callers within limits: tokens of keys, seats of streams and uploads, logins. Of no project."""
+
+import datetime
+import uuid
+from typing import ClassVar
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from memories.models.raw import execute, fetch
+from memories.models.tenant import one_of
+from memories.models.words import LoginOutcome
+
+# The bucket fills with `rate` tokens a minute up to `rate`. What weighs more than all of them waits for a full bucket
+# and leaves a debt, so that the rate holds in the long run.
+TAKE = """
+    INSERT INTO memories_ratebudget AS b (key_id, tokens, wait, at)
+    VALUES (%(key)s, %(rate)s::float - %(weight)s, 0, statement_timestamp())
+    ON CONFLICT (key_id) DO UPDATE SET (tokens, wait, at) = (
+        SELECT CASE WHEN filled >= least(%(weight)s, %(rate)s) THEN filled - %(weight)s ELSE filled END,
+            greatest(0, least(%(weight)s, %(rate)s) - filled) * 60 / %(rate)s, greatest(b.at, statement_timestamp())
+        FROM (SELECT least(%(rate)s, b.tokens + %(rate)s / 60.0
+            * greatest(0, extract(epoch FROM statement_timestamp() - b.at)::float)) AS filled) AS now)
+    RETURNING wait
+"""
+SIT = """
+    INSERT INTO memories_seat (id, kind, holder, until)
+    SELECT %(id)s, %(kind)s, %(holder)s, %(until)s
+    WHERE (SELECT count(*) FROM memories_seat WHERE kind = %(kind)s AND holder = %(holder)s) < %(most)s
+"""
+
+
+class RateBudget(models.Model):
+    """The tokens that a key has left. Unlogged: after a crash every bucket is full."""
+
+    key_id = models.UUIDField(primary_key=True)
+    tokens = models.FloatField()
+    wait = models.FloatField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.tokens:.1f} of key {self.key_id}"
+
+    @staticmethod
+    def take(key_id: uuid.UUID, *, rate: int, weight: int) -> float:
+        """Take tokens and return 0, or the seconds until there are enough. One statement, whoever else asks."""
+        ((wait,),) = fetch(TAKE, {"key": key_id, "rate": rate, "weight": weight})
+        return float(wait)
+
+
+class Seat(models.Model):
+    """A stream that is open or an upload on its way, and who has it. Unlogged: a crash ends them all."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    kind = models.CharField(max_length=16)
+    holder = models.CharField(max_length=64)
+    until = models.DateTimeField()
+
+    class Meta:
+        # Counting a holder's seats.
+        indexes: ClassVar = [models.Index(fields=["kind", "holder"], name="seat_holder")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.holder}"
+
+    @staticmethod
+    def take(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:
+        """Return a seat, or None when the holder has as many as allowed. Those that were left without a word end."""
+        seat = uuid.uuid4()
+        asked = {"id": seat, "kind": kind, "holder": holder, "most": most, "until": until}
+        with transaction.atomic():
+            execute("SELECT pg_advisory_xact_lock(hashtextextended(%(kind)s || %(holder)s, 20))", asked)
+            execute("DELETE FROM memories_seat WHERE kind = %(kind)s AND holder = %(holder)s AND until < now()", asked)
+            return seat if execute(SIT, asked) else None
+
+
+class LoginEvent(models.Model):
+    """A try to log in, or a change of a second factor: digests of the name and the address that was used, no text.
+
+    A try begins as a failure and becomes a success; nothing else about a row changes, and none goes.
+    """
+
+    at = models.DateTimeField(default=timezone.now)
+    user_id = models.IntegerField(null=True)
+    name = models.BinaryField(max_length=16)
+    address = models.BinaryField(max_length=16)
+    outcome = models.CharField(max_length=16, choices=LoginOutcome)
+
+    class Meta:
+        constraints: ClassVar = [one_of("login_event_outcome", "outcome", LoginOutcome)]
+        # The brake counts what one name, or one address, tried lately.
+        indexes: ClassVar = [
+            models.Index(fields=["name", "at"], name="login_event_name"),
+            models.Index(fields=["address", "at"], name="login_event_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} at {self.at}"

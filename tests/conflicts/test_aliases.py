@@ -1,0 +1,78 @@
+"""Aliases: one thing has one key under every spelling, and two things have two."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflicts.aliases import names_user, spelled, subject_key
+from conflicts.predicates import KNOWN, SEEDS, Rule, rule_for, spellings_of
+from memories.ingest.claims import extract
+from memories.ingest.patterns import reader
+
+SPELLINGS = json.loads((Path(__file__).parents[2] / "script/benches/_spellings.json").read_text())
+SUBJECTS = [(name, other) for name, others in SPELLINGS["subjects"].items() for other in others]
+PREDICATES = [(name, other) for name, others in SPELLINGS["predicates"].items() for other in others]
+DISTINCT = SPELLINGS["distinct"]
+FORMS = {"subject": subject_key, "predicate": lambda name: rule_for(predicate=name).name}
+
+
+def test_the_lists_are_as_long_as_they_have_to_be() -> None:
+    assert len(SUBJECTS) + len(PREDICATES) >= 200
+    assert len(DISTINCT) >= 60
+
+
+@pytest.mark.parametrize(("name", "written"), SUBJECTS)
+def test_a_subject_under_another_spelling_is_the_same(name: str, written: str) -> None:
+    assert subject_key(written) == name
+
+
+@pytest.mark.parametrize(("name", "written"), PREDICATES)
+def test_a_predicate_under_another_spelling_is_the_same(name: str, written: str) -> None:
+    assert rule_for(predicate=written).name == name
+
+
+@pytest.mark.parametrize(("kind", "one", "other"), DISTINCT)
+def test_two_things_stay_two(kind: str, one: str, other: str) -> None:
+    assert FORMS[kind](one) != FORMS[kind](other)
+
+
+@given(st.text(st.characters(), max_size=30))
+def test_a_key_is_its_own_key(text: str) -> None:
+    assert subject_key(subject_key(text)) == subject_key(text)
+    plain = spelled(text).plainest
+    assert spelled(plain).plainest == plain
+
+
+@pytest.mark.parametrize("written", ["Parking.Bay", "p4rking bay", "the parking bay", "PARKING_BAYS"])
+def test_a_registered_name_is_known_in_disguise_too(written: str) -> None:
+    registered = spellings_of([Rule("parking_spot", aliases=("parking_bay",))])
+    assert rule_for(predicate=written, registered=registered).name == "parking_spot"
+
+
+def test_what_is_registered_literally_comes_first() -> None:
+    registered = spellings_of([Rule("total_budget")])
+    assert rule_for(predicate="total budget", registered=registered).name == "total_budget"
+    assert rule_for(predicate="the total budget", registered=registered).name == "total_budget"
+
+
+def test_no_built_in_name_is_taken_for_another() -> None:
+    for spelling, rule in KNOWN.items():
+        assert rule_for(predicate=spelling) is rule
+    assert all(rule_for(predicate=rule.name) is rule for rule in SEEDS)
+
+
+@pytest.mark.parametrize("name", ["customer", "me", "Human", "User"])
+def test_extractor_and_gate_agree_on_who_the_user_is(name: str) -> None:
+    assert names_user(name)
+    (said,) = extract(f"{name}: My budget is $750.")
+    assert subject_key(said.subject) == "user"
+
+
+@pytest.mark.parametrize("noun", ["current_parking_spot", "total_rent", "max_budget", "current_city", "new_shoe_size"])
+def test_extractor_and_gate_agree_on_what_a_noun_names(noun: str) -> None:
+    read = reader(noun)
+    assert read is not None
+    assert read[0] == rule_for(predicate=noun).name
