@@ -23,7 +23,10 @@ from memories.models.tenant import (
 )
 
 
-@tracked("id", "project", "namespace", "exclusive", "normaliser", "policy", "revision")
+@tracked(
+    *("id", "project", "namespace", "exclusive", "normaliser", "policy", "revision"),
+    digested=("name", "aliases"),
+)
 class Predicate(TenantModel):
     """A predicate's rule in one namespace; it comes before the built-in one of that name."""
 
@@ -284,6 +287,8 @@ class RulingQuerySet(TenantQuerySet):
     "edited",
     "repeats",
     "replaced_by",
+    digested=("subject_digest", "predicate_digest", "scope", "session_id"),
+    late=("valid_from", "valid_until"),
 )
 class Ruling(TenantModel):
     """What a decision leaves on a key: the values that were chosen, and those that were ruled out (SPEC §18.2).

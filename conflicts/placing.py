@@ -45,12 +45,12 @@ def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | Non
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH asked AS MATERIALIZED (
-                   SELECT nova_fingerprint(%s, t.content) AS fingerprint, t.place, t.authority, t.index
+                   SELECT nova_fingerprints(%s, t.content) AS prints, t.place, t.authority, t.index
                    FROM unnest(%s::uuid[], %s::text[], %s::int[]) WITH ORDINALITY
                        AS t (place, content, authority, index)
                )
                SELECT DISTINCT asked.index FROM asked
-               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = asked.fingerprint
+               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = ANY (asked.prints)
                    AND e.authority >= asked.authority AND (e.namespace_id IS NULL OR e.namespace_id = asked.place)
                ORDER BY asked.index""",
             [project_id, *map(list, zip(*texts, strict=True)), project_id],

@@ -12,12 +12,13 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import structlog
@@ -35,6 +36,7 @@ RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
 log = structlog.get_logger(__name__)
 _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
+ACTOR = ("kind", "owner", "key", "user")  # of an event's context
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
     Role.REVIEWER: frozenset({Verb.READ, Verb.WRITE, Verb.REVIEW}),
@@ -303,6 +305,17 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
 
 
 _entered: ContextVar[Principal | None] = ContextVar("entered", default=None)
+_asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=MappingProxyType({}))
+
+
+@contextmanager
+def asked_by(actor: Mapping[str, Any]) -> Iterator[None]:
+    """What the service does meanwhile is ascribed to whom an event names: who asked it to."""
+    token = _asked_by.set({name: actor[name] for name in ACTOR if name in actor})
+    try:
+        yield
+    finally:
+        _asked_by.reset(token)
 
 
 @contextmanager
@@ -339,6 +352,17 @@ def enter(principal: Principal, *, why: str) -> Iterator[None]:
     finally:
         if connection.in_atomic_block and not connection.needs_rollback:
             _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
+
+
+@contextmanager
+def attributed(user: Any, *, why: str) -> Iterator[None]:
+    """One transaction that row history ascribes to a person, in no project: for the global tables."""
+    context = json.dumps({"kind": "person", "user": str(user.pk), "why": why})
+    with transaction.atomic():
+        _set_local(None, context, users="")
+        yield
+        if not connection.needs_rollback:
+            _set_local(None, None, users="")  # an outer transaction goes on
 
 
 def connect() -> None:
@@ -390,6 +414,8 @@ def undisturbed(work: Callable[[], T]) -> T:
 def _context(principal: Principal, why: str) -> str:
     """Who and why, for row history: ids and words of ours, never a caller's text."""
     who = {"kind": principal.kind, "owner": principal.owner_id, "key": principal.key_id, "user": principal.user_id}
+    if principal.kind == "system":
+        who |= _asked_by.get()
     request = structlog.contextvars.get_contextvars().get("request_id")
     return json.dumps({k: str(v) for k, v in {**who, "request": request, "why": why}.items() if v is not None})
 

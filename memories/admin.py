@@ -10,11 +10,28 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 
-from memories import jobs, upkeep
+from memories import access, jobs, upkeep
 from memories.models import EmbeddingModel, Membership, Project
+
+
+class AttributionMiddleware:
+    """Row history tells who changed accounts and memberships in the administration."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer a change there in a transaction of its person."""
+        if request.method != "POST" or not request.path.startswith(reverse("admin:index")):
+            return self.get_response(request)
+        if not request.user.is_authenticated:
+            return self.get_response(request)
+        with access.attributed(request.user, why="administration"):
+            return self.get_response(request)
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # subscriptable for mypy only

@@ -289,7 +289,9 @@ def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
 def _back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Makes a backup; with `prove` it is verified and drilled next, as operations of their own."""
     report = backups.back_up(principal, operation, progress)
-    if operation.options.get("prove"):
+    if operation.options.get("prove") and report["encrypted"] and not backups.has_identity():
+        report["unproven"] = backups.IdentityMissing.code
+    elif operation.options.get("prove"):
         now = operation.started_at or operation.created_at
         wish: dict[str, Any] = {"namespace": None, "options": {"backup_id": report["backup_id"]}, "now": now}
         report["proofs"] = [str(start(principal, kind=kind, **wish).id) for kind in ("verify", "drill")]

@@ -118,10 +118,11 @@ def expire_calls() -> None:
 
 @shared_task
 def seal_events() -> None:
-    """Seals the new events of every project."""
+    """Seals the new events of every project, and tells the witness."""
 
     def seal(principal: Principal) -> None:
         audit.seal(principal, now=timezone.now())
+        audit.tell(principal, now=timezone.now())
 
     _in_each_project(seal)
 

@@ -74,9 +74,12 @@ PLACES = {
         "top_k": "PROXY_TOP_K",
     },
     "decay": {"sm2": "DECAY_SM2"},
+    "audit": {"witness": "AUDIT_WITNESS"},
     "backups": {
         "dir": "BACKUP_DIR",
         "keep": "BACKUP_KEEP",
+        "recipients": "BACKUP_RECIPIENTS",
+        "identity_file": "BACKUP_IDENTITY_FILE",
         "restore_max_gb": "RESTORE_MAX_GB",
         "trusted_signers": "TRUSTED_SIGNERS",
     },

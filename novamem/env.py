@@ -78,8 +78,11 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "TIER_HOT_GB": (float, 10.0),
     "TIER_WARM_GB": (float, 50.0),
     "CONSOLIDATION_UNDO_DAYS": (int, 30),
+    "AUDIT_WITNESS": (str, ""),
     "BACKUP_DIR": (str, ""),
     "BACKUP_KEEP": (int, 14),
+    "BACKUP_RECIPIENTS": (list, []),
+    "BACKUP_IDENTITY_FILE": (str, ""),
     "RESTORE_MAX_GB": (float, 64.0),
     "TRUSTED_SIGNERS": (list, []),
     "LOG_FORMAT": (str, "json"),
@@ -193,6 +196,9 @@ def _values(env: environ.Env, told: dict[str, Any]) -> dict[str, Any]:
     if bool(values["COGNITION_LLM_HOST"]) != bool(values["COGNITION_LLM_PORT"]):
         raise ImproperlyConfigured("COGNITION_LLM_HOST and COGNITION_LLM_PORT go together: set both or neither.")
     values["NOVAMEM_DATA_DIR"] = str((ROOT / Path(values["NOVAMEM_DATA_DIR"]).expanduser()).resolve())
+    witness = values["AUDIT_WITNESS"]
+    if witness and not witness.startswith(("/", "s3://", "http://", "https://")):
+        raise ImproperlyConfigured("AUDIT_WITNESS must be a folder as an absolute path, s3://bucket/prefix, or a URL.")
     own = values["BACKUP_DIR"] or str(Path(values["NOVAMEM_DATA_DIR"]) / "backups")
     values["BACKUP_DIR"] = str((ROOT / Path(own).expanduser()).resolve())
     return values

@@ -55,7 +55,10 @@ CAPACITY = {
 }
 TIER_GB = {tier: ENV[f"TIER_{tier.upper()}_GB"] for tier in ("hot", "warm")}
 CONSOLIDATION_UNDO_DAYS = ENV["CONSOLIDATION_UNDO_DAYS"]
+AUDIT_WITNESS = ENV["AUDIT_WITNESS"]
 BACKUP_KEEP = ENV["BACKUP_KEEP"]
+BACKUP_RECIPIENTS = ENV["BACKUP_RECIPIENTS"]
+BACKUP_IDENTITY_FILE = ENV["BACKUP_IDENTITY_FILE"]
 # How much a bundle may hold when it is unpacked, all files of its chain together.
 RESTORE_MAX_BYTES = int(ENV["RESTORE_MAX_GB"] * 1024**3)
 TRUSTED_SIGNERS = ENV["TRUSTED_SIGNERS"]
@@ -107,6 +110,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusAfterMiddleware",
     # Innermost: they are synchronous, and so one thread carries a request through all of them.
     "memories.console.logins.SecondFactorGate",
+    "memories.admin.AttributionMiddleware",
     "memories.api.problems.ProblemMiddleware",
 ]
 
@@ -179,6 +183,12 @@ STORAGES = {
         "OPTIONS": {"location": ENV["BACKUP_DIR"], "file_permissions_mode": 0o600},
     },
 }
+
+if AUDIT_WITNESS.startswith("s3://"):
+    # Needs django-storages[s3], and a bucket whose default retention locks its objects.
+    bucket, _, prefix = AUDIT_WITNESS.removeprefix("s3://").partition("/")
+    options = {"bucket_name": bucket, "location": prefix, "file_overwrite": False}
+    STORAGES["witness"] = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [ROOT / "static"]

@@ -27,6 +27,14 @@ from memories.models import Backup, Namespace
 from memories.models.words import BackupOrigin, ExportPolicy
 
 
+def recipients_field() -> serializers.ListField:
+    """Return the field that says whom a file is encrypted for."""
+    told = (
+        "Public keys (age1…, ssh-ed25519 …) that it is encrypted for; empty: not at all. Without it the server's own."
+    )
+    return serializers.ListField(child=Text(), required=False, max_length=20, help_text=told)
+
+
 class BackupInput(Strict):
     """A backup to make."""
 
@@ -35,6 +43,7 @@ class BackupInput(Strict):
     policy = serializers.ChoiceField(ExportPolicy.choices, default=ExportPolicy.FULL)
     include_embeddings = Flag(default=False)
     base = Id(required=False, allow_null=True, help_text="Only what changed since that backup.")
+    recipients = recipients_field()
 
 
 class BackupQuery(Strict):
@@ -74,6 +83,7 @@ class BackupAnswer(serializers.Serializer[Any]):
     include_embeddings = serializers.BooleanField()
     base = serializers.UUIDField(source="base_id", allow_null=True)
     origin = serializers.ChoiceField(BackupOrigin.choices)
+    encrypted = serializers.BooleanField(help_text="Whether only the identity of a recipient opens it.")
     size = serializers.IntegerField()
     sha256 = serializers.CharField()
     signer = serializers.CharField()
@@ -206,6 +216,8 @@ class DownloadView(Admin):
         """Streams the bundle; with `format=json` gives a small one as a V1 envelope."""
         query = validated(DownloadQuery, request.query_params.dict())
         row = backup_of(request, backup_id)
+        if query["format"] == "json" and row.encrypted:
+            raise backups.NoEnvelope("it is encrypted: take it as it is")
         file = backups.opened(row.file)
         if query["format"] == "json":
             with file:

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django_prometheus.exports import ExportToDjangoView
 
-from memories import governance
+from memories import audit, governance
 from memories.api.problems import problem
 from memories.models import EmbeddingModel, Heartbeat
 from memories.models.words import ModelState
@@ -41,6 +41,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     if parts["database"]["state"] == OK:
         parts |= {"sidecar": _sidecar(), "reduction_client": _reduction_client()}
         parts |= {"migrations": _migrations(), "embedder": _embedder(), "broker": _broker(), "worker": _worker()}
+        parts |= {"witness": _witness()} if settings.AUDIT_WITNESS else {}
     states = {name: part["state"] for name, part in parts.items()}
     if any(states.get(name) != OK for name in NEEDED):
         status = DOWN
@@ -126,6 +127,12 @@ def _worker() -> dict[str, str]:
         return _part(DEGRADED, "no worker was seen yet")
     silent = timezone.now() - beat.at
     return _part(OK) if silent < SILENT else _part(DEGRADED, f"last seen {silent.total_seconds():.0f} s ago")
+
+
+def _witness() -> dict[str, str]:
+    """What the last seals met: writes never wait for it."""
+    silence = audit.silence()
+    return _part(DEGRADED if silence else OK, silence)
 
 
 def _sidecar() -> dict[str, str]:

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from memories import access, packs
 from memories.access import NotFound
 from memories.api.authentication import principal_of
+from memories.api.backups import recipients_field
 from memories.api.fields import AboutUser, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
@@ -24,6 +25,7 @@ class PackInput(AboutUser):
     """What is to be packed."""
 
     namespace = Text(validators=[namespace_form])
+    recipients = recipients_field()
 
 
 class PacksView(APIView):
@@ -37,7 +39,8 @@ class PacksView(APIView):
     def post(self, request: Request) -> Response:
         """Packs a namespace; the operation's report names the pack (`pack_id`)."""
         values = validated(PackInput, request.data)
-        return started(request, kind="pack", namespace=values["namespace"], options={})
+        options = {"recipients": values["recipients"]} if "recipients" in values else {}
+        return started(request, kind="pack", namespace=values["namespace"], options=options)
 
 
 class PackDownloadView(APIView):

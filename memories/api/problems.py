@@ -35,6 +35,7 @@ from memories.backups import (
     BrokenBundle,
     EnvelopeTooLarge,
     FileMissing,
+    IdentityMissing,
     NoEnvelope,
     NoSpace,
     StillNeeded,
@@ -108,6 +109,7 @@ KNOWN: dict[type[Exception], Known] = {
     BrokenBundle: Known(400, "broken_bundle"),
     WrongProject: Known(400, "wrong_project"),
     BaseMissing: Known(409, "base_missing"),
+    IdentityMissing: Known(409, "identity_missing"),
     StillNeeded: Known(409, "still_needed"),
     FileMissing: Known(410, "file_missing"),
     NoSpace: Known(507, "no_space"),
@@ -140,6 +142,7 @@ SAFE_DETAIL = (
     *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
     *(TierMismatch, WaitsForDecision, Purged, CannotDigest),
     *(BrokenBundle, WrongProject, BaseMissing, StillNeeded, FileMissing, NoSpace, EnvelopeTooLarge, NoEnvelope),
+    IdentityMissing,
     *(CannotTakeBack, NotUndoable, AlreadyRunning, NoPlan, PlanUsed),
     *(CountDiffers, BranchTaken, NoDigest),
 )

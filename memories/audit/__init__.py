@@ -1,7 +1,25 @@
 """The audit chain: row history is sealed, signed and copied outside the database, so that tampering shows."""
 
+from memories.audit.rows import Comparison, Difference
 from memories.audit.sealing import seal
 from memories.audit.signing import fingerprint, is_signed, public_key, sign
-from memories.audit.verifying import Finding, Verdict, verify
+from memories.audit.verifying import Finding, Proof, Verdict, prove, verify
+from memories.audit.witness import Receipts, silence, tell
 
-__all__ = ["Finding", "Verdict", "fingerprint", "is_signed", "public_key", "seal", "sign", "verify"]
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Finding",
+    "Proof",
+    "Receipts",
+    "Verdict",
+    "fingerprint",
+    "is_signed",
+    "prove",
+    "public_key",
+    "seal",
+    "sign",
+    "silence",
+    "tell",
+    "verify",
+]

@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from memories.models import AccountEvent
 from memories.models.history import event_models
 from memories.models.raw import batches, fetch
 
@@ -29,14 +30,18 @@ class Leaf(NamedTuple):
 
 def leaves(project_id: UUID, *, since: int, before: int = LAST) -> Iterator[Leaf]:
     """The project's events of transactions in [since, before), ordered, in the open transaction; never all in memory.
-    Null columns do not count, so that a later migration that adds one leaves old digests alone."""
+
+    And those of accounts, which reach every project. Null columns do not count, so that a later migration that adds one
+    leaves old digests alone.
+    """
+    tables: list[tuple[Any, str]] = [(model, "project_id = %(project)s") for model in event_models()]
     parts = [
         f"""SELECT recorded_in, '{model._meta.db_table}' COLLATE "C" AS source, pgh_id,
                 encode(sha256(convert_to(jsonb_strip_nulls(to_jsonb(e))::text, 'UTF8')), 'hex')
             FROM {model._meta.db_table} e
-            WHERE project_id = %(project)s AND recorded_in >= %(since)s::text::xid8
+            WHERE {own} AND recorded_in >= %(since)s::text::xid8
                 AND recorded_in < %(before)s::text::xid8"""
-        for model in event_models()
+        for model, own in [*tables, (AccountEvent, "true")]
     ]
     statement = " UNION ALL ".join(parts) + " ORDER BY recorded_in, source, pgh_id"
     span = {"project": project_id, "since": str(since), "before": str(before)}

@@ -1,4 +1,4 @@
-"""Verifying: names the first event that was changed, removed, slipped in or cut off."""
+"""Verifying: names the first event that was changed, removed, slipped in or cut off, and every row that was forged."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,12 +7,23 @@ from uuid import UUID
 
 from memories import access
 from memories.access import Principal
-from memories.audit import signing
+from memories.audit import signing, witness
 from memories.audit.journal import Head, Journal, Line, moment
 from memories.audit.leaves import Leaf, Link, genesis, leaves, newest
+from memories.audit.rows import Comparison, Watcher, compare
 from memories.models import Seal
 
-Kind = Literal["changed", "removed", "slipped_in", "cut_off", "seal_changed", "file_changed", "not_in_file"]
+Kind = Literal[
+    "changed",
+    "removed",
+    "slipped_in",
+    "cut_off",
+    "seal_changed",
+    "file_changed",
+    "not_in_file",
+    "not_as_witnessed",
+    "witness_silent",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,39 @@ class Verdict:
     finding: Finding | None
 
 
-def verify(principal: Principal) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was found of the chain of events, of the rows that these tell of, and of what the witness says."""
+
+    chain: Verdict
+    rows: Comparison
+    witness: Finding | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.chain.finding is None and not self.rows.differ and self.witness is None
+
+
+def prove(principal: Principal, *, watcher: Watcher | None = None) -> Proof:
+    """Return what is wrong with the project's chain, its live rows, and with both as the witness remembers them."""
+    chain, heard = verify(principal, watcher=watcher), _heard(principal)
+    with access.enter(principal, why="verify"):
+        return Proof(chain, compare(principal.project_id, watcher=watcher), heard)
+
+
+def _heard(principal: Principal) -> Finding | None:
+    try:
+        found = witness.contradiction(principal)
+    except witness.WitnessSilent as error:
+        return Finding("witness_silent", f"the witness can't be asked: {error}", 0)
+    if found is None:
+        return None
+    number, how = found
+    return Finding("not_as_witnessed", f"seal {number}, which the witness knows, is {how}", number)
+
+
+def verify(principal: Principal, *, watcher: Watcher | None = None) -> Verdict:
     """Checks a project's chain from its first seal on and stops at the first finding."""
     journal = Journal(principal.project_id)
     with journal.held(), access.enter(principal, why="verify"):
@@ -42,6 +85,8 @@ def verify(principal: Principal) -> Verdict:
         former, since, events = genesis(principal.project_id), 0, 0
         seals = Seal.objects.within(principal.project_id).order_by("number")
         for number, row in enumerate(seals, start=1):
+            if watcher:
+                watcher("seals", number - 1, len(seals))
             if row.number != number:
                 return Verdict(number - 1, events, 0, Finding("removed", f"seal {number}", number))
             line = journal.line(places[number]) if number in places else None

@@ -1,5 +1,6 @@
 """Backups: what a project remembers as one signed file, proven by restoring it, and brought back from it."""
 
+from memories.backups.encryption import BadRecipient, IdentityMissing, decrypted, has_identity, identity, is_encrypted
 from memories.backups.envelopes import EnvelopeTooLarge, NoEnvelope, envelope_of
 from memories.backups.keeping import (
     StillNeeded,
@@ -13,7 +14,7 @@ from memories.backups.keeping import (
     spoiled,
     take_in,
 )
-from memories.backups.places import FileMissing, NoSpace, opened, pack_file, remove, store, taking_room
+from memories.backups.places import FileMissing, NoSpace, opened, pack_file, readable, remove, store, taking_room
 from memories.backups.proving import DrillFailed, FileChanged, drill, verify
 from memories.backups.proving import check as check_proof
 from memories.backups.pushing import Refused, Remote, Unreachable
@@ -22,21 +23,25 @@ from memories.backups.reading import BrokenBundle, UnknownVersion, records_of
 from memories.backups.restoring import BaseMissing, WrongProject, restore, trusted_signers
 from memories.backups.restoring import check as check_restore
 from memories.backups.restoring import permit as permit_restore
-from memories.backups.writing import Wish, back_up, make, refuse_missing
+from memories.backups.salts import BadKeyFile, take_key, write_key
+from memories.backups.writing import Wish, back_up, check_recipients, make, recipients_of, refuse_missing
 from memories.backups.writing import check as check_backup
 
 __all__ = [
+    "BadKeyFile",
+    "BadRecipient",
     "BaseMissing",
     "BrokenBundle",
     "DrillFailed",
     "EnvelopeTooLarge",
     "FileChanged",
     "FileMissing",
+    "IdentityMissing",
     "NoEnvelope",
     "NoSpace",
-    "StillNeeded",
     "Refused",
     "Remote",
+    "StillNeeded",
     "UnknownVersion",
     "Unreachable",
     "Wish",
@@ -45,12 +50,17 @@ __all__ = [
     "backups",
     "check_backup",
     "check_proof",
+    "check_recipients",
     "check_restore",
+    "decrypted",
     "delete",
     "drill",
     "envelope_of",
     "expire",
     "found",
+    "has_identity",
+    "identity",
+    "is_encrypted",
     "make",
     "opened",
     "pack_file",
@@ -59,6 +69,8 @@ __all__ = [
     "proofs",
     "protect",
     "push_options",
+    "readable",
+    "recipients_of",
     "records_of",
     "refuse_missing",
     "remove",
@@ -66,7 +78,9 @@ __all__ = [
     "spoiled",
     "store",
     "take_in",
+    "take_key",
     "taking_room",
     "trusted_signers",
     "verify",
+    "write_key",
 ]

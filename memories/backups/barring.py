@@ -14,12 +14,13 @@ ERASED = """({fragment} IN (SELECT fragment_id FROM memories_erasure WHERE proje
         UNION ALL SELECT fragment_id FROM staged_erasure)
     OR EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %(project)s AND e.authority >= {authority}
         AND (e.namespace_id IS NULL OR e.namespace_id = %(here)s)
-        AND e.fingerprint = nova_fingerprint(%(project)s, {text})
+        AND e.fingerprint = ANY (nova_fingerprints(%(project)s, {text}))
         AND NOT EXISTS (SELECT FROM staged_erasure b WHERE b.fragment_id = e.fragment_id
             AND b.fingerprint = e.fingerprint AND b.authority >= e.authority
             AND (b.namespace_id IS NULL OR e.namespace_id IS NOT NULL))))"""
 BESIDE = """FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ('insert', 'update')
-    WHERE nova_fingerprint(%(project)s, s.content) IN (SELECT fingerprint FROM staged_erasure)"""
+    WHERE EXISTS (SELECT FROM staged_erasure e
+        WHERE e.fingerprint = ANY (nova_fingerprints(%(project)s, s.content)))"""
 GONE = """(SELECT fragment_id FROM memories_erasure WHERE project_id = %(project)s
     UNION ALL SELECT fragment_id FROM staged_erasure UNION ALL SELECT id FROM staged_forgotten
     UNION ALL SELECT id FROM staged_barred)"""

@@ -11,7 +11,7 @@ from django.db.models import Max, QuerySet
 
 from memories import access
 from memories.access import NotFound, Principal
-from memories.backups import envelopes, places
+from memories.backups import encryption, envelopes, places
 from memories.backups.manifest import Manifest
 from memories.backups.reading import Reader
 from memories.backups.restoring import BaseMissing, check_place
@@ -127,26 +127,31 @@ def spoiled(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) -> list[uuid.U
 def _of_project(project: str, name: str) -> bool:
     """Whether a file is one of this project's bundles: another's name may begin alike."""
     return (
-        re.fullmatch(rf"{re.escape(project)}-(upload|\d{{8}}T\d{{6}}Z)-[0-9a-f-]{{36}}\.ndjson\.gz", name) is not None
+        re.fullmatch(rf"{re.escape(project)}-(upload|\d{{8}}T\d{{6}}Z)-[0-9a-f-]{{36}}\.ndjson\.gz(\.age)?", name)
+        is not None
     )
 
 
 def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
     """The name of the project that a bundle is of, empty for an envelope that does not say. Raises BrokenBundle."""
-    if envelopes.is_envelope(file):
-        return envelopes.project_of(file)
-    return Reader(file, now=now, allow_version=True).manifest.project
+    with encryption.decrypted(file) as plain:
+        if envelopes.is_envelope(plain):
+            return envelopes.project_of(plain)
+        return Reader(plain, now=now, allow_version=True).manifest.project
 
 
 def take_in(principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False) -> Backup:
     """Stores a bundle that comes from elsewhere, so that it can be restored; only its first line is read.
 
-    A V1 envelope becomes a bundle. Raises BrokenBundle, WrongProject, BaseMissing, NoSpace.
+    A V1 envelope becomes a bundle; what is encrypted is kept so. Raises BrokenBundle, WrongProject, BaseMissing,
+    NoSpace, IdentityMissing.
     """
-    if envelopes.is_envelope(file):
+    is_encrypted = encryption.is_encrypted(file)
+    if not is_encrypted and envelopes.is_envelope(file):
         file = envelopes.bundle_of(file, project=principal.project, now=now, allow_version=allow_version)
-    reader = Reader(file, now=now, allow_version=True)
-    check_place(principal, reader.manifest)
+    with encryption.decrypted(file) as plain:
+        reader = Reader(plain, now=now, allow_version=True)
+        check_place(principal, reader.manifest)
     which = uuid.uuid4()
     row = Backup(
         id=which,
@@ -157,7 +162,8 @@ def take_in(principal: Principal, file: BinaryIO, *, now: datetime.datetime, all
         include_embeddings=reader.manifest.embeddings,
         base=_base(principal, reader.manifest),
         origin=BackupOrigin.UPLOADED,
-        file=f"{principal.project}-upload-{which}.ndjson.gz",
+        file=f"{principal.project}-upload-{which}.ndjson.gz{'.age' if is_encrypted else ''}",
+        encrypted=is_encrypted,
         signer=reader.signer,
         created_at=now,
     )

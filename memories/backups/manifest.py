@@ -11,8 +11,10 @@ from memories import audit
 from memories.backups import policies
 from memories.models.words import ExportPolicy
 
-FORMAT, VERSION, PURPOSE = "novamem-bundle", 2, "bundle"
-READ = (1, VERSION)  # version 1 knew no rulings, users and keys
+FORMAT, VERSION, PURPOSE = "novamem-bundle", 3, "bundle"
+# Version 1 knew no rulings, users and keys; before 3 every bundle held the salt.
+READ = (1, 2, VERSION)
+LATE = ("saltName",)  # fields that earlier versions lack
 COUNT = {"bucket": str, "reason": str, "count": int}
 
 
@@ -36,8 +38,9 @@ class Manifest:
     # The SHA-256 of the files that this one goes on from, the oldest first.
     chain: list[str] = field(default_factory=list)
     publicKey: str = ""
-    # What the project's fingerprints are keyed with, in hexadecimal: without it they would stop nothing elsewhere.
+    # What the project's fingerprints are keyed with, in hexadecimal, of an encrypted bundle alone; and how it is named.
     salt: str = ""
+    saltName: str = ""
     format: str = FORMAT
     schemaVersion: int = VERSION
 
@@ -49,6 +52,8 @@ class Manifest:
     def of(cls, told: Mapping[str, Any]) -> Self:
         """As read, with the right names and types. Raises ValueError saying what is wrong."""
         wanted = cls.__dataclass_fields__
+        if told.get("schemaVersion") in READ[:-1]:
+            told = {**dict.fromkeys(LATE, ""), **told}
         if set(told) != set(wanted):
             raise ValueError(f"the manifest has other fields: {', '.join(sorted(set(told) ^ set(wanted)))}")
         for name, value in told.items():

@@ -7,13 +7,15 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, storages
+
+from memories.backups import encryption
 
 ALIAS = "backups"
 PART = ".part"
@@ -88,14 +90,34 @@ def _publish(path: Path, name: str, home: Path | None) -> None:
         os.close(folder)
 
 
-def store(name: str, file: BinaryIO) -> tuple[str, int]:
-    """Copies a file into the storage; its SHA-256 in hexadecimal and its size. Raises NoSpace."""
-    digest, size = hashlib.sha256(), 0
+class Tee:
+    """A file that hashes and counts what is written to it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest, self.size = hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> int:
+        """Writes and hashes."""
+        self.digest.update(data)
+        self.size += len(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Flushes the file."""
+        self._file.flush()
+
+
+def store(name: str, file: BinaryIO, *, recipients: Sequence[str] = ()) -> tuple[str, int]:
+    """Copies a file into the storage, for recipients encrypted; its SHA-256 in hexadecimal and its size there.
+
+    Raises NoSpace.
+    """
     with written(name) as copy:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-            size += copy.write(chunk)
-    return digest.hexdigest(), size
+        tee = Tee(copy)
+        with encryption.encrypted(tee, recipients) as out:
+            shutil.copyfileobj(file, out, 1 << 20)
+    return tee.digest.hexdigest(), tee.size
 
 
 def opened(name: str) -> BinaryIO:
@@ -104,6 +126,13 @@ def opened(name: str) -> BinaryIO:
         return cast("BinaryIO", storages[ALIAS].open(name, "rb"))  # Django's File reads like one
     except FileNotFoundError as error:
         raise FileMissing(f"the storage has no {name}") from error
+
+
+@contextmanager
+def readable(name: str) -> Iterator[BinaryIO]:
+    """The file as it was before it was encrypted. Raises FileMissing, IdentityMissing."""
+    with opened(name) as file, encryption.decrypted(file) as plain:
+        yield plain
 
 
 def size_of(name: str) -> int:

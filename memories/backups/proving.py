@@ -90,7 +90,7 @@ def _read(row: Backup, *, now: datetime.datetime) -> Iterator[Line]:
             digest.update(chunk)
     if digest.hexdigest() != row.sha256:
         raise FileChanged("the file has another SHA-256 than when it was written")
-    with places.opened(row.file) as file:
+    with places.readable(row.file) as file:
         reader = Reader(file, now=now)
         yield from reader.lines()
     if reader.signer != row.signer:

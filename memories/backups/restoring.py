@@ -121,6 +121,9 @@ def restore(principal: Principal, operation: Operation, progress: Progress) -> d
         }
         with access.enter(principal, why="restore"):
             report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
+            # What it keyed (fingerprints, decided values) is so with a salt that neither is here nor came along.
+            lacks_salt = not read.manifest.salt and not salts.fit(principal, read.manifest)
+            report["key_file_needed"] = lacks_salt and not read.foreign
         if operation.dry_run:
             parts = planning.planned(principal, read.ids)
         else:
@@ -176,7 +179,7 @@ def stage(
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
         refusal = nullcontext() if as_it_is else _letting_go(principal, row)
-        with refusal, places.opened(row.file) as file:
+        with refusal, places.readable(row.file) as file:
             reader = Reader(file, now=now, allow_version=operation.options.get("allow_version", False))
             manifest = reader.manifest
             check_place(principal, manifest)
@@ -215,7 +218,7 @@ def _prepare(principal: Principal, read: Read) -> None:
         owners.meet(principal.project_id)
         # By its id a memory is known under any salt.
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
-    if read.foreign or not salts.fit(principal, read.manifest) and not salts.is_new(principal):
+    if read.foreign or not salts.fit(principal, read.manifest) and not (read.manifest.salt and salts.is_new(principal)):
         salts.drop_fingerprints(read.left_out)
 
 

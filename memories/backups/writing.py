@@ -8,14 +8,15 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Q
 
 from memories import access, audit, failpoints
 from memories.access import NotFound, Principal
-from memories.backups import changes, places, policies, records
+from memories.backups import changes, encryption, places, policies, records, salts
 from memories.backups.estimating import size
 from memories.backups.manifest import Footer, Manifest
 from memories.backups.records import Record
@@ -25,8 +26,9 @@ from memories.models.words import BackupOrigin, ExportPolicy
 from memories.operations import BadOptions, Options, Progress
 
 LEVEL = 4  # of gzip: twice as fast as its default, a tenth larger
+MOST_RECIPIENTS = 20
 ORIGINS = (BackupOrigin.ASKED, BackupOrigin.SCHEDULED, BackupOrigin.SYNC)
-OPTIONS = {"policy", "namespaces", "include_embeddings", "base", "origin", "prove"}
+OPTIONS = {"policy", "namespaces", "include_embeddings", "base", "origin", "prove", "recipients"}
 
 
 class RecordTooLong(Exception):
@@ -48,6 +50,8 @@ class Wish:
     include_embeddings: bool = False
     base: uuid.UUID | None = None
     origin: str = BackupOrigin.ASKED
+    # Who can read it: public keys; empty for everybody who has the file.
+    recipients: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, options: Options) -> "Wish":
@@ -59,11 +63,31 @@ class Wish:
             include_embeddings=options.get("include_embeddings", False),
             base=uuid.UUID(base) if base else None,
             origin=options.get("origin", BackupOrigin.ASKED),
+            recipients=recipients_of(options),
         )
+
+
+def recipients_of(options: Options) -> tuple[str, ...]:
+    """Return whom a file is encrypted for: whom the options name, else BACKUP_RECIPIENTS; nobody of what is pushed."""
+    if options.get("recipients") is not None:
+        return tuple(options["recipients"])
+    return () if options.get("origin") == BackupOrigin.SYNC else tuple(settings.BACKUP_RECIPIENTS)
+
+
+def check_recipients(options: Options) -> None:
+    """Raises BadOptions unless they are public keys."""
+    wanted = options.get("recipients") or []
+    if not isinstance(wanted, list) or len(wanted) > MOST_RECIPIENTS or not all(isinstance(one, str) for one in wanted):
+        raise BadOptions("recipients", f"Give a list of at most {MOST_RECIPIENTS} public keys.")
+    try:
+        encryption.check_recipients(wanted)
+    except encryption.BadRecipient as error:
+        raise BadOptions("recipients", str(error)) from error
 
 
 def check(options: Options) -> None:
     """Raises BadOptions unless they are a wish."""
+    check_recipients(options)
     if stray := set(options) - OPTIONS:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
     if options.get("policy", ExportPolicy.FULL) not in ExportPolicy.values:
@@ -111,7 +135,14 @@ def back_up(principal: Principal, operation: Operation, progress: Progress) -> d
 
 def told(row: Backup) -> dict[str, Any]:
     """The numbers of a backup."""
-    return {"file": row.file, "size": row.size, "sha256": row.sha256, "records": row.records, "counts": row.counts}
+    return {
+        "file": row.file,
+        "size": row.size,
+        "sha256": row.sha256,
+        "records": row.records,
+        "counts": row.counts,
+        "encrypted": row.encrypted,
+    }
 
 
 def make(
@@ -139,7 +170,8 @@ def make(
             include_embeddings=wish.include_embeddings,
             base=base,
             origin=wish.origin,
-            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz",
+            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz{'.age' if wish.recipients else ''}",
+            encrypted=bool(wish.recipients),
             signer=audit.fingerprint(),
             exported_at=now,
             operation_id=operation.id,
@@ -190,7 +222,6 @@ def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
 
 def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) -> int:
     """The file, and what the row says of it; how many purges there had been."""
-    whole = hashlib.sha256()
     with snapshot(principal, why="backup"):
         purges = int(Project.objects.values_list("purges", flat=True).get(id=principal.project_id))
         named = _namespaces(principal.project_id, wish)
@@ -204,11 +235,14 @@ def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) ->
         row.counts = chosen.counts
         selection = replace(selection, fragments=chosen.fragments)
         with places.written(row.file) as file:
-            tee = _Tee(file, whole)
-            with gzip.GzipFile(filename="", fileobj=tee, mode="wb", compresslevel=LEVEL, mtime=0) as packed:
+            tee = places.Tee(file)
+            with (
+                encryption.encrypted(tee, wish.recipients) as out,
+                gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=LEVEL, mtime=0) as packed,
+            ):
                 row.records = _lines(packed, _manifest(principal, row), selection, progress, chosen.counts)
             failpoints.reach("backup.written")
-    row.sha256 = whole.hexdigest()
+    row.sha256 = tee.digest.hexdigest()
     return purges
 
 
@@ -239,8 +273,7 @@ def _lines(
 
 
 def _manifest(principal: Principal, row: Backup) -> Manifest:
-    salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
-    base = row.base
+    salt, base = salts.salt_of(principal), row.base
     return Manifest(
         project=principal.project,
         policy=row.policy,
@@ -255,7 +288,8 @@ def _manifest(principal: Principal, row: Backup) -> Manifest:
         base=str(base.id) if base else None,
         chain=[each.sha256 for each in chain_of(base)] if base else [],
         publicKey=audit.public_key().hex(),
-        salt=salt.hex(),
+        salt=salt.hex() if row.encrypted else "",
+        saltName=salts.name_of(salt),
     )
 
 
@@ -277,19 +311,3 @@ def _namespaces(project_id: uuid.UUID, wish: Wish) -> list[Namespace]:
     for name in sorted(set(wish.namespaces) - {row.name for row in found}):
         raise NotFound(f"namespace {name}")
     return found
-
-
-class _Tee:
-    """A file that hashes what is written to it."""
-
-    def __init__(self, file: IO[bytes], digest: Any) -> None:
-        self._file, self._digest = file, digest
-
-    def write(self, data: bytes) -> int:
-        """Writes and hashes."""
-        self._digest.update(data)
-        return self._file.write(data)
-
-    def flush(self) -> None:
-        """Flushes the file."""
-        self._file.flush()

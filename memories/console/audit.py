@@ -19,10 +19,11 @@ from django.views.decorators.http import require_safe
 
 from conflicts.front import PendingConflict, Ruling
 from memories import access, jobs
+from memories import audit as audit_room
 from memories.access import Principal
 from memories.console.people import member
 from memories.console.reviewing import names_of
-from memories.models import ApiKey, Backup, Fragment, Grant, Membership, Namespace, Operation, Seal
+from memories.models import AccountEvent, ApiKey, Backup, Fragment, Grant, Membership, Namespace, Operation, Seal
 from memories.models.history import actor_of, events_of
 from memories.models.words import OperationState, Verb
 
@@ -37,7 +38,9 @@ KINDS: dict[str, tuple[type[models.Model], str, str]] = {
     "grant": (Grant, "", ""),
     "namespace": (Namespace, "", ""),
     "member": (Membership, "", "role"),
+    "account": (AccountEvent, "", "powers"),
 }
+PEOPLE = ("member", "account")  # whose events are about an account, not a row of the project
 VERBS = {"insert": "made", "update": "changed", "delete": "deleted"}
 
 
@@ -117,6 +120,7 @@ def audit(request: Any) -> HttpResponse:
             "wish": wish,
             "kinds": list(KINDS),
             "seal": seals.order_by("-number").first(),
+            "silence": audit_room.silence(),
             "now": now,
         }
     return render(request, "console/audit.html", context)
@@ -156,15 +160,16 @@ def _wish(request: Any) -> Wish:
 def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: Wish) -> list[Line]:
     found = []
     for kind in kinds:
-        if wish.about and kind == "member":  # which have no such id
+        if wish.about and kind in PEOPLE:  # which have no such id
             continue
-        events = events_of(KINDS[kind][0]).objects.filter(wish.conditions(), project=principal.project_id)
+        events = _events(principal, kind).filter(wish.conditions())
         events = events.filter(before.older(kind)) if before else events
         found += [(kind, event) for event in events.order_by("-recorded_in", "-pgh_id")[: PAGE + 1]]
     found.sort(key=lambda pair: Place.of(*pair), reverse=True)
     found = found[: PAGE + 1]
     names = names_of(principal, [actor_of(event) for _, event in found])
-    people = _people([event.user_id for kind, event in found if kind == "member"])
+    accounts = {account for kind, event in found for account in (_account(kind, event), _actor(event))}
+    people = _people([account for account in accounts if account])
     undos = _undos(principal, [event.pgh_obj_id for kind, event in found if kind == "operation"])
     decisions = _decisions(principal, [event for kind, event in found if kind == "conflict"])
     lines = []
@@ -172,9 +177,31 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
         undo, note = undos.get(event.pgh_obj_id, ""), ""
         if kind == "conflict":
             undo, note = decisions.get(event.pgh_id, ("", ""))
-        lines.append(replace(_line(kind, event, names), undo=undo, note=note))
-    about = [people.get(event.user_id, f"user {event.user_id}") if kind == "member" else "" for kind, event in found]
-    return [replace(line, id=name) if name else line for line, name in zip(lines, about, strict=True)]
+        line = replace(_line(kind, event, names, people), undo=undo, note=note)
+        about = _account(kind, event)
+        lines.append(line if about is None else replace(line, id=people.get(about, f"user {about}")))
+    return lines
+
+
+def _events(principal: Principal, kind: str) -> Any:
+    """The events of a kind that are the project's to see: of accounts those of its members and of superusers."""
+    if kind != "account":
+        return events_of(KINDS[kind][0]).objects.filter(project=principal.project_id)
+    members = Membership.objects.filter(project=principal.project_id).values("user_id")
+    return AccountEvent.objects.filter(Q(pgh_obj_id__in=members) | Q(is_superuser=True))
+
+
+def _account(kind: str, event: Any) -> int | None:
+    """The account that an event is about."""
+    if kind == "member":
+        return int(event.user_id)
+    return int(event.pgh_obj_id) if kind == "account" else None
+
+
+def _actor(event: Any) -> int | None:
+    """The account of the person who made it."""
+    text = (event.pgh_context or {}).get("user")
+    return int(text) if text else None
 
 
 def _people(ids: list[int]) -> dict[int, str]:
@@ -212,7 +239,7 @@ def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, 
     return found
 
 
-def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str]) -> Line:
+def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dict[int, str]) -> Line:
     context = event.pgh_context or {}
     _, page, state = KINDS[kind]
     gone = event.pgh_label == "delete"
@@ -225,10 +252,17 @@ def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str]) -> Line:
         at=event.pgh_created_at,
         kind=kind,
         verb=VERBS.get(event.pgh_label, event.pgh_label),
-        state=became,
-        who=names.get(actor_of(event), "") or context.get("kind", "unknown"),
+        state=_powers(event) if kind == "grant" else became,
+        who=names.get(actor_of(event), "") or people.get(_actor(event) or 0, "") or context.get("kind", "unknown"),
         why=context.get("why", ""),
         url=url,
         id=event.pgh_obj_id,
         place=Place.of(kind, event),
     )
+
+
+def _powers(event: Any) -> str:
+    """What a grant allows; events of before do not say where."""
+    if event.verbs is None:
+        return ""
+    return f"{', '.join(event.verbs)} on {', '.join(event.namespaces)} up to {event.ceiling}"

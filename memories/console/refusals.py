@@ -31,6 +31,7 @@ TITLES: dict[type[Exception], str] = {
     backups.BrokenBundle: "This is no sound backup",
     backups.WrongProject: "This is another project’s backup",
     backups.BaseMissing: "Another backup is missing",
+    backups.IdentityMissing: "This backup is encrypted",
     backups.NoSpace: "There is no space left",
     branches.BranchTaken: "This name is taken",
     keys.BadGrant: "This key can’t be made",

@@ -3,11 +3,12 @@
 import json
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from django.core.management import CommandError
 from django.utils import timezone
 from django_typer.management import TyperCommand
+from typer import Option
 
 from memories import access, backups, jobs, keys
 from memories.access import NotFound, Principal
@@ -16,7 +17,23 @@ from memories.models import Project
 from memories.models.words import OperationState
 from memories.operations import BadOptions
 
-REFUSED = (backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace)
+REFUSED = (
+    *(backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace),
+    backups.IdentityMissing,
+)
+Recipients = Annotated[
+    list[str] | None,
+    Option("--recipient", help="Encrypt for this public key (age1…, ssh-ed25519 …); may be repeated."),
+]
+Plain = Annotated[bool, Option("--plain", help="Not encrypted, whatever BACKUP_RECIPIENTS says.")]
+Identity = Annotated[Path | None, Option(help="The identity file that opens what is encrypted.")]
+
+
+def encryption_wish(recipients: list[str] | None, *, plain: bool = False) -> dict[str, Any]:
+    """Return the option that says whom a file is encrypted for; nothing leaves it to the setting."""
+    if recipients and plain:
+        raise CommandError("--plain and --recipient do not go together.")
+    return {"recipients": recipients or []} if recipients or plain else {}
 
 
 def owner_of_backup(backup_id: str) -> Principal:

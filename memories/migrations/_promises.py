@@ -96,6 +96,33 @@ def history_by_triggers(app: str) -> str:
     return TRIGGER_FUNCTIONS.format(app=app, security="SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp")
 
 
+def digested(table: str, key: str, *columns: str) -> str:
+    """Keyed digests of these columns in a table's history, as a trigger on its events works them out."""
+    told = ", ".join(f"r.{column}" for column in columns)
+    return f"""
+        CREATE FUNCTION nova_details_digest(salt bytea, r {table}) RETURNS bytea LANGUAGE sql STABLE AS $$
+            SELECT sha256(salt || convert_to(jsonb_build_array({told})::text, 'UTF8') || salt)
+        $$;
+        CREATE FUNCTION {table}event_details() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            NEW.details_digest := (SELECT nova_details_digest(p.salt, l) FROM {table} l
+                JOIN memories_project p ON p.id = l.project_id WHERE l.{key} = NEW.pgh_obj_id);
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER {table}event_details BEFORE INSERT ON {table}event FOR EACH ROW
+            WHEN (NEW.pgh_label <> 'delete') EXECUTE FUNCTION {table}event_details();
+    """
+
+
+def undo_digested(table: str) -> str:
+    """The reverse of `digested`."""
+    return f"""
+        DROP TRIGGER {table}event_details ON {table}event;
+        DROP FUNCTION {table}event_details();
+        DROP FUNCTION nova_details_digest(bytea, {table});
+    """
+
+
 def undo_event_tables(tables: list[str], *, app: str) -> list[str]:
     """The reverse of `event_tables`."""
     return [

@@ -31,7 +31,7 @@ from memories.models.key import ApiKey, Grant, KeyText
 from memories.models.limits import LoginEvent, RateBudget, Seat
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
-from memories.models.project import Membership, Owner, Project
+from memories.models.project import AccountEvent, Membership, Owner, Project
 from memories.models.search import (
     DocumentFrequency,
     Embedding,
@@ -62,6 +62,7 @@ __all__ = [
     "SavedView",
     "SearchDay",
     "Access",
+    "AccountEvent",
     "ApiKey",
     "Archive",
     "Backup",

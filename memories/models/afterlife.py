@@ -208,10 +208,14 @@ class ErasureQuerySet(TenantQuerySet):
     """Fingerprints of forgotten texts."""
 
     def of_text(self, project_id: uuid.UUID, content: str, *, namespace_id: uuid.UUID | None = None) -> Self:
-        """Those of one text, in whatever case, width and spacing; with a namespace those that bar it there alone."""
-        digest = Func(Value(project_id, models.UUIDField()), Value(content), function="nova_fingerprint")
+        """Those of one text, in whatever guise (`nova_folded`); with a namespace those that bar it there alone."""
+        digests = Func(Value(project_id, models.UUIDField()), Value(content), function="nova_fingerprints")
         here = {"namespace_id": namespace_id} if namespace_id else {}
-        return self.within(project_id).filter(fingerprint=digest, **here)
+        is_its = models.ExpressionWrapper(
+            Func(models.F("fingerprint"), digests, template="%(expressions)s)", arg_joiner=" = ANY ("),
+            models.BooleanField(),
+        )
+        return self.within(project_id).filter(is_its, **here)
 
     def remember(
         self,
@@ -239,13 +243,14 @@ class ErasureQuerySet(TenantQuerySet):
                        (SELECT h.namespace_id FROM home h WHERE h.id = fragment_id AND NOT %(everywhere)s),
                        %(authority)s, now()
                    FROM (
-                       SELECT fingerprint, id AS fragment_id FROM memories_fragment
+                       SELECT nova_erasure_print(project_id, content) AS fingerprint, id AS fragment_id
+                       FROM memories_fragment
                        WHERE project_id = %(project)s AND id = ANY (%(ids)s)
                        UNION
-                       SELECT nova_fingerprint(project_id, content), fragment_id FROM memories_revision
+                       SELECT nova_erasure_print(project_id, content), fragment_id FROM memories_revision
                        WHERE project_id = %(project)s AND fragment_id = ANY (%(ids)s)
                        UNION
-                       SELECT nova_fingerprint(%(project)s, content), id
+                       SELECT nova_erasure_print(%(project)s, content), id
                        FROM unnest(%(owners)s::uuid[], %(texts)s::text[]) AS t (id, content)
                    ) AS texts
                    ON CONFLICT (project_id, fingerprint, fragment_id, namespace_id)
@@ -270,7 +275,7 @@ class ErasureQuerySet(TenantQuerySet):
             )
 
 
-@tracked("id", "project", "fragment_id", "namespace_id", "authority", "erased_at")
+@tracked("id", "project", "fragment_id", "namespace_id", "authority", "erased_at", digested=("fingerprint",))
 class Erasure(TenantModel):
     """The keyed fingerprint of a forgotten text: enough to stop its return, never enough to read it."""
 

@@ -46,6 +46,8 @@ class Backup(TenantModel):
     base = parent("memories.Backup", related_name="increments", null=True)
     origin = models.CharField(max_length=16, choices=BackupOrigin)
     file = models.CharField(max_length=255)
+    # For whom is the file's own affair.
+    encrypted = models.BooleanField(default=False)
     size = models.PositiveBigIntegerField()
     # Of the whole file, in hexadecimal; of the public key that signed it; empty before an upload was read.
     sha256 = models.CharField(max_length=64)

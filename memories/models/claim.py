@@ -89,6 +89,7 @@ class ClaimQuerySet(TenantQuerySet):
     "status",
     # A subject's or a key's past, of claims that speak of something else by now too.
     find_by=("subject_digest", "key_digest"),
+    digested=("subject", "predicate", "value", "session_id"),
 )
 class Claim(models.Model):
     """What a fragment says, structured. An EXCLUDE constraint keeps two active exclusive values impossible."""

@@ -18,20 +18,25 @@ EVENTS = Catalogue(
 )
 
 
-def tracked(*fields: str, find_by: tuple[str, ...] = ()) -> Callable[[type[models.Model]], type[models.Model]]:
+def tracked(
+    *fields: str, find_by: tuple[str, ...] = (), digested: tuple[str, ...] = (), late: tuple[str, ...] = ()
+) -> Callable[[type[models.Model]], type[models.Model]]:
     """Keeps the history of these columns in `<Model>Event`: ids, enums, numbers, times and digests, never text.
 
     Each event says who, through which key or page and why in `pgh_context` (set by `access.enter`), and in which
     transaction it was recorded, so that the seals miss no late commit. Events are found by the columns of `find_by`.
+    Of the columns `digested` an event has one keyed digest, which a trigger on its table works out. Columns that came
+    `late` are null in the events of before, so that the seals over these still fit.
     """
+    digest = {"details_digest": models.BinaryField(max_length=32, null=True)} if digested else {}
 
     def decorate(model: type[models.Model]) -> type[models.Model]:
         name = model.__name__.lower()
         track = pghistory.track(
             pghistory.InsertEvent(),
-            pghistory.UpdateEvent(condition=pgtrigger.AnyChange(*fields)),
+            pghistory.UpdateEvent(condition=pgtrigger.AnyChange(*fields, *late, *digested)),
             pghistory.DeleteEvent(),
-            fields=list(fields),
+            fields=[*fields, *late],
             model_name=f"{model.__name__}Event",
             obj_field=pghistory.ObjForeignKey(related_name="events", related_query_name="events", db_index=False),
             context_field=pghistory.ContextJSONField(),
@@ -41,6 +46,9 @@ def tracked(*fields: str, find_by: tuple[str, ...] = ()) -> Callable[[type[model
                 "pgh_id": models.BigAutoField(primary_key=True),
                 "recorded_in": Xid8Field(db_default=Current(), editable=False),
                 "catalogue": EVENTS,
+                "late": late,
+                **digest,
+                **{column: _nullable(model, column) for column in late},
             },
             meta={
                 "indexes": [
@@ -56,6 +64,12 @@ def tracked(*fields: str, find_by: tuple[str, ...] = ()) -> Callable[[type[model
         return result
 
     return decorate
+
+
+def _nullable(model: type[models.Model], column: str) -> Any:
+    field: Any = model._meta.get_field(column).clone()  # type: ignore[union-attr]
+    field.null = True
+    return field
 
 
 def event_models() -> list[type[Any]]:

@@ -70,7 +70,9 @@ def every_user() -> list[str]:
 
 
 @tracked(
-    *("id", "project", "ceiling", "may_attest_user", "may_read_wide", "users", "requests_per_minute", "created_at")
+    *("id", "project", "ceiling", "may_attest_user", "may_read_wide", "users", "requests_per_minute", "created_at"),
+    digested=("user_patterns", "upstream_paths"),
+    late=("namespaces", "verbs"),
 )
 class Grant(TenantModel):
     """What a key may do. Never changed: a change is a revocation and a reissue (a trigger sees to it)."""
@@ -107,7 +109,10 @@ class Grant(TenantModel):
         return f"{', '.join(self.verbs)} on {', '.join(self.namespaces)} up to {self.ceiling}"
 
 
-@tracked("id", "project", "grant", "owner", "created_at", "expires_at", "revoked_at", "rotated_from")
+@tracked(
+    *("id", "project", "grant", "owner", "created_at", "expires_at", "revoked_at", "rotated_from"),
+    late=("key_id", "digest"),
+)
 class ApiKey(TenantModel):
     """One key: shown once, revocable, rotatable with an overlap."""
 

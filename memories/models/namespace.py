@@ -123,7 +123,7 @@ def roots_of(project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID]) -> dict[
     return found
 
 
-@tracked("id", "project", "parent", "forked_from", "archive_policy", "created_at")
+@tracked("id", "project", "parent", "forked_from", "archive_policy", "created_at", digested=("name", "user"))
 class Namespace(TenantModel):
     """A room of memories inside a project: what one agent, the team or a branch remembers, or one user of these.
 

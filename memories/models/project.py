@@ -9,8 +9,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from memories.models.history import tracked
-from memories.models.tenant import Catalogue, TenantModel, one_of, unique_in_project
+from memories.models.history import EVENTS, tracked
+from memories.models.tenant import Catalogue, Current, TenantModel, Xid8Field, one_of, unique_in_project
 from memories.models.words import OwnerKind, Role
 
 NAME_PART = r"[a-z0-9][a-z0-9._-]{0,62}"
@@ -58,6 +58,43 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} is {self.role} of {self.project}"
+
+
+class AccountEvent(models.Model):
+    """What became of an account: its powers, and a digest of its name and password. Global: a superuser reaches all.
+
+    Written by a trigger on the accounts' table alone; every project's chain seals it.
+    """
+
+    pgh_id = models.BigAutoField(primary_key=True)
+    pgh_created_at = models.DateTimeField()
+    pgh_label = models.CharField(max_length=16)
+    pgh_obj_id = models.IntegerField()
+    pgh_context = models.JSONField(null=True)
+    is_superuser = models.BooleanField()
+    is_staff = models.BooleanField()
+    is_active = models.BooleanField()
+    credentials_changed = models.BooleanField()
+    # SHA-256 of the name and of the salted digest that Django keeps of the password.
+    credentials_digest = models.BinaryField(max_length=32)
+    recorded_in = Xid8Field(db_default=Current(), editable=False)
+
+    catalogue = EVENTS
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["recorded_in", "pgh_id"], name="account_event_order"),
+            models.Index(fields=["pgh_obj_id", "pgh_id"], name="account_event_before"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pgh_label} of account {self.pgh_obj_id}"
+
+    @property
+    def powers(self) -> str:
+        """What the account may do in the installation, and whether its name or password is new."""
+        told = [name for name in ("superuser", "staff") if getattr(self, f"is_{name}")]
+        return ", ".join([*told, "active" if self.is_active else "off", *["credentials"] * self.credentials_changed])
 
 
 class Owner(TenantModel):

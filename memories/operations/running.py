@@ -13,6 +13,7 @@ from django.utils import timezone
 from memories import access
 from memories.access import Principal
 from memories.models import Operation
+from memories.models.history import events_of
 from memories.models.words import OperationState
 from memories.operations.leasing import LeaseLost, claim, keep_hold, lease
 
@@ -108,7 +109,20 @@ def run(
     operation = claim(principal, operation_id, now=timezone.now())
     if operation is None:
         return None
-    progress = Progress(principal, operation, watcher)
+    with access.asked_by(_starter(principal, operation)):
+        _carry_out(principal, operation, handlers, Progress(principal, operation, watcher))
+    return operation
+
+
+def _starter(principal: Principal, operation: Operation) -> Mapping[str, Any]:
+    """Who started it, as row history says."""
+    with access.enter(principal, why="claim"):
+        events = events_of(Operation).objects.filter(pgh_obj=operation.id, pgh_label="insert")
+        context = events.values_list("pgh_context", flat=True).first()
+    return context or {}
+
+
+def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str, Handler], progress: Progress) -> None:
     try:
         progress.check()
         report = access.undisturbed(
@@ -134,7 +148,6 @@ def run(
             error={"code": code, "type": type(error).__name__, **_more(error)},
             **_left(progress),
         )
-    return operation
 
 
 def _as_kept(principal: Principal, operation: Operation) -> Operation:

@@ -1,6 +1,7 @@
 """Reading a pack: what it says of itself, and the signed bundle that it holds."""
 
 import datetime
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +25,17 @@ class BadPack(Exception):
 
 @contextmanager
 def pack(path: Path) -> Iterator[tuple[apsw.Connection, dict[str, str]]]:
-    """The file and what it says of itself. Raises BadPack, whatever is wrong with it."""
+    """The file and what it says of itself. Raises BadPack, whatever is wrong with it, and IdentityMissing."""
     if not path.is_file():
         raise BadPack(f"There is no file {path}.")
+    with path.open("rb") as stored:
+        if backups.is_encrypted(stored):
+            with backups.decrypted(stored) as plain, tempfile.NamedTemporaryFile() as copy:
+                shutil.copyfileobj(plain, copy)
+                copy.flush()
+                with pack(Path(copy.name)) as found:
+                    yield found
+            return
     try:
         file = opened(path)
         try:

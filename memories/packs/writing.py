@@ -24,9 +24,10 @@ STEP = 5_000  # memories between two signs of life
 
 
 def check(options: Options) -> None:
-    """Raises BadOptions: a pack takes none."""
-    if options:
-        raise BadOptions("options", "A pack takes no options.")
+    """Raises BadOptions unless they say at most whom it is encrypted for."""
+    if set(options) - {"recipients"}:
+        raise BadOptions("options", "A pack takes recipients only.")
+    backups.check_recipients(options)
 
 
 def name_of(operation: Operation) -> str:
@@ -56,15 +57,16 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
             with backups.opened(row.file) as bundle:
                 number = fill(path, bundle, namespace=namespace, model=model, progress=progress, now=now)
             failpoints.reach("pack.filled")
+            recipients = backups.recipients_of(operation.options)
             with path.open("rb") as file:
-                digest, size = backups.store(name_of(operation), file)
+                digest, size = backups.store(name_of(operation), file, recipients=recipients)
     finally:
         with suppress(NotFound):  # purged meanwhile
             backups.delete(principal, row.id)
     with access.enter(principal, why="pack"):
         progress.save(stage="packed", done=number, total=number, cursor={"upto": str(row.upto)})
     told = {"pack_id": str(operation.id), "namespace": namespace.name, "memories": number}
-    return {**told, "size": size, "sha256": digest}
+    return {**told, "size": size, "sha256": digest, "encrypted": bool(recipients)}
 
 
 @contextmanager

@@ -53,6 +53,7 @@ ICONS = {
     "sound": "shield-check",
     "unproven": "question-mark-circle",
     "protected": "lock-closed",
+    "encrypted": "key",
     "allowed": "check-circle",
     "blocked": "no-symbol",
     "reduction_error": "x-circle",

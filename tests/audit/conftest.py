@@ -80,7 +80,7 @@ def event(service, sealed):
 @pytest.fixture
 def tamper():
     """Runs SQL as the owner of the database, past every trigger."""
-    tables = ("memories_fragmentevent", "memories_namespaceevent", "memories_seal")
+    tables = ("memories_fragment", "memories_fragmentevent", "memories_namespaceevent", "memories_seal")
 
     def run(statement, values):
         with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:

@@ -117,7 +117,14 @@ def test_the_command_says_that_all_is_whole(committed, sealed, capsys):
     assert f"{committed.name}: whole (3 seals, 4 events, 0 not sealed yet)" in capsys.readouterr().out
     call_command("audit", "verify", "--project", committed.name, "--json")
     assert json.loads(capsys.readouterr().out) == {
-        committed.name: {"seals": 3, "events": 4, "unsealed": 0, "finding": None}
+        committed.name: {
+            "seals": 3,
+            "events": 4,
+            "unsealed": 0,
+            "finding": None,
+            "rows": {"rows": 4, "differ": 0, "differences": [], "without_digest": 0},
+            "witness": None,
+        }
     }
 
 

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 
+import pyrage
 import pytest
 from django.utils import timezone
 
@@ -70,17 +71,31 @@ def lines(storage):
 
 @pytest.fixture
 def wipe(principal):
-    """Lets nothing be left of what the project remembers, as on a machine that has just been set up."""
+    """Lets nothing be left of what the project remembers, as on a machine that has just been set up.
 
-    def away():
+    The operator carried the key file there, unless told otherwise.
+    """
+
+    def away(*, with_key=True):
         tables = ("memories_namespace", "memories_erasure", "memories_owner")
         with access.enter(principal, why="test"):
             for table in tables:
                 kept = "AND id NOT IN (SELECT owner_id FROM memories_apikey)" if table == "memories_owner" else ""
                 execute(f"DELETE FROM {table} WHERE project_id = %s {kept}", [principal.project_id])
-            Project.objects.filter(id=principal.project_id).update(salt=b"another salt".ljust(32))
+            if not with_key:
+                Project.objects.filter(id=principal.project_id).update(salt=b"another salt".ljust(32))
 
     return away
+
+
+@pytest.fixture
+def recipient(settings, tmp_path):
+    """Somebody for whom backups may be encrypted, with the identity file on the server."""
+    identity = pyrage.x25519.Identity.generate()
+    path = tmp_path / "identity"
+    path.write_text(f"# made for a test\n{identity}\n")
+    settings.BACKUP_IDENTITY_FILE = str(path)
+    return str(identity.to_public())
 
 
 @pytest.fixture

@@ -297,14 +297,14 @@ def test_what_was_forgotten_is_so_by_its_id_under_another_salt(alice, principal,
 
 @pytest.mark.parametrize("when", ["restore.staged", "nobody"])
 def test_a_project_that_is_used_before_the_bundle_is_applied_is_not_new(
-    alice, store, back_up, restore, wipe, monkeypatch, when
+    alice, store, back_up, restore, wipe, monkeypatch, when, recipient
 ):
     """Fingerprints with another salt would bar nothing: they are left out, and that is told."""
     row = store("acme:main", "To be forgotten.", by=alice.principal)
     store("acme:main", "Otters swim.", by=alice.principal)
     assert alice.client.delete(f"/api/v1/fragments/{row.id}").status_code == 204
-    made = back_up()
-    wipe()
+    made = back_up(recipients=[recipient])
+    wipe(with_key=False)
     first = {"namespace": "acme:main", "content": "A first memory."}
 
     def meanwhile(name):

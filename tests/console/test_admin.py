@@ -1,12 +1,14 @@
 """/admin/: raw rows of the global tables, for superusers."""
 
+import re
+
 import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from memories.models import Membership
+from memories.models import AccountEvent, Membership
 
 LISTS = ("project", "embeddingmodel", "membership")
 
@@ -51,3 +53,71 @@ def test_no_tenant_table_is_there():
     tenant = {model for model in apps.get_models() if hasattr(model, "catalogue")}
     assert len(tenant) > 10
     assert tenant.isdisjoint(admin.site._registry)
+
+
+ADDRESS = {"user": "/admin/auth/user", "membership": "/admin/memories/membership"}
+
+
+@pytest.fixture
+def other(db):
+    """An account that belongs to no project."""
+    return get_user_model()._default_manager.create_user("otto", password="a long enough one")
+
+
+def audited(root, kind):
+    page = root.get(f"/audit/?kind={kind}").text
+    return re.findall(r"<tr><td>.*?</tr>", page)
+
+
+def test_who_gave_a_membership_stands_in_the_audit(root, other, project):
+    root.get("/memories/")
+    told = {"user": other.pk, "project": project.pk, "role": "admin"}
+    assert root.post(f"{ADDRESS['membership']}/add/", told).status_code == 302
+    row = audited(root, "member")[0]
+    assert "<td>root</td><td>administration</td><td>member made</td>" in row
+    assert "otto" in row
+
+
+@pytest.mark.parametrize(
+    ("change", "became"),
+    {
+        "is_superuser": "superuser, active",
+        "is_staff": "staff, active",
+    }.items(),
+)
+def test_who_gave_an_account_powers_stands_in_the_audit(change, became, root, other, project):
+    root.get("/memories/")
+    Membership.objects.create(user=other, project=project, role="viewer")
+    told = {
+        "username": "otto",
+        "is_active": "on",
+        change: "on",
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "00:00",
+    }
+    assert root.post(f"{ADDRESS['user']}/{other.pk}/change/", told).status_code == 302
+    row = audited(root, "account")[0]
+    assert "<td>root</td><td>administration</td><td>account changed</td>" in row
+    assert became in row
+
+
+def test_a_new_password_is_told_without_it(root, other, project):
+    root.get("/memories/")
+    Membership.objects.create(user=other, project=project, role="viewer")
+    told = {"password1": "a wholly other one", "password2": "a wholly other one", "usable_password": "true"}
+    assert root.post(f"{ADDRESS['user']}/{other.pk}/password/", told).status_code == 302
+    row = audited(root, "account")[0]
+    assert "active, credentials" in row
+    assert "pbkdf2" not in row
+
+
+def test_accounts_of_other_projects_are_not_told(root, other, project):
+    other.set_password("a wholly other one")
+    other.save()
+    assert not [row for row in audited(root, "account") if "otto" in row]
+
+
+def test_a_refused_change_leaves_nothing(root, other):
+    before = AccountEvent.objects.count()
+    assert root.post(f"{ADDRESS['user']}/{other.pk}/change/", {"username": ""}).status_code == 200
+    assert AccountEvent.objects.count() == before

@@ -4,11 +4,11 @@ import pytest
 from django.apps import apps
 from django.db import connection, connections
 
-from memories.models import Catalogue
+from memories.models import AccountEvent, Catalogue
 from memories.models.history import event_models
 
 GLOBAL = {"memories_project", "memories_membership", "memories_embeddingmodel", "memories_heartbeat"}
-GLOBAL |= {"memories_ratebudget", "memories_seat", "memories_loginevent"}
+GLOBAL |= {"memories_ratebudget", "memories_seat", "memories_loginevent", "memories_accountevent"}
 MODELS = [
     m for m in apps.get_models() if m._meta.app_label in ("memories", "conflicts") and m._meta.db_table not in GLOBAL
 ]
@@ -101,7 +101,7 @@ def test_the_app_role_owns_nothing(db):
     assert owned == []
 
 
-@pytest.mark.parametrize("model", event_models(), ids=lambda model: model._meta.db_table)
+@pytest.mark.parametrize("model", [*event_models(), AccountEvent], ids=lambda model: model._meta.db_table)
 def test_the_app_role_can_only_read_events(model, db):
     rights = ask(
         "SELECT has_table_privilege('nova_app', %s, 'INSERT'), has_table_privilege('nova_app', %s, 'UPDATE'),"
@@ -114,6 +114,7 @@ def test_the_app_role_can_only_read_events(model, db):
 def test_definer_functions_pin_their_search_path(db):
     rows = ask("SELECT proname, proconfig FROM pg_proc WHERE prosecdef AND proname LIKE ANY ('{nova%%,pgtrigger%%}')")
     assert {name for name, _ in rows if name.startswith("nova")} == {
+        "nova_account_event",
         "nova_keyword_hits",
         "nova_passing",
         "nova_find_key",

@@ -1,12 +1,15 @@
 """`manage.py audit verify`."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.core.management import CommandError
 from django.utils import timezone
 from django_typer.management import TyperCommand, command
+from rich.console import Console
+from rich.progress import Progress
 from typer import Option
 
 from memories import access, audit
@@ -24,16 +27,17 @@ class Command(TyperCommand):
         project: Annotated[str, Option(help="Only this project.")] = "",
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
-        """Names the first event that was changed, removed, slipped in or cut off; exit code 1 then."""
-        verdicts = {p.name: audit.verify(access.system_principal(p)) for p in _projects(project)}
+        """Names the first event that was changed, removed, slipped in or cut off, and rows that were forged.
+
+        Exit code 1 when anything is wrong.
+        """
+        proofs = {p.name: _proven(p) for p in _projects(project)}
         if as_json:
-            self.stdout.write(json.dumps({name: asdict(verdict) for name, verdict in verdicts.items()}))
-        for name, verdict in verdicts.items():
-            if not as_json:
-                said = f"{verdict.finding.kind}: {verdict.finding.what}" if verdict.finding else "whole"
-                counts = f"{verdict.seals} seals, {verdict.events} events, {verdict.unsealed} not sealed yet"
-                self.stdout.write(f"{name}: {said} ({counts})")
-        if any(verdict.finding for verdict in verdicts.values()):
+            self.stdout.write(json.dumps({name: _told(proof) for name, proof in proofs.items()}))
+        else:
+            for name, proof in proofs.items():
+                self.stdout.write("\n".join(_lines(name, proof)))
+        if not all(proof.is_whole for proof in proofs.values()):
             raise SystemExit(1)
 
     @command()
@@ -42,6 +46,35 @@ class Command(TyperCommand):
         for found in _projects(project):
             sealed = audit.seal(access.system_principal(found), now=timezone.now())
             self.stdout.write(f"{found.name}: {sealed.events if sealed else 0} events sealed")
+            if told := audit.tell(access.system_principal(found), now=timezone.now()):
+                self.stdout.write(f"{found.name}: {told} seals told to the witness")
+
+
+def _proven(project: Project) -> audit.Proof:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(project.name, total=None)
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{project.name} {stage}", completed=done, total=total)
+
+        return audit.prove(access.system_principal(project), watcher=show)
+
+
+def _told(proof: audit.Proof) -> dict[str, Any]:
+    witness = asdict(proof.witness) if proof.witness else None
+    return {**asdict(proof.chain), "rows": asdict(proof.rows), "witness": witness}
+
+
+def _lines(name: str, proof: audit.Proof) -> Iterator[str]:
+    chain, rows = proof.chain, proof.rows
+    said = f"{chain.finding.kind}: {chain.finding.what}" if chain.finding else "whole"
+    yield f"{name}: {said} ({chain.seals} seals, {chain.events} events, {chain.unsealed} not sealed yet)"
+    yield f"{name}: {rows.differ or 'none'} of {rows.rows} rows differ from their history" + (
+        f"; of {rows.without_digest} the words are from before they had a digest" if rows.without_digest else ""
+    )
+    yield from (f"  {difference}" for difference in rows.differences)
+    if proof.witness:
+        yield f"{name}: {proof.witness.kind}: {proof.witness.what}"
 
 
 def _projects(name: str) -> list[Project]:

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from pathlib import Path
 from typing import Annotated, Any
 
 from django.core.management import CommandError
@@ -12,7 +13,7 @@ from typer import Argument, Option
 
 from memories import access, backups
 from memories.access import NotFound
-from memories.management.bundles import owner_of_backup, run
+from memories.management.bundles import Identity, Plain, Recipients, encryption_wish, owner_of_backup, run
 from memories.management.operating import printed
 from memories.management.running import projects_named
 from memories.models import Backup
@@ -34,12 +35,15 @@ class Command(TyperCommand):
         policy: Annotated[str, Option(help="full or identity.")] = "full",
         embeddings: Annotated[bool, Option("--embeddings", help="With vectors.")] = False,
         base: Annotated[str, Option(help="Only what changed since this backup.")] = "",
+        recipient: Recipients = None,
+        plain: Plain = False,
         as_json: Json = False,
     ) -> None:
         """Makes a backup here and now; exit code 1 when that fails."""
         (found,) = projects_named(project)
         options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": namespace or []}
         options |= {"base": base} if base else {}
+        options |= encryption_wish(recipient, plain=plain)
         run(self, access.system_principal(found), "backup", options, as_json=as_json)
 
     @command(name="list")
@@ -53,22 +57,31 @@ class Command(TyperCommand):
         if as_json:
             self.stdout.write(json.dumps([_told(row) for row in rows]))
             return
-        table = Table("id", "made", "policy", "origin", "records", "bytes", "verified", "drilled", "protected")
+        table = Table(
+            "id", "made", "policy", "origin", "records", "bytes", "verified", "drilled", "protected", "encrypted"
+        )
         for row in rows:
-            marks = (row.verdict or "-", row.drill_verdict or "-", "yes" if row.protected else "")
+            marks = (
+                row.verdict or "-",
+                row.drill_verdict or "-",
+                "yes" if row.protected else "",
+                "yes" if row.encrypted else "",
+            )
             numbers = (str(row.records), f"{row.size:,}")
             table.add_row(str(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.policy, row.origin, *numbers, *marks)
         self.stdout.write(printed(table))
 
     @command()
-    def verify(self, backup_id: Id, as_json: Json = False) -> None:
+    def verify(self, backup_id: Id, identity: Identity = None, as_json: Json = False) -> None:
         """Reads it to its end; exit code 1 when something is wrong."""
-        run(self, owner_of_backup(backup_id), "verify", {"backup_id": backup_id}, as_json=as_json)
+        with backups.identity(identity):
+            run(self, owner_of_backup(backup_id), "verify", {"backup_id": backup_id}, as_json=as_json)
 
     @command()
-    def drill(self, backup_id: Id, as_json: Json = False) -> None:
+    def drill(self, backup_id: Id, identity: Identity = None, as_json: Json = False) -> None:
         """Restores it where nobody sees it, and compares; exit code 1 when something is wrong."""
-        run(self, owner_of_backup(backup_id), "drill", {"backup_id": backup_id}, as_json=as_json)
+        with backups.identity(identity):
+            run(self, owner_of_backup(backup_id), "drill", {"backup_id": backup_id}, as_json=as_json)
 
     @command()
     def protect(
@@ -81,6 +94,22 @@ class Command(TyperCommand):
         )
 
     @command()
+    def key(
+        self,
+        file: Annotated[Path, Argument(help="Where to write; readable by its owner only.")],
+        project: Annotated[str, Option(help="The project.")],
+    ) -> None:
+        """Writes the key file that a new machine needs to take over the fingerprints of plain backups."""
+        (found,) = projects_named(project)
+        principal = access.system_principal(found)
+        try:
+            with access.enter(principal, why="write key"):
+                backups.write_key(principal, file)
+        except OSError as error:
+            raise CommandError(f"{file}: {error.strerror}") from error
+        self.stdout.write(f"{file}: keep it apart from the backups; `restore --key` takes it")
+
+    @command()
     def delete(self, backup_id: Id) -> None:
         """Deletes it with its file."""
         try:
@@ -91,5 +120,17 @@ class Command(TyperCommand):
 
 
 def _told(row: Backup) -> dict[str, Any]:
-    names = ("policy", "origin", "file", "size", "sha256", "signer", "records", "protected", "verdict", "drill_verdict")
+    names = (
+        "policy",
+        "origin",
+        "file",
+        "encrypted",
+        "size",
+        "sha256",
+        "signer",
+        "records",
+        "protected",
+        "verdict",
+        "drill_verdict",
+    )
     return {"id": str(row.id), **{name: getattr(row, name) for name in names}, "created_at": row.created_at.isoformat()}

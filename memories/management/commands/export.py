@@ -10,7 +10,7 @@ from django_typer.management import TyperCommand
 from typer import Argument, Option
 
 from memories import access, backups
-from memories.management.bundles import run
+from memories.management.bundles import Plain, Recipients, encryption_wish, run
 from memories.management.operating import OfUser, scope_named
 from memories.management.running import projects_named
 
@@ -28,6 +28,8 @@ class Command(TyperCommand):
         user: OfUser = "",
         policy: Annotated[str, Option(help="full or identity.")] = "full",
         embeddings: Annotated[bool, Option("--embeddings", help="With vectors.")] = False,
+        recipient: Recipients = None,
+        plain: Plain = False,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Exit code 1 when that fails; the backup stays as any other."""
@@ -37,6 +39,7 @@ class Command(TyperCommand):
             raise CommandError("Say of which agent's user: --namespace.")
         places = [scope_named(name, user) for name in namespace or []]
         options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": places}
+        options |= encryption_wish(recipient, plain=plain)
         report = run(self, principal, "backup", options, as_json=as_json)
         part = file.with_name(f"{file.name}.part")
         try:
@@ -44,5 +47,8 @@ class Command(TyperCommand):
                 with part.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 part.replace(file)
+            if not report["encrypted"]:
+                with access.enter(principal, why="write key"):
+                    backups.write_key(principal, file.with_name(f"{file.name}.key"))
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}") from error

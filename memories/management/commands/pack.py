@@ -15,12 +15,17 @@ from typer import Argument, Option
 
 from memories import access, backups, jobs, keys, packs
 from memories.access import NotFound
+from memories.management.bundles import Identity, Plain, Recipients, encryption_wish
 from memories.management.operating import OfUser, described, namespace_named, watched
 from memories.models.words import OperationState
+from memories.operations import BadOptions
 
 File = Annotated[Path, Argument(help="The pack: an SQLite file.")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
-REFUSED = (packs.BadPack, backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace, NotFound)
+REFUSED = (
+    *(packs.BadPack, backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace),
+    *(backups.IdentityMissing, NotFound),
+)
 LINE = 100
 
 
@@ -35,12 +40,19 @@ class Command(TyperCommand):
         namespace: Annotated[str, Argument(help="The namespace: project:agent.")],
         file: File,
         user: OfUser = "",
+        recipient: Recipients = None,
+        plain: Plain = False,
         as_json: Json = False,
     ) -> None:
         """Writes all that a namespace holds, or a user's scope in it, into a file, with progress."""
         principal, place = namespace_named(namespace, user)
-        made: dict[str, Any] = {"kind": "pack", "namespace": place, "options": {}, "now": timezone.now()}
-        operation = watched(principal, jobs.start(principal, **made, wake_up=False), namespace)
+        made: dict[str, Any] = {"kind": "pack", "namespace": place, "now": timezone.now()}
+        made["options"] = encryption_wish(recipient, plain=plain)
+        try:
+            started = jobs.start(principal, **made, wake_up=False)
+        except BadOptions as error:
+            raise CommandError(f"{error.field}: {error}") from error
+        operation = watched(principal, started, namespace)
         if operation.state != OperationState.SUCCEEDED:
             raise CommandError(f"The pack was not written: {(operation.error or {}).get('code')}.")
         try:
@@ -58,13 +70,15 @@ class Command(TyperCommand):
         self,
         file: File,
         query: Annotated[str, Argument(help="A question, in plain words.")],
+        identity: Identity = None,
         limit: Annotated[int, Option(min=1, max=100, help="At most this many.")] = 10,
         as_json: Json = False,
     ) -> None:
         """The memories of a pack that answer a question; needs neither the server nor its database."""
         try:
-            found = packs.search(file, query, limit=limit)
-        except packs.BadPack as error:
+            with backups.identity(identity):
+                found = packs.search(file, query, limit=limit)
+        except (packs.BadPack, backups.IdentityMissing) as error:
             raise CommandError(str(error)) from error
         if as_json:
             self.stdout.write(json.dumps([asdict(hit) for hit in found]))
@@ -81,13 +95,15 @@ class Command(TyperCommand):
         file: File,
         dry_run: Annotated[bool, Option("--dry-run", help="Only plan.")] = False,
         trust_signer: Annotated[str, Option(help="The fingerprint of another machine's key.")] = "",
+        identity: Identity = None,
         as_json: Json = False,
     ) -> None:
         """Restores what a pack holds, as from a backup, into the project that it names."""
         try:
-            project = keys.ensure_project(packs.project_of(file))
-            principal = access.system_principal(project)
-            taken = packs.taken_in(principal, file, now=timezone.now())
+            with backups.identity(identity):
+                project = keys.ensure_project(packs.project_of(file))
+                principal = access.system_principal(project)
+                taken = packs.taken_in(principal, file, now=timezone.now())
         except REFUSED as error:
             raise CommandError(str(error)) from error
         options = {"backup_id": str(taken.id), **({"trust_signer": trust_signer} if trust_signer else {})}

@@ -5,10 +5,19 @@ import uuid
 from pathlib import Path
 from typing import Annotated, Any
 
+from django.core.management import CommandError
 from django_typer.management import TyperCommand
 from typer import Argument, Option
 
-from memories.management.bundles import owner_of_backup, run, taken_in
+from memories import backups
+from memories.access import Principal
+from memories.management.bundles import Identity, owner_of_backup, run, taken_in
+
+KEY_NEEDED = (
+    "{} fingerprints of forgotten texts are left out: they are keyed, and the key is not here. What was forgotten, and "
+    "values that were ruled out, may be said again. On the old machine `backup key FILE --project P` writes the key "
+    "file; give it with --key FILE when you restore into a project that holds nothing yet."
+)
 
 
 class Command(TyperCommand):
@@ -23,17 +32,33 @@ class Command(TyperCommand):
         trust_signer: Annotated[str, Option(help="Believe the signer with this fingerprint.")] = "",
         allow_version: Annotated[bool, Option("--allow-version", help="Although its version is not known.")] = False,
         project: Annotated[str, Option(help="Of an envelope that does not say.")] = "",
+        identity: Identity = None,
+        key: Annotated[Path | None, Option(help="The project's key file, on a new machine.")] = None,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Here and now, as an operation that others can watch; the project of a file is made when it is missing."""
         which = ""
         with contextlib.suppress(ValueError):
             which = str(uuid.UUID(bundle))
-        if which:
-            principal = owner_of_backup(which)
-        else:
-            principal, which = taken_in(Path(bundle), make_project=True, project=project, allow_version=allow_version)
-        options: dict[str, Any] = {"backup_id": which}
-        options |= {"trust_signer": trust_signer} if trust_signer else {}
-        options |= {"allow_version": True} if allow_version else {}
-        run(self, principal, "restore", options, dry_run=dry_run, as_json=as_json)
+        with backups.identity(identity):
+            if which:
+                principal = owner_of_backup(which)
+            else:
+                principal, which = taken_in(
+                    Path(bundle), make_project=True, project=project, allow_version=allow_version
+                )
+            if key:
+                _take(principal, key)
+            options: dict[str, Any] = {"backup_id": which}
+            options |= {"trust_signer": trust_signer} if trust_signer else {}
+            options |= {"allow_version": True} if allow_version else {}
+            report = run(self, principal, "restore", options, dry_run=dry_run, as_json=as_json)
+        if report.get("key_file_needed"):
+            self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))
+
+
+def _take(principal: Principal, key: Path) -> None:
+    try:
+        backups.take_key(principal, key)
+    except (backups.BadKeyFile, OSError) as error:
+        raise CommandError(str(error)) from error

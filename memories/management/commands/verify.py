@@ -8,7 +8,8 @@ from typing import Annotated
 from django_typer.management import TyperCommand
 from typer import Argument, Option
 
-from memories.management.bundles import owner_of_backup, run, taken_in
+from memories import backups
+from memories.management.bundles import Identity, owner_of_backup, run, taken_in
 
 
 class Command(TyperCommand):
@@ -19,11 +20,13 @@ class Command(TyperCommand):
     def handle(
         self,
         bundle: Annotated[str, Argument(help="A backup's id, or a file.")],
+        identity: Identity = None,
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Exit code 1 when something is wrong."""
         which = ""
         with contextlib.suppress(ValueError):
             which = str(uuid.UUID(bundle))
-        principal, which = (owner_of_backup(which), which) if which else taken_in(Path(bundle), make_project=False)
-        run(self, principal, "verify", {"backup_id": which}, as_json=as_json)
+        with backups.identity(identity):
+            principal, which = (owner_of_backup(which), which) if which else taken_in(Path(bundle), make_project=False)
+            run(self, principal, "verify", {"backup_id": which}, as_json=as_json)

@@ -63,7 +63,7 @@ STILL = {
         WHERE m.id = r.model_id AND m.dim = vector_dims(r.vector))""",
     # A former text that was forgotten meanwhile as another's, by whomever.
     "revisions": """NOT EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = r.project_id
-        AND e.fingerprint = nova_fingerprint(r.project_id, r.content)
+        AND e.fingerprint = ANY (nova_fingerprints(r.project_id, r.content))
         AND (e.namespace_id IS NULL OR e.namespace_id = (SELECT f.namespace_id FROM memories_fragment f
             WHERE f.project_id = r.project_id AND f.id = r.fragment_id)))""",
     "links": """EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = r.project_id AND f.id = r.fragment_id)

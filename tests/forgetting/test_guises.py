@@ -1,0 +1,109 @@
+"""A forgotten text is known again in another guise; another text is not taken for it."""
+
+import pytest
+from django.db.models.expressions import RawSQL
+
+from memories import access
+from memories.models import Erasure
+
+TEXT = "The user's budget is $750, says Ann."
+GUISES = {
+    "without its full stop": "The user's budget is $750, says Ann",
+    "with another": "The user's budget is $750, says Ann!!",
+    "in quotes": "“The user's budget is $750, says Ann.”",
+    "with other quotes inside": "The user’s budget is $750, says Ann.",
+    "with spaces": "The  user's   budget is $750 ,  says Ann .",
+    "in capitals": "THE USER'S BUDGET IS $750, SAYS ANN.",
+    "in full width": "Ｔｈｅ user's budget is $７５０, says Ann.",
+    "with a Cyrillic a": "The user's budget is $750, sаys Ann.",
+    "with a Greek o": "The user's budget is $750, says Αnn.",
+    "with a soft hyphen": "The user's bud\u00adget is $750, says Ann.",
+    "with nothing between letters": "The user's bud\u200bget is $750, says Ann.",
+    "with dashes": "The user's budget is $750 — says Ann.",
+    "as a heading": "** The user's budget is $750, says Ann. **",
+}
+OTHERS = {
+    "another amount": "The user's budget is $751, says Ann.",
+    "another currency": "The user's budget is €750, says Ann.",
+    "a part of it": "The user's budget is $750.",
+    "words in another order": "Says Ann, the user's budget is $750.",
+}
+
+
+@pytest.fixture
+def say(alice, project):
+    """Stores a text by the API; the answer."""
+
+    def post(text, place="main"):
+        return alice.client.post(
+            "/api/v1/fragments", {"namespace": f"{project.name}:{place}", "content": text}, format="json"
+        )
+
+    return post
+
+
+@pytest.fixture
+def forget(alice, say):
+    """Stores a text and forgets it."""
+
+    def run(text):
+        answer = say(text)
+        assert answer.status_code == 201, answer.content
+        assert alice.client.delete(f"/api/v1/fragments/{answer.json()['id']}").status_code == 204
+
+    return run
+
+
+@pytest.mark.parametrize("guise", GUISES)
+def test_another_guise_of_a_forgotten_text_is_barred(guise, say, forget):
+    forget(TEXT)
+    answer = say(GUISES[guise])
+    assert answer.status_code == 409, GUISES[guise]
+    assert answer.json()["code"] == "blocked_by_erasure"
+
+
+@pytest.mark.parametrize("guise", ["without its full stop", "with a Cyrillic a"])
+def test_a_text_that_was_forgotten_in_a_guise_is_barred_as_it_is(guise, say, forget):
+    forget(GUISES[guise])
+    assert say(TEXT).status_code == 409
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_text_is_taken(other, say, forget):
+    forget(TEXT)
+    assert say(OTHERS[other]).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("gone", "stays"),
+    [
+        ("The balance is -5.", "The balance is 5."),
+        ("It is 15 %.", "It is 15."),
+        ("???", "!!!"),
+        ("Привет 5.", "Пока 5."),
+        ("会議は火曜日です。", "会議は水曜日です。"),
+        ("C++ is fast.", "C is fast."),
+        ("Version 1.5 it is.", "Version 15 it is."),
+    ],
+)
+def test_signs_that_change_what_is_said_keep_texts_apart(gone, stays, say, forget):
+    forget(gone)
+    assert say(gone).status_code == 409
+    assert say(stays).status_code == 201
+
+
+def test_an_erasure_from_before_bars_the_text_as_it_was_written(alice, project, say, forget, principal):
+    """It holds a fingerprint of the text that is not folded."""
+    forget(TEXT)
+    with access.enter(principal, why="test"):
+        Erasure.objects.update(fingerprint=RawSQL("nova_fingerprint(project_id, %s)", [TEXT]))
+    assert say(TEXT).status_code == 409
+    assert say(TEXT.upper()).status_code == 409
+    assert say(GUISES["without its full stop"]).status_code == 201
+
+
+def test_lifting_lifts_every_guise(alice, say, forget):
+    forget(TEXT)
+    answer = alice.client.post("/api/v1/erasures/lift", {"content": GUISES["in capitals"]}, format="json")
+    assert answer.json() == {"lifted": 1}
+    assert say(TEXT).status_code == 201
