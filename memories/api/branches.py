@@ -114,7 +114,7 @@ class ProjectView(APIView):
     def delete(self, request: Request, name: str) -> Response:
         """Deletes the project with everything in it, this key too; answers 202 with the operation that does."""
         principal = principal_of(request)
-        if name != principal.project or f"{name}:*" not in principal.namespaces or principal.user is not None:
+        if name != principal.project or not principal.covers_all or principal.user is not None:
             raise NotFound("project")
         values = confirmed(request, name)
 
