@@ -43,7 +43,7 @@ def test_works(alice, made, finish, wipe, texts):
     assert (listed["id"], listed["policy"], listed["records"]) == (made, "full", 3)
     assert listed["counts"] == [{"bucket": "everything", "reason": "full", "count": 1}]
     data = b"".join(alice.client.get(f"/api/v1/backups/{made}/download").streaming_content)
-    assert b'"schemaVersion":2' in gzip.decompress(data).splitlines()[0]
+    assert b'"schemaVersion":3' in gzip.decompress(data).splitlines()[0]
     for kind in ("verify", "drill"):
         assert finish(alice.client.post(f"/api/v1/backups/{made}/{kind}")).state == "succeeded"
     told = alice.client.get(f"/api/v1/backups/{made}").json()

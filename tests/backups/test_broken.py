@@ -144,7 +144,7 @@ def test_a_vector_of_nothing_or_nan(refused, bundle, storage):
 def test_mem_vers_1_unknown_versions_are_refused_unless_allowed(refused, bundle, storage, restore):
     """I-MEM-VERS-1: import rejects unknown major versions unless explicitly allowed."""
     head, *body, _ = whole(storage, bundle)
-    data = signed([head.replace(b'"schemaVersion":2', b'"schemaVersion":999'), *body])
+    data = signed([head.replace(b'"schemaVersion":3', b'"schemaVersion":999'), *body])
     error = refused(data)
     assert (error["code"], error["line"]) == ("unknown_version", 1)
     assert restore(bundle, allow_version=True)["insert"] == 3

@@ -26,7 +26,7 @@ def texts_of(lines):
 def test_mem_backup_1_the_policy_is_explicit_and_versioned(store, back_up, manifest):
     """I-MEM-BACKUP-1: export policy is explicit and versioned."""
     told = manifest(back_up(policy="identity"))
-    assert (told["policy"], told["policyVersion"], told["schemaVersion"]) == ("identity", policies.VERSION, 2)
+    assert (told["policy"], told["policyVersion"], told["schemaVersion"]) == ("identity", policies.VERSION, 3)
 
 
 def test_mem_vers_3_the_selection_stands_in_the_envelope(store, back_up, manifest):
@@ -117,6 +117,6 @@ def test_what_waits_in_a_conflict_is_in_no_identity(alice, bob, store, back_up, 
 
 def test_an_empty_project_has_a_bundle_too(project, back_up, manifest, restore, job):
     row = back_up()
-    assert (manifest(row)["schemaVersion"], row.records) == (2, 0)
+    assert (manifest(row)["schemaVersion"], row.records) == (3, 0)
     assert job("drill", backup_id=str(row.id)).state == "succeeded"
     assert restore(row)["insert"] == 0

@@ -119,6 +119,7 @@ def test_definer_functions_pin_their_search_path(db):
         "nova_passing",
         "nova_find_key",
         "nova_analyze_fragments",
+        "nova_analyze_search",
         "nova_connect_embedded",
         "nova_unmentioned",
     }
