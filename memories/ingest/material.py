@@ -104,6 +104,7 @@ OPENERS = (
 OWN = re.compile(
     rf"\W*{OPENERS}\W*(?:(?:i|i'm|i'd|i've|i'll|my|mine|me|we|we're|we've|our|myself)\b"
     r"|(?:you can |please |just |people |everyone |friends )?calls? me\b|let me\b|it(?:'s| is) me\b"
+    r"|(?:make|change|set|update|raise|lower|increase|reduce|cut|move) (?:my|our|it)\b"
     r"|the (?:budget|deadline)\b|(?:neither|both) (?:of us|my|our)\b|unlike my\b"
     r"|(?:when|whenever|if|after|before|while|although|though) (?:i|we|my|our|possible|needed)\b)",
     re.IGNORECASE,

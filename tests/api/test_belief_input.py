@@ -325,7 +325,7 @@ class TestSearch:
         """A person decided that both hold."""
         say("$750")
         (pending,) = say("$0", by=bob, source="tool_output")["pending_conflicts"]
-        carol = agent_of(project, owner="carol", verbs=["read", "review"])
+        carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
         wish = {"action": "keep_both", "revision": 1}
         path = f"/api/v1/conflicts/{uuid.UUID(pending['id'])}/resolve"
         assert carol.client.post(path, wish, format="json").status_code == 200

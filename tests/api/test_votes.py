@@ -143,7 +143,7 @@ class TestDispute:
     def test_what_a_person_disputed_no_vote_brings_back(self, bob, told, project, agent_of):
         fragment = told("user_explicit")
         review = vote(bob, fragment, "dispute")["conflict_id"]
-        carol = agent_of(project, owner="carol", verbs=["read", "review"])
+        carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
         wish = {"action": "supersede", "revision": 1}
         assert carol.client.post(f"/api/v1/conflicts/{review}/resolve", wish, format="json").status_code == 200
         assert vote(bob, fragment, "reinforce")["status"] == "disputed"
@@ -246,7 +246,7 @@ class TestArchive:
     def test_what_a_person_rejected_no_key_brings_back(self, bob, told, project, agent_of):
         told("user_explicit", claim={**CLAIM, "value": "$750"})
         lost = told("tool_output", by=bob, content="Nothing.", claim={**CLAIM, "value": "$0"})
-        carol = agent_of(project, owner="carol", verbs=["read", "review"])
+        carol = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
         path = f"/api/v1/conflicts/{lost['pending_conflicts'][0]['id']}"
         wish = {"action": "reject", "revision": 1}
         assert carol.client.post(f"{path}/resolve", wish, format="json").status_code == 200

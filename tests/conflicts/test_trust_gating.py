@@ -31,7 +31,7 @@ def say(alice):
 @pytest.fixture
 def carol(project, agent_of):
     """A reviewer who wrote nothing."""
-    return agent_of(project, owner="carol", verbs=["read", "review"])
+    return agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "review"])
 
 
 @pytest.fixture
