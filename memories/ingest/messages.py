@@ -116,8 +116,8 @@ def prepare_messages(
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
         known = _known(principal, [draft for _, draft in drafts], namespace)
-        place = Namespace.objects.within(principal.project_id).filter(name=namespace).values_list("id", flat=True)
-        here = place.first()
+        scopes = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
+        here = next(iter(scopes.values_list("id", flat=True)), None)
         ranked = [(here, draft.content, _rank(principal, draft)) for _, draft in drafts]
         forgotten = set(forgotten_texts(principal.project_id, ranked))
     refused = [
