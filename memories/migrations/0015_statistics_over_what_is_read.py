@@ -187,11 +187,19 @@ def of_each_scope() -> str:
 
 
 class Migration(migrations.Migration):
-    """Functions that weigh words by all that is read, and an index of copies."""
+    """Functions that weigh words by all that is read, and indexes of copies and forks."""
 
     dependencies = [("memories", "0013_claims_of_a_fragment")]
 
     operations = [
         migrations.RunSQL(FUNCTIONS, of_each_scope()),
         migrations.AddIndex("origin", models.Index(fields=["project", "root_id"], name="origin_line")),
+        migrations.AddIndex(
+            "namespace",
+            models.Index(
+                condition=models.Q(("forked_from__isnull", False)),
+                fields=["project", "forked_from"],
+                name="namespace_by_source",
+            ),
+        ),
     ]

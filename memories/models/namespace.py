@@ -163,6 +163,12 @@ class Namespace(TenantModel):
         indexes: ClassVar = [
             # All of one person, whichever agent remembers it.
             models.Index(fields=["project", "user"], name="namespace_by_user", condition=models.Q(user__isnull=False)),
+            # What was forked from one that goes.
+            models.Index(
+                fields=["project", "forked_from"],
+                name="namespace_by_source",
+                condition=models.Q(forked_from__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
