@@ -6,12 +6,13 @@ People look after memories in the console, scripts through the API.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 
 from memories import access, jobs, upkeep
@@ -26,12 +27,16 @@ class AttributionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer a change there in a transaction of its person."""
-        if request.method != "POST" or not request.path.startswith(reverse("admin:index")):
-            return self.get_response(request)
-        if not request.user.is_authenticated:
+        if request.method != "POST" or not _is_administration(request) or not request.user.is_authenticated:
             return self.get_response(request)
         with access.attributed(request.user, why="administration"):
             return self.get_response(request)
+
+
+def _is_administration(request: HttpRequest) -> bool:
+    with suppress(Resolver404):
+        return resolve(request.path_info).app_name == "admin"
+    return False
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # subscriptable for mypy only

@@ -23,7 +23,7 @@ memories = st.lists(
     st.fixed_dictionaries(
         {
             "content": contents.map(str.strip) | st.just("One is here. Two are there! Three? Four otters swim. Five."),
-            "claim": claims,
+            "claims": claims.map(lambda claim: [claim] if claim else []),
             "importance": st.floats(0, 1),
             "emotional_valence": st.floats(-1, 1),
             "is_pinned": st.booleans(),

@@ -217,10 +217,10 @@ def test_forgetting_takes_the_words_out_of_old_conflicts(old, evict, principal, 
     from conflicts.front import Settlement, resolve
 
     old(41, "The favorite color is blue.", source="tool_output", claim=ClaimDraft("user", "favorite color", "blue"))
-    row = store("acme:main", "My favorite color is xanthic.")
+    row = store("acme:main", "My favorite color is green.")
     with access.enter(principal, why="test"):
         conflict = PendingConflict.objects.get(newcomer=row.id)
-    resolve(principal, conflict.id, Settlement("reject", 1, note="not xanthic"), now=now)
+    resolve(principal, conflict.id, Settlement("reject", 1, note="not green"), now=now)
     evict(row)
     ingest.forget(principal, row.id, now=now)
     with access.enter(principal, why="test"):
