@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from conflicts.front import of_conflicts, waiting
+from conflicts.front import of_conflicts, waiting, with_claims
 from memories.access import Principal
 from memories.console.deciding import Told
 from memories.console.paging import Page, page_of
@@ -45,7 +45,8 @@ def settled(principal: Principal, asked: QueryDict) -> Page:
     names = names_of(principal, [row.resolved_by for row in page.rows])
     left = of_conflicts(principal.project_id, [row.id for row in page.rows])
     edited = {conflict_id for conflict_id, ruling in left.items() if ruling.edited}
-    found = [Settled(row, saying(row), names.get(row.resolved_by, ""), row.id in edited) for row in page.rows]
+    told = with_claims(page.rows)
+    found = [Settled(row, saying(row), names.get(row.resolved_by, ""), row.id in edited) for row in told]
     return Page(found, page.older)
 
 
@@ -53,6 +54,6 @@ def about(principal: Principal, refused: Sequence[Told]) -> list[About]:
     """Each refusal with what it is about. Inside `access.enter`."""
     if not refused:
         return []
-    rows = waiting(principal, status="all").in_bulk([told.conflict_id for told in refused])
-    texts = {conflict_id: saying(row) for conflict_id, row in rows.items()}
+    rows = waiting(principal, status="all").filter(id__in=[told.conflict_id for told in refused])
+    texts = {row.id: saying(row) for row in with_claims(rows)}
     return [About(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]
