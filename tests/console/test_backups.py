@@ -84,7 +84,7 @@ def test_a_plan_tells_each_namespace(adam, backup, store, work):
 def test_an_unknown_version_is_read_once_it_was_refused(adam, backup, work):
     with backups.opened(backup.file) as file:
         head, *body, _ = gzip.decompress(file.read()).splitlines()
-    newer = signed([head.replace(b'"schemaVersion":2', b'"schemaVersion":999'), *body])
+    newer = signed([re.sub(rb'"schemaVersion":\d+', b'"schemaVersion":999', head), *body])
     there = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", newer))["Location"]
     assert "allow_version" not in adam.get(there).text
     post(adam, there, step="plan")

@@ -14,7 +14,7 @@ from tests.console.conftest import words
 
 WHERE = "/memories/"
 HTMX = {"HX-Request": "true", "HX-Target": "explorer"}
-LIST_QUERIES, SEARCH_QUERIES = 27, 35
+LIST_QUERIES, SEARCH_QUERIES = 27, 36
 FOREIGN = "Charlie keeps bees in Utrecht."
 
 

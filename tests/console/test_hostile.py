@@ -3,6 +3,7 @@
 import pytest
 
 from memories.templatetags.console import visible
+from tests.console.conftest import words
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(2)>"\' data-evil="'
 
@@ -45,7 +46,8 @@ def test_beside_a_field_to_edit_stands_what_it_hides(adam, store, challenge):
     )
     assert told in adam.get(f"/review/{conflict.id}/").text
     assert told in adam.get(f"/memories/{conflict.newcomer_id}/").text
-    assert "⟨U+2066⟩" in adam.get("/beliefs/", {"subject": "us\u2066er", "predicate": "budget"}).text
+    asked = words(adam.get("/beliefs/", {"subject": "us\u2066er", "predicate": "budget"}))
+    assert "Characters that can’t be seen: us ⟨U+2066⟩ er" in asked
     plain = store("acme:main", "Pay 31$ to Ann.")
     assert "can’t be seen" not in adam.get(f"/memories/{plain.id}/").text
 

@@ -31,6 +31,8 @@ each_value = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 ASKED = {
     "dashboard": "",
     "login": "next",
+    "code": "next",
+    "factor": "next",
     "memories": "q namespace user type status tier tag source key day trust relevance why weights w_relevance tab "
     "cursor",
     "memory": "q namespace user tab cursor",
@@ -103,6 +105,8 @@ def _forms(conflict, proposal, revisions):
         "hide-steps": [{"show": "no"}],
         "hide-undo": [{}],
         "login": [{"username": "adam", "password": "x", "next": "/"}],
+        "code": [{"code": "123456", "next": "/"}],
+        "factor": [{"action": action, "code": "123456"} for action in ("confirm", "renew", "remove")],
         "save-view": [{"query": "q=otter", "name": "otters"}],
         "delete-view": [{}],
         "act": [
