@@ -198,7 +198,7 @@ Store = Callable[..., Fragment]
 def stored(by: Principal, namespace: str, content: str, **more: Any) -> Fragment:
     """One fragment, stored through the write path."""
     if "claim" in more:
-        more["claims"] = [more.pop("claim")]
+        more["claims"] = [claim for claim in [more.pop("claim")] if claim]
     draft = ingest.Draft(namespace=namespace, content=content, **more)
     return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 

@@ -11,7 +11,8 @@ from memories import access, forgetting, ingest
 from memories.access import NotFound
 from memories.api.answers import answers
 from memories.api.claims import BelievedAnswer, ClaimsQuery
-from memories.api.conflicts import ConflictAnswer, ConflictQuery
+from memories.api.conflicts import ConflictQuery
+from memories.api.conflicts import answers as conflict_answers
 from memories.api.contexts import ContextInput, answered, context_of
 from memories.api.fields import validated
 from memories.api.fragments import answer_of, stored_answer
@@ -181,8 +182,7 @@ def list_conflicts(
     query = validated(ConflictQuery, given(namespace=namespace, status=status))
     with access.enter(caller.principal, why="list"):
         rows = waiting(caller.principal, status=query["status"], namespace=query.get("namespace"))
-        page = list(rows.order_by("-created_at", "-id")[:limit])
-        return {"conflicts": list(ConflictAnswer(page, many=True).data)}
+        return {"conflicts": conflict_answers(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))}
 
 
 def list_claims(

@@ -127,12 +127,12 @@ def test_users_are_listed_and_erased(client, web, committed, agent_of):
 
 @pytest.mark.parametrize("entity", ["agent_id", "app_id", "run_id"])
 def test_an_entity_is_erased_whoever_its_memories_are(client, web, committed, agent_of, entity):
-    for who, name in (("carl", "one/1"), ("dina", "one/1"), ("dina", "two")):
+    for who, name in (("carl", "one.1"), ("dina", "one.1"), ("dina", "two")):
         client.add(f"{HERON} {name}", user_id=who, **{entity: name})
     admin = agent_of(committed, verbs=["read", "write", "admin"], ceiling="user_explicit", requests_per_minute=0).key
     client.client.headers["Authorization"] = f"Token {admin}"
     client.client.headers["X-NovaMem-Namespace"] = f"{committed.name}:mem0"
-    client.delete_users(**{entity: "one/1"})
+    client.delete_users(**{entity: "one.1"})
     left = {
         who: [row["memory"] for row in client.get_all(filters={"user_id": who})["results"]] for who in ("carl", "dina")
     }

@@ -69,7 +69,11 @@ def test_who_drips_is_refused(door, committed, agent_of, monkeypatch):
     monkeypatch.setattr(bodies, "SILENCE", 0.5)
     monkeypatch.setattr(bodies, "LINGER", 0.1)
     agents, streams = mcp.Door(), bodies.Bounded()
-    address = door(lambda scope, receive, send: streams.guard(agents, scope, receive, send))
+
+    async def guarded(scope, receive, send):
+        await streams.guard(agents, scope, receive, send)
+
+    address = door(guarded)
     head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {agent_of(committed).key}\r\n"
     with socket.create_connection(address) as raw:
         raw.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n".encode())

@@ -101,7 +101,7 @@ def test_lets_nobody_in_without_the_password(data_dir: Path, server: Cluster) ->
 
 
 def test_the_log_of_postgres_holds_no_values(data_dir: Path, server: Cluster) -> None:
-    with running(data_dir) as url, psycopg.connect(url, autocommit=True) as connection:
+    with running(data_dir) as logins, psycopg.connect(logins.owner, autocommit=True) as connection:
         connection.execute("CREATE TEMP TABLE said (text text UNIQUE, CHECK (length(text) < 40))")
         for statement in (
             "INSERT INTO said VALUES ('penicillin'), ('penicillin')",

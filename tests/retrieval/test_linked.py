@@ -130,9 +130,11 @@ def test_of_rivals_only_one_is_handed_out(alice, store, link):
         for place, claim in (("Reeds.", weak), ("Who knows.", None))
     ]
     far = store("acme:main", "Otters sleep.", claim=strong, importance=0.0)
-    assert considered(ask(alice, max_memories=1)) == {str(hit.id) for hit in hits}
+    before = considered(ask(alice, max_memories=2))
+    assert str(hits[0].id) in before
+    assert str(far.id) not in before
     link(hits[0], far)
-    body = ask(alice, max_memories=1)
+    body = ask(alice, max_memories=2)
     assert {item["id"]: item["reason"] for item in body["excluded"]}[str(hits[0].id)] == "rival"
     assert str(far.id) in considered(body)
 

@@ -76,7 +76,7 @@ def test_only_the_text_changes(old, run, fresh, vectors, principal):
     after = fresh(row)
     names = [field.attname for field in before._meta.concrete_fields if field.attname != "change"]
     changed = {name for name in names if getattr(before, name) != getattr(after, name)}
-    assert changed == {"content", "compression", "revision", "fingerprint"}
+    assert changed == {"content", "compression", "revision", "fingerprint", "details_digest"}
     assert (after.claim.value, after.updated_at, after.authority) == ("mill", before.updated_at, before.authority)
     assert vectors() == placed
 
