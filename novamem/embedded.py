@@ -48,6 +48,8 @@ def running(data_dir: Path) -> Iterator[Logins]:
     data_dir = env.private_folder(data_dir).resolve()
     lock = data_dir / "postgres.users.lock"
     with lock.open("a") as users, (data_dir / "postgres.start.lock").open("a") as start:
+        for file in (users, start):
+            os.fchmod(file.fileno(), 0o600)
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while somebody stops it
         fcntl.flock(start, fcntl.LOCK_EX)
         server = cluster.cluster_of(data_dir)

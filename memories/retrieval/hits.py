@@ -111,6 +111,27 @@ def _named(scopes: Sequence[SearchScope]) -> list[list[uuid.UUID | None]]:
     return [[scope.id for scope in scopes], [scope.root_id for scope in scopes], [scope.scope_id for scope in scopes]]
 
 
+# The best of each side: of those that are asked, and of the others.
+BEST = f"""
+    SELECT h.fragment_id, h.score FROM (
+        SELECT h.fragment_id, h.score,
+            row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
+        FROM {READ} AS r
+        JOIN unnest(%s::uuid[], %s::uuid[], %s::int[]) WITH ORDINALITY AS n (root, scope, few, place) USING (place)
+        CROSS JOIN LATERAL (
+            SELECT one.fragment_id, one.score
+            FROM (
+                SELECT * FROM nova_keyword_hits(n.root, n.scope, %s::text[], %s, %s, r.lexemes, r.held, r.documents,
+                    r.counted, r.held_of_all, r.documents_of_all, r.mean_length_of_all,
+                    CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
+                ORDER BY score DESC, fragment_id OFFSET 0
+            ) AS one
+            {{checked}}
+        ) AS h
+    ) AS h
+    WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
+
+
 def keyword_hits(
     scopes: Sequence[SearchScope],
     search: Search,
@@ -127,24 +148,7 @@ def keyword_hits(
     # Row by row, best first, until enough passed: most of them are never looked at.
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
-    statement = f"""
-        SELECT h.fragment_id, h.score FROM (
-            SELECT h.fragment_id, h.score,
-                row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
-            FROM {READ} AS r
-            JOIN unnest(%s::uuid[], %s::uuid[], %s::int[]) WITH ORDINALITY AS n (root, scope, few, place) USING (place)
-            CROSS JOIN LATERAL (
-                SELECT one.fragment_id, one.score
-                FROM (
-                    SELECT * FROM nova_keyword_hits(n.root, n.scope, %s::text[], %s, %s, r.lexemes, r.held, r.documents,
-                        r.counted, r.held_of_all, r.documents_of_all, r.mean_length_of_all,
-                        CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
-                    ORDER BY score DESC, fragment_id OFFSET 0
-                ) AS one
-                {checked if condition else ""}
-            ) AS h
-        ) AS h
-        WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
+    statement = BEST.format(checked=checked if condition else "")
     counts = among.counts if among else {}
     read = [*scopes, *others]
     _, *named = _named(read)

@@ -183,7 +183,7 @@ def test_without_a_namespace_there_is_no_memory(send, upstream, remember, captur
 
 def test_a_session_sees_its_own_claims_and_names_the_conversation(send, upstream, remember, captured):
     claim = ClaimDraft("user", "seat", "12A", scope="session", session_id="trip")
-    remember("The user sits on seat 12A.", claim=claim)
+    remember("The user sits on seat 12A.", claims=[claim])
     ask = chat("Which seat does the user sit on?")
     assert send(ask).headers["X-NovaMem-Injected"] == "0"
     assert send(ask, X_NovaMem_Session="trip").headers["X-NovaMem-Injected"] == "1"

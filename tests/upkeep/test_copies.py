@@ -121,7 +121,7 @@ def test_many_are_copied_and_put_back_in_a_constant_number_of_queries(
             copies.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
         Fragment.objects.filter(id__in=ids).delete()
         held = list(Archive.objects.within(principal.project_id).of(ids))
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(13):
             copies.put_back(held, statuses=["active"] * len(held))
     after = picture()
     differing = [
