@@ -180,7 +180,7 @@ def test_no_request_leaves_for_another_host(at_memories, page, stage, admin, tou
 def test_a_claim_in_the_way_is_told_in_plain_words(at_memories, page, stage, admin):
     """A memory that a person archives comes back; what is refused leaves it as it was."""
     person = access.system_principal(stage.project, ceiling="user_explicit")
-    wish = {"source": "user_explicit", "claim": ClaimDraft("user", "lives_in", "Austin")}
+    wish = {"source": "user_explicit", "claims": [ClaimDraft("user", "lives_in", "Austin")]}
     draft = ingest.Draft(namespace=f"{stage.project.name}:main", content="I live in Austin.", **wish)
     (admission,) = ingest.keep(person, ingest.prepare([draft]), now=timezone.now())
     at_memories(f"/memories/{admission.fragment.id}/")
