@@ -170,7 +170,7 @@ def quarrel(stage):
     ids = []
     for value, source in (("$750", "user_explicit"), ("$0 \u202e" + "W" * 200, "document")):
         claim = ClaimDraft("lisbon", "budget", value)
-        wish = {"source": source, "claim": claim, "provenance_source_id": "s" * 90}
+        wish = {"source": source, "claims": [claim], "provenance_source_id": "s" * 90}
         draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"The budget is {value}.", **wish)
         (admission,) = ingest.keep(person, ingest.prepare([draft]), now=timezone.now())
         ids.append(admission.fragment.id)
