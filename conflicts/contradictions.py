@@ -68,6 +68,21 @@ DENIED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 STRICT_BEFORE = re.compile(rf"(?:(?:\b(?:{DENIES})|n't|≠|!=)\W+(?:\w+\W+){{0,4}}?|\b(?:from|left) )$", re.IGNORECASE)
+# Another value that is said not to be so is none: "not $13", "don't live in Rome"; "not $750 but $13" says $13.
+REFUTED_BEFORE = re.compile(
+    r"(?:\b(?:not|never|no longer|neither|nor|hardly)|n't)\W+(?:(?:an?|the|in|at|on|for|to|of|by|any|really|actually"
+    r"|exactly|just|called|named|know|think|believe|say|said|i|we|that|liv(?:e|es|ed|ing)|work|works|worked|working|be"
+    r"|been|go|going|even|ever|my|his|her|their|our|your|is|it|due|until|from|as|with|based|located|set|currently|now"
+    r"|like|likes)\W+){0,6}\W*$",
+    re.IGNORECASE,
+)
+# Said of oneself as a guess, a wish, a joke, a question or of a time that is over.
+HEDGED = re.compile(
+    r"\?|\b(?:doubt\w*|hop(?:e|es|ed|ing)|(?:not|n't|isn't) (?:so )?(?:sure|certain|true)|unsure|jok(?:e|ing)|kidding"
+    r"|guess\w*|maybe|perhaps|possibly|probably|think|thought|believe|slogan|rhyme|poem|was|were|used to|once"
+    r"|in (?:the|my|this|a) (?:game|story|book|novel|dream|film|movie|song))\b",
+    re.IGNORECASE,
+)
 DENIED_AFTER = re.compile(
     r"\W{0,3}(?:figure|value|amount|number|claim|one|date|note|entry|thing|budget|deadline|port|limit|address|city"
     r"|colou?r)?\s?(?:(?:that was )?(?:mentioned|said|given|stated|noted|recorded|listed)\w* (?:before|earlier)\W*)?"
@@ -242,8 +257,9 @@ def is_spoken_of(said: Sequence[Passage], claim: Standing) -> bool:
 
 
 def is_said_plainly(text: str) -> bool:
-    """Whether a text is somebody's own short word on themselves: no quotation, no report, nothing pasted."""
-    return len(text) <= SHORT and bool(FIRST_PERSON.search(text)) and not FOREIGN.search(text)
+    """Whether a text is somebody's own short word on themselves: no quotation, no report, no doubt, nothing pasted."""
+    mine = len(text) <= SHORT and bool(FIRST_PERSON.search(text))
+    return mine and not FOREIGN.search(text) and not HEDGED.search(text)
 
 
 def read(text: str) -> list[Passage]:
@@ -283,6 +299,7 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
     own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
     attached = [s for s in others if any(_is_attached(passage, span, s, claim, loosely=loosely) for span in spans)]
+    attached = [s for s in attached if not REFUTED_BEFORE.search(passage.text, 0, s.start)]
     kept = [one for one in own if not (loosely and GIVEN_UP.search(passage.text, 0, one.start))]
     if any(not _denied(passage, one, strict=not attached) for one in kept):
         return None

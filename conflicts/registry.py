@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from conflicts import locking
-from conflicts.authority import refuse_below
+from conflicts.authority import SOURCE_RANK, refuse_below
 from conflicts.models import Predicate
 from conflicts.naming import Naming, naming, rule_of
 from conflicts.predicates import SEEDS, Rule, rule_for, spellings_of
@@ -21,7 +21,7 @@ from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Claim, Namespace
-from memories.models.words import STANDING, Verb
+from memories.models.words import STANDING, SourceClass, Verb
 
 LONGEST, MOST_ALIASES = 100, 50
 CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "policy"))
@@ -136,7 +136,11 @@ def change(
 
 
 def refuse_low_rule(principal: Principal, namespace_id: uuid.UUID, names: Naming, spellings: Iterable[str]) -> None:
-    """Raise NotPermitted when a claim above the principal's ceiling stands under a rule that is to change."""
+    """Raise NotPermitted when a claim above the principal's ceiling stands under a rule that is to change.
+
+    Rules bind what users will say, too: whoever may not even speak for one makes none.
+    """
+    refuse_below(principal, [SOURCE_RANK[SourceClass.USER_IMPLICIT]], what="what a rule binds")
     digests = {names.predicate(spelling) for spelling in spellings}
     with access.enter(principal.of_everybody(), why="ceiling"):
         standing = Claim.objects.within(principal.project_id).filter(with_users(namespace_id), status__in=STANDING)

@@ -30,7 +30,7 @@ from memories.api.inputs import Extra, agent_form
 from memories.api.searching import QUERY_LIMIT
 from memories.ingest import Draft, Message, drafts_of
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Revision
-from memories.models.words import MATERIAL, Status
+from memories.models.words import MATERIAL, Status, Users
 from memories.retrieval import Filters, Question, search
 
 USER = "user:"  # the tag of a user from before users had scopes
@@ -156,7 +156,7 @@ def about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
     Without a header this takes a key that speaks for all users; for another the memories of users are unknown.
     """
     key = key_of(request)
-    if USER_HEADER in request.headers or not key.speaks_for_all:
+    if USER_HEADER in request.headers or not key.speaks_for_all or key.users == Users.REQUIRED:
         return principal_of(request)
     with access.enter(key.of_everybody(), why="look"):
         return key.of_user(readable_fragment(key.of_everybody(), memory_id).namespace.user)

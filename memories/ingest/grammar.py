@@ -113,7 +113,8 @@ DOUBT = re.compile(
         i believe|not sure|unsure|i doubt|don't think|might|i wish|wished|wishing|hope|hoping|joking|kidding|for example
         for instance|not true|untrue|false|in my dreams|in my dream|dreamt|dreamed|roleplay|role-play|let's say|say that
         once upon|fictional|the character|some day|someday|one day|eventually|guessing|could be|would be|seem|seems
-        used to think|likely
+        used to think|likely|in the game|in my game|in the story|in my story|in the book|in the novel|in the film
+        in the movie|in the song|slogan|rhyme
     """)
     + r"\b",
     FLAGS,

@@ -60,7 +60,9 @@ REPORTS = either("""
 REPORTED = re.compile(
     r"(?<!')\b(?!(?:i|we|i've|we've|i'd|we'd|i'll|just|already|have|be|to)\b)[^\W\d_][\w'.-]* "
     rf"(?:(?:just|also|has|had|have|once|later) ){{0,2}}(?<!\bi just )(?<!\bi have ){REPORTS}\b"
-    r"|\baccording to\b(?! me\b)"
+    r"|\baccording to\b(?! me\b)|[,;–-]\s*(?:says|said|writes|wrote|claims|claimed|quoth)\b"
+    r"|\bmy (?:[\w-]+ )?(?:search|tool|agent|assistant|browser|script|bot|terminal|query|plugin)\b"
+    r"(?=\s*(?:gave|gives|return|said|says|found|finds|show|read|print|report|told|tells|answer|output|[.:,]))"
     r"|\b(?:i|we)(?:'ve| have)? (?:just )?(?:got|received|found|saw|heard|read|overheard|came across|copied)"
     rf" (?:this|these|the following|it from|from|an? (?:[\w'-]+ )?{TEXTS})\b",
     re.IGNORECASE,

@@ -122,9 +122,10 @@ def test_a_rule_under_which_more_is_believed_is_refused(low, middle, alice, pend
     assert picture() == before
 
 
-def test_a_rule_under_which_nothing_stands_is_open_to_an_admin(low, pending):
+def test_a_rule_under_which_nothing_stands_is_open_to_an_admin_who_may_speak_for_users(low, middle, pending):
     body = {"namespace": "acme:main", "name": "shoe_size", "policy": "newest"}
-    assert low.client.post("/api/v1/predicates", body, format="json").status_code == 201
+    assert is_refused(low.client.post("/api/v1/predicates", body, format="json"))
+    assert middle.client.post("/api/v1/predicates", body, format="json").status_code == 201
 
 
 def test_deleting_what_is_believed_more_is_refused(low, middle, alice, store, pending, picture):
