@@ -30,7 +30,7 @@ from memories.models import Claim, Fragment
 from memories.models.words import Compression, SourceType, Status
 from memories.upkeep.consolidation.outlook import MOST_HEARD, Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
-from memories.upkeep.standing import DOCUMENTED
+from memories.upkeep.protections import DOCUMENTED
 
 BATCH = 1_000
 MOST_CLAIMS = 1_000  # whose words older texts are looked through for

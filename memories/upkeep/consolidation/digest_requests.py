@@ -16,7 +16,7 @@ from memories.providers import active_model, embed
 from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, Draft, Place, store
 from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.wishes import LLM, check_method
-from memories.upkeep.standing import INFERRED, USERS_OWN
+from memories.upkeep.protections import INFERRED, USERS_OWN
 
 
 class CannotDigest(Exception):

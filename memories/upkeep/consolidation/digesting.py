@@ -20,7 +20,7 @@ from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.outlook import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.consolidation.wishes import LLM
-from memories.upkeep.standing import INFERRED, USERS_OWN
+from memories.upkeep.protections import INFERRED, USERS_OWN
 
 LINKED = """
     SELECT l.fragment_id, l.other_id FROM memories_link l

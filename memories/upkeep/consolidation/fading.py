@@ -16,8 +16,8 @@ from memories.models import Fragment
 from memories.models.words import ArchivePolicy, Status
 from memories.upkeep.consolidation.outlook import Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.protections import IS_BELIEVED, USERS_OWN
 from memories.upkeep.relevance import COLD_BELOW, LAST_USED, STABILITY, days_since, decayed
-from memories.upkeep.standing import IS_BELIEVED, USERS_OWN
 
 FADED = 0.1
 DOUBTED = 0.3

@@ -24,7 +24,7 @@ from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.copies import copy_of
 from memories.upkeep.lifecycle.leaving import BATCH, hold
 from memories.upkeep.lifecycle.returning import Purged
-from memories.upkeep.standing import STAYS_READABLE, refuse_hiding
+from memories.upkeep.protections import STAYS_READABLE, refuse_hiding
 
 LEVELS = list(Compression.values)  # each says less than the one before
 DAYS = {Compression.SUMMARY: 30, Compression.KEYWORDS: 90, Compression.HASH: 180}

@@ -23,8 +23,8 @@ from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.leaving import BATCH, Cause, hold, leave
+from memories.upkeep.protections import IS_CHOSEN, USERS_OWN
 from memories.upkeep.relevance import LAST_USED, days_since
-from memories.upkeep.standing import IS_CHOSEN, USERS_OWN
 
 RECENT_HOURS = 24
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner

@@ -17,7 +17,7 @@ from memories.models.words import CopyReason, EvictionReason
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.leaving import BATCH, Cause, hold, leave
-from memories.upkeep.standing import USERS_OWN
+from memories.upkeep.protections import USERS_OWN
 
 MOST_TOLD = 1000
 BY_HAND = "by_hand"

@@ -25,8 +25,8 @@ from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import vector_octets
 from memories.upkeep.lifecycle.leaving import hold
+from memories.upkeep.protections import IS_BELIEVED, refuse_hiding
 from memories.upkeep.relevance import COLD_BELOW, LAST_USED, days_since, decayed
-from memories.upkeep.standing import IS_BELIEVED, refuse_hiding
 
 WARM_DAYS, PROMOTE_AT = 30, 5
 MOST_DAYS, MOST_COUNT = 36_500, 1_000_000
