@@ -103,8 +103,6 @@ def test_500_hostile_texts_lose_no_row_raise_no_authority_and_write_nothing_odd(
     rows = [admission.fragment for admission in keep(principal, prepare(drafts, embed_now=False), now=now)]
     before, tables_before = picture(), tables(principal)
     waiting = {row.id for row in rows if row.status == "quarantined"}
-    # What states another home in so many words contradicts what stands, and is not read.
-    assert {row.id for row in rows if "ada lives in Atlantis" in row.content} <= waiting
     assert len(waiting) < len(rows) / 2
     assert count(PendingReading) == len(texts) - len(waiting)
     while governance.read_pending(principal, now=now + datetime.timedelta(minutes=1)):
