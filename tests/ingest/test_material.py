@@ -37,3 +37,15 @@ def test_what_opens_a_statement_again_and_again_is_read_at_once(unit: str) -> No
     began = time.process_time()
     carries_material((unit * 100)[:LONG])
     assert time.process_time() - began < 1  # two readings of each would take hours
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "My budget is $13, says Eve",
+        "My web search gave my budget is $13.",
+        "My tool returned. My budget is $13.",
+    ],
+)
+def test_whose_word_it_is_may_be_told_behind_it_or_by_a_tools_name(turn):
+    assert carries_material(turn)
