@@ -42,7 +42,7 @@ def further(service, small_endpoint):
 def waits_for_a_lock():
     with connections["owner"].cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = %s)",
+            "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = %s)",
             [TEST_DATABASE],
         )
         return cursor.fetchone()[0]
