@@ -275,11 +275,11 @@ def cues_of(claim: Standing) -> tuple[Cue, ...]:
 
 def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely: bool = False) -> Contrary | None:
     spans = _cue_spans(passage, claim.predicate, cues)
-    seen, same = _kind(claim)
+    seen, same = kind_of(claim)
     found = list(seen(passage)) if seen else []
     if claim.normaliser == Normaliser.NUMBER:
         # So rare a value is spoken of without a cue.
-        spans += [(s.start, s.end) for s in found if same(s.form) and _denied(passage, s, strict=True)]
+        spans += [(s.start, s.end) for s in found if same(s.form) and denied(passage, s, strict=True)]
     if loosely:
         given_up = ((GIVEN_UP.search(passage.text, 0, s.start), s) for s in found if same(s.form))
         spans += [(verb.start(), own.end) for verb, own in given_up if verb]
@@ -296,12 +296,12 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
         _is_denied_to_be(passage, span) for span in spans
     ):
         return Contrary(claim.value, negated=True)
-    own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
+    own = [s for s in found if same(s.form)] or list(literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
     attached = [s for s in others if any(_is_attached(passage, span, s, claim, loosely=loosely) for span in spans)]
     attached = [s for s in attached if not REFUTED_BEFORE.search(passage.text, 0, s.start)]
     kept = [one for one in own if not (loosely and GIVEN_UP.search(passage.text, 0, one.start))]
-    if any(not _denied(passage, one, strict=not attached) for one in kept):
+    if any(not denied(passage, one, strict=not attached) for one in kept):
         return None
     if attached:
         first = min(attached, key=lambda s: (not s.sure, s.start))
@@ -316,7 +316,7 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
     company: bool | None = None
     found = []
     for cue in cues:
-        for start, end in _places_of(cue, stems):
+        for start, end in places_of(cue, stems):
             if cue.weak and company is None:
                 company = _in_company(low, predicate)
             if company or not cue.weak:
@@ -326,7 +326,7 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
     return found
 
 
-def _places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
+def places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
     """Where the words of a cue stand, and speak of more than of the next word."""
     if cue.stems[0] not in stems:
         return
@@ -358,7 +358,7 @@ def _says_nothing_of_now(passage: Passage, *, loosely: bool = False) -> bool:
     return bool(PAST.search(text)) and not NOW.search(text)
 
 
-def _kind(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]:
+def kind_of(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]:
     """How values of the claim's kind are seen, and which of them are its own."""
     own = claim.value.strip()
     low = own.casefold().rstrip(".")
@@ -383,7 +383,7 @@ def _kind(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | No
 
 def agrees(value: str, claim: Standing) -> bool:
     """Whether a value that was read out of a text says what the claim does, in other words."""
-    seen, same = _kind(claim)
+    seen, same = kind_of(claim)
     found = list(seen(_alone(value))) if seen else []
     return bool(found) and all(same(sighting.form) for sighting in found)
 
@@ -402,14 +402,14 @@ def _overlaps(own: str, form: str) -> bool:
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
 
-def _literal(passage: Passage, value: str) -> Iterator[Sighting]:
+def literal(passage: Passage, value: str) -> Iterator[Sighting]:
     text = value.strip().rstrip(".")
     if text:
         for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", passage.text, re.IGNORECASE):
             yield Sighting(text.casefold(), *match.span())
 
 
-def _denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
+def denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
     """Whether the claim's own value is said not to be so (any more); `strict` where no other stands in its place."""
     before, after = passage.text[max(0, own.start - 60) : own.start], passage.text[own.end : own.end + 60]
     pattern = STRICT_BEFORE if strict else DENIED_BEFORE
