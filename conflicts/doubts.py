@@ -6,15 +6,22 @@ may speak of the claim's subject, and that it holds a value which may stand in t
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from conflicts import sightings
 from conflicts.aliases import USERS, subject_key
 from conflicts.contradictions import (
     BLOCKS,
+    CLOSED,
     IS_FINE,
     NOT,
+    NOT_FINE,
     Standing,
     cues_of,
+    is_spoken_of,
     denied,
     kind_of,
     literal,
@@ -25,70 +32,97 @@ from conflicts.passages import Passage, stem
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.words import STOPWORDS, listed
 
-NEAR = 0.3  # cosine from which on a text may be about a claim that its words do not name
-ALIKE = 0.5  # the same where the claim's value is of no kind that can be seen
+NEAR = 0.3  # cosine from which on a text may be about a claim that is asked for, though its words do not name it
+ALIKE = 0.5  # the same where nobody asks for the claim, or its value is of no kind that can be seen
 UNKNOWN = 0.4  # the cosine of a text without a vector: as of a text on the same subject
 USERS_ABROAD = listed("""
-    nutzer nutzers benutzer benutzers kunde kunden kundin utilisateur utilisatrice usuario usuaria usuário utente
-    gebruiker användaren cliente
+    nutzer nutzers nutzerin benutzer benutzers kunde kunden kundin utilisateur utilisatrice usuario usuaria usuário
+    utente gebruiker användaren cliente
 """)
 ENGLISH = 1 / 5  # of the words of an English sentence are such as "the" and "of", at least
 TELLING = 4  # words from which on that can be told
 DENIAL = re.compile(rf"{NOT}|\b(?:any ?more|stopped|former|ex)\b", re.IGNORECASE)
+STRUCTURE = re.compile(r"[{}=]")
+LEFT = re.compile(
+    r"\b(?:(?:out|rid|tired) of|away from|leaves|leaving|goodbye|farewell|ditch\w*|dump\w*|quit|drop\w*) (?:the |a )?$",
+    re.IGNORECASE,
+)
 YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-def is_in_doubt(said: Sequence[Passage], claim: Standing, *, exclusive: bool, likeness: float | None) -> bool:
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a text is to a claim: the cosine of their vectors, if both have one; whether the claim is asked for."""
+
+    cosine: float | None
+    asked: bool = False
+
+    @classmethod
+    def between(cls, text: Vector | None, claim: Vector | None, *, asked: bool) -> "Nearness":
+        """Return the nearness of two unit vectors."""
+        return cls(None if text is None or claim is None else float(text @ claim), asked)
+
+    def reaches(self, least: float) -> bool:
+        """Whether it is as near as that."""
+        return (UNKNOWN if self.cosine is None else self.cosine) >= least
+
+
+def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *, exclusive: bool) -> bool:
     """Whether a text is near a claim, and may state another value; False where it states the claim's alone."""
-    near = UNKNOWN if likeness is None else likeness
-    spoken = _names_key(said, claim)
     if not exclusive:
-        return spoken and _may_deny(said, claim)
+        return any(_may_deny(passage, claim) for passage in said)
+    foreign = _is_foreign(said)
     seen = [_values(passage, claim) for passage in said]
     own = any(mine for mine, _ in seen)
-    if not _is_of_subject(said, claim) and not (own and any(others for _, others in seen)):
+    if not (foreign or _is_of_subject(said, claim)) and not (own and any(others for _, others in seen)):
         return False
-    if kind_of(claim)[0] is None:
-        return not own and near >= ALIKE
-    return any(
-        _may_replace(passage, mine, others, claim, near=own or spoken or near >= NEAR, spoken=spoken)
+    if kind_of(claim)[0] is None or foreign and claim.predicate in CLOSED:
+        return not own and (foreign or nearness.reaches(ALIKE))
+    spoken = is_spoken_of(said, claim)
+    near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
+    return near and any(
+        _may_replace(passage, mine, others, claim, spoken=spoken)
         for passage, (mine, others) in zip(said, seen, strict=True)
+        if not passage.text.endswith("?")
     )
 
 
 def _may_replace(
-    passage: Passage,
-    mine: Sequence[Sighting],
-    others: Sequence[Sighting],
-    claim: Standing,
-    *,
-    near: bool,
-    spoken: bool,
+    passage: Passage, mine: Sequence[Sighting], others: Sequence[Sighting], claim: Standing, *, spoken: bool
 ) -> bool:
     """Whether a sentence gives up the claim's value, or holds another that may stand in its place."""
     if mine:
-        return bool(others) or any(denied(passage, one, strict=False) for one in mine)
+        given_up = any(denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in mine)
+        return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
     blocks = None if spoken else BLOCKS.get(claim.predicate)
-    left = [one for one in others if not _is_anothers(passage, one) and (spoken or _is_of_size(one, claim))]
-    return bool(near and left and not (blocks and blocks.search(passage.text)))
+    if blocks and blocks.search(passage.text):
+        return False
+    return any(not _is_anothers(passage, one) and (spoken or _is_of_size(one, claim)) for one in others)
 
 
-def _names_key(said: Sequence[Passage], claim: Standing) -> bool:
-    cues = cues_of(claim)
-    return any(
-        next(places_of(cue, [word.stem for word in passage.words]), None) for passage in said for cue in cues
-    )
+def _names_key(passage: Passage, claim: Standing, *, weakly: bool = True) -> bool:
+    """Whether a phrase stands there that speaks of the claim's predicate, among others."""
+    stems = [word.stem for word in passage.words]
+    return any(True for cue in cues_of(claim) if weakly or not cue.weak for _ in places_of(cue, stems))
 
 
 def _is_of_subject(said: Sequence[Passage], claim: Standing) -> bool:
-    """Whether the claim's subject is named, by a user's names in other languages too, or the text is not English."""
+    """Whether the claim's subject is named, if only by a pronoun."""
     stems = {word.stem for passage in said for word in passage.words}
     if subject_key(claim.subject) in USERS:
-        return bool(stems & (PEOPLE | USERS_ABROAD)) or _is_foreign(said)
-    return {stem(word) for word in re.findall(r"\w+", claim.subject)} <= stems or _is_foreign(said)
+        return bool(stems & (PEOPLE))
+    return {stem(word) for word in re.findall(r"\w+", claim.subject)} <= stems
 
 
 def _is_foreign(said: Sequence[Passage]) -> bool:
+    """Whether a text is in another language than English, of which an English model's vector tells little."""
+    if any(word.text.lower() in USERS_ABROAD for passage in said for word in passage.words):
+        return True
+    if any(STRUCTURE.search(passage.text) for passage in said):
+        return False
     words = [word.text.lower() for passage in said for word in passage.words if word.text.isalpha()]
     return len(words) >= TELLING and sum(word in STOPWORDS for word in words) < ENGLISH * len(words)
 
@@ -123,10 +157,12 @@ def _is_of_size(value: Sighting, claim: Standing) -> bool:
     return abs(len(value.form) - len(own)) <= 1 and not YEAR.fullmatch(value.form)
 
 
-def _may_deny(said: Sequence[Passage], claim: Standing) -> bool:
-    words = {stem(word) for word in re.findall(r"\w+", claim.value)}
-    for passage in said:
-        named = words <= {word.stem for word in passage.words}
-        if DENIAL.search(passage.text) or (named and IS_FINE.search(passage.text)):
-            return True
-    return False
+def _may_deny(passage: Passage, claim: Standing) -> bool:
+    """Whether a sentence may say that a value, which others may stand beside, is none."""
+    stems = {word.stem for word in passage.words}
+    named = {stem(word) for word in re.findall(r"\w+", claim.value)} <= stems
+    if stems & RELATIVES or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):
+        return False
+    if named and NOT_FINE.search(passage.text):
+        return False
+    return bool(DENIAL.search(passage.text) or named and IS_FINE.search(passage.text))

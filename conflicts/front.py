@@ -47,6 +47,7 @@ from conflicts.placing import (
     index_keywords,
     place_vectors,
 )
+from conflicts.doubts import Vector
 from conflicts.precedence import ClaimsAtHand, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
@@ -147,6 +148,7 @@ __all__ = [
     "USER",
     "Uncounted",
     "Upheld",
+    "Vector",
     "admit",
     "alone",
     "believed",

@@ -51,7 +51,7 @@ MONEY_WORD = (
     r"|usd|eur|gbp|chf|jpy|cad|aud|inr"
 )
 AMOUNT = re.compile(
-    rf"(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹])? ?(?P<number>\d(?:[\d.,' ]*\d)?)"
+    rf"(?:(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹]) ?)?(?P<number>\d(?:[\d.,' ]*\d)?)"
     rf"(?P<scale> ?(?:k|thousand|grand|m|million)\b)?"
     rf"(?P<unit> ?(?:{MONEY_WORD})\b| ?[€£$](?!\d))?",
     re.IGNORECASE,

@@ -220,7 +220,7 @@ def _loaded(
     full = {row.id: row for row in rows.filter(id__in=ids) if row.status in question.filters.statuses}
     trail.stop_all(set(ids) - set(full), Stage.GONE)
     return [
-        Hit(full[seat.candidate.id], seat.score, signals, seat.contradicts, seat.reserved)
+        Hit(full[seat.candidate.id], seat.score, signals, seat.contradicts, seat.reserved, seat.on_record)
         for seat, signals in ranked
         if seat.candidate.id in full
     ]

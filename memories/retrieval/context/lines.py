@@ -68,12 +68,19 @@ def _contested(fragment: Fragment) -> list[str]:
 
 
 def _contradicts(fragment: Fragment) -> list[str]:
-    """What a stronger claim says instead, and who says so."""
-    claim: Upheld | None = getattr(fragment, "contradicts", None)
-    if claim is None:
-        return []
-    value = shorten(fact(claim.value), LONGEST_VALUE, placeholder="…").replace("(", "[").replace(")", "]")
-    return [f"contradicts {value or UNKNOWN} by {claim.source}"]
+    """What a stronger claim says instead, or may, and who says so."""
+    contradicted: Upheld | None = getattr(fragment, "contradicts", None)
+    recorded: Upheld | None = getattr(fragment, "on_record", None)
+    if contradicted:
+        return [f"contradicts {_label(contradicted.value)} by {contradicted.source}"]
+    if recorded:
+        return [f"on record: {_label(recorded.predicate)} = {_label(recorded.value)} by {recorded.source}"]
+    return []
+
+
+def _label(text: str) -> str:
+    """Return what a claim says, short enough for a label and without its brackets."""
+    return shorten(fact(text), LONGEST_VALUE, placeholder="…").replace("(", "[").replace(")", "]") or UNKNOWN
 
 
 DOUBTED = {
