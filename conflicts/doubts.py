@@ -15,6 +15,7 @@ from conflicts import sightings
 from conflicts.aliases import USERS, subject_key
 from conflicts.contradictions import (
     BLOCKS,
+    CLAUSES,
     CLOSED,
     IS_FINE,
     NOT,
@@ -27,22 +28,29 @@ from conflicts.contradictions import (
     literal,
     places_of,
 )
-from conflicts.cues import PEOPLE, RELATIVES
+from conflicts.cues import PEOPLE
+from conflicts.owners import FELLOWS
 from conflicts.passages import Passage, stem
 from conflicts.sightings import Sighting, is_given_name
-from memories.language.words import STOPWORDS, listed
+from memories.language.words import STOPWORDS
 
 NEAR = 0.3  # cosine from which on a text may be about a claim that is asked for, though its words do not name it
 ALIKE = 0.5  # the same where nobody asks for the claim, or its value is of no kind that can be seen
 UNKNOWN = 0.4  # the cosine of a text without a vector: as of a text on the same subject
-USERS_ABROAD = listed("""
-    nutzer nutzers nutzerin benutzer benutzers kunde kunden kundin utilisateur utilisatrice usuario usuaria usuário
-    utente gebruiker användaren cliente
-""")
+USERS_ABROAD = re.compile(
+    r"\b(?:be)?nutzer(?:s|in)?\b|\bkund(?:e|en|in)\b|\butilisat(?:eur|rice)\b|\busu[aá]ri[oa]\b|\butente\b|\bgebruiker\b"
+    r"|\banvändaren\b|\bcliente\b",
+    re.IGNORECASE,
+)
 ENGLISH = 1 / 5  # of the words of an English sentence are such as "the" and "of", at least
 TELLING = 4  # words from which on that can be told
 DENIAL = re.compile(rf"{NOT}|\b(?:any ?more|stopped|former|ex)\b", re.IGNORECASE)
 STRUCTURE = re.compile(r"[{}=]")
+CHANGE = re.compile(
+    r"\b(?:no|none|unlimited|doubl\w+|halv\w+|half|twice|tripl\w+|later|earlier|sooner|exten(?:d|sion)\w*|postpon\w+"
+    r"|delay\w*|pushed|moved|weeks?|months?|quarter|instead|chang\w+)\b",
+    re.IGNORECASE,
+)
 LEFT = re.compile(
     r"\b(?:(?:out|rid|tired) of|away from|leaves|leaving|goodbye|farewell|ditch\w*|dump\w*|quit|drop\w*) (?:the |a )?$",
     re.IGNORECASE,
@@ -77,11 +85,15 @@ def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *,
     foreign = _is_foreign(said)
     seen = [_values(passage, claim) for passage in said]
     own = any(mine for mine, _ in seen)
-    if not (foreign or _is_of_subject(said, claim)) and not (own and any(others for _, others in seen)):
+    values = any(others for _, others in seen)
+    alike = foreign or _is_of_subject(said, claim)
+    if not alike and not (own and values):
         return False
     if kind_of(claim)[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
     spoken = is_spoken_of(said, claim)
+    if spoken and not own and not values and any(CHANGE.search(passage.text) for passage in said):
+        return True
     near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
     return near and any(
         _may_replace(passage, mine, others, claim, spoken=spoken)
@@ -95,12 +107,15 @@ def _may_replace(
 ) -> bool:
     """Whether a sentence gives up the claim's value, or holds another that may stand in its place."""
     if mine:
-        given_up = any(denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in mine)
+        given_up = any(
+            denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in mine
+        )
         return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
-    blocks = None if spoken else BLOCKS.get(claim.predicate)
-    if blocks and blocks.search(passage.text):
-        return False
-    return any(not _is_anothers(passage, one) and (spoken or _is_of_size(one, claim)) for one in others)
+    return any(
+        not _is_anothers(passage, one)
+        and (spoken or _is_of_size(one, claim) and not _is_another_thing(passage, one, claim))
+        for one in others
+    )
 
 
 def _names_key(passage: Passage, claim: Standing, *, weakly: bool = True) -> bool:
@@ -119,7 +134,7 @@ def _is_of_subject(said: Sequence[Passage], claim: Standing) -> bool:
 
 def _is_foreign(said: Sequence[Passage]) -> bool:
     """Whether a text is in another language than English, of which an English model's vector tells little."""
-    if any(word.text.lower() in USERS_ABROAD for passage in said for word in passage.words):
+    if any(USERS_ABROAD.search(passage.text) for passage in said):
         return True
     if any(STRUCTURE.search(passage.text) for passage in said):
         return False
@@ -146,7 +161,15 @@ def _meet(one: Sighting, other: Sighting) -> bool:
 def _is_anothers(passage: Passage, value: Sighting) -> bool:
     """Whether somebody else is named before the value: a relative, a person."""
     before = [word for word in passage.words if word.end <= value.start]
-    return any(word.stem in RELATIVES or (is_given_name(word.text) and word.text[0].isupper()) for word in before)
+    return any(word.stem in FELLOWS or (is_given_name(word.text) and word.text[0].isupper()) for word in before)
+
+
+def _is_another_thing(passage: Passage, value: Sighting, claim: Standing) -> bool:
+    """Whether a word in the value's clause says that it is no value of the claim's predicate, but of another."""
+    begin = max((cut.end() for cut in CLAUSES.finditer(passage.text, 0, value.start)), default=0)
+    end = CLAUSES.search(passage.text, value.end)
+    blocks = BLOCKS.get(claim.predicate)
+    return bool(blocks and blocks.search(passage.text, begin, end.start() if end else len(passage.text)))
 
 
 def _is_of_size(value: Sighting, claim: Standing) -> bool:
@@ -161,7 +184,7 @@ def _may_deny(passage: Passage, claim: Standing) -> bool:
     """Whether a sentence may say that a value, which others may stand beside, is none."""
     stems = {word.stem for word in passage.words}
     named = {stem(word) for word in re.findall(r"\w+", claim.value)} <= stems
-    if stems & RELATIVES or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):
+    if stems & FELLOWS or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):
         return False
     if named and NOT_FINE.search(passage.text):
         return False

@@ -10,7 +10,7 @@ from conflicts.structures import sentences as said_by_structures
 LONGEST = 20_000  # characters that are read; longer texts are split before they come here
 MARKUP = re.compile(r"[*`\"“”«»|]+|(?<!\w)[_~#>]+|[_~]+(?!\w)|\b_\b|</?[a-zA-Z][^<>]{0,80}>")
 QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "–": "-", "—": "-", "−": "-", "➔": "→", "⇒": "→", "➜": "→"})
-SPACED = re.compile(r"(?<!\w)(?:[^\W\d_] ){3,}[^\W\d_](?!\w)")  # b u d g e t
+SPACED = re.compile(r"(?<![\w'])(?:[^\W\d_] ){3,}[^\W\d_](?!\w)")  # b u d g e t
 ARROW = re.compile(r"[-=]+>")
 # Whom the assistant that reads it works for.
 ASSISTED = re.compile(

@@ -21,7 +21,8 @@ key with every verb and the lowest ceiling does to models, signers, the upstream
 Then fifteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
 person ruled; blocked: refused, quarantined, or not what is believed afterwards. Then
 wordings of free text (`_wordings*.json`): how many of those that contradict the user are served without a label, or
-above what the user said, how many others are labelled or blocked; those of `_wordings_blind.json` apart, which nobody
+above what the user said, how many of those only name what is on record (`recorded`), how many others are labelled, name
+what is on record (`noted`) or are blocked; those of `_wordings_blind.json` apart, which nobody
 who works on the extractor reads: their sentences are not printed. Merges and bundles join when there are any. Exits 1
 when a target is missed; what missed it is printed with its requests.
 """
@@ -68,7 +69,7 @@ PLAYED = (False, True)  # populated?
 BLIND = "_wordings_blind"
 TEETH, PATIENCE = 0.9, 0.01
 HEAD = ("attempts", "overrides", "authority", "exposed", "labelled")
-WORDED = ("contradicting", "served", "above", "agreeing", "labelled", "blocked")
+WORDED = ("contradicting", "served", "above", "recorded", "agreeing", "labelled", "noted", "blocked")
 
 
 @dataclass(frozen=True)
@@ -237,9 +238,16 @@ def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str,
     for fact in facts() if only in "wordings" else ():
         world = stage.arena(populated=False, kind=Served, topic=BUDGET)
         outcome = play(world.send, world.namespace, fact)
-        missed = {name: getattr(outcome, name) for name in ("served", "above", "labelled", "blocked")}
+        missed = {
+            name: getattr(outcome, name) for name in ("served", "above", "recorded", "labelled", "noted", "blocked")
+        }
         if fact.file != BLIND:
-            found += [f"{fact.file}, {fact.name}: {name}: {text}" for name, texts in missed.items() for text in texts]
+            found += [
+                f"{fact.file}, {fact.name}: {name}: {text}"
+                for name, texts in missed.items()
+                for text in texts
+                if name not in ("recorded", "noted")
+            ]
         row = {
             "file": fact.file,
             "fact": f"{fact.file}: {fact.name}",

@@ -72,13 +72,18 @@ def test_a_contradiction_names_what_it_contradicts_only(told):
 
 def test_a_text_of_equal_authority_names_nothing(user, agent_of, project):
     says(user)
-    (told,) = writes(agent_of(project, owner="zoe", ceiling="user_explicit"), NEAR, provenance={"source": "user_explicit"})
+    (told,) = writes(
+        agent_of(project, owner="zoe", ceiling="user_explicit"), NEAR, provenance={"source": "user_explicit"}
+    )
     assert {hit["id"]: hit["on_record"] for hit in search(user)}[told["id"]] is None
 
 
 @pytest.mark.parametrize(
     ("form", "label"),
-    [("markdown", "(inference, trust 0.50, on record: budget = $750 by user_explicit)"), ("xml", "on record: budget = $750")],
+    [
+        ("markdown", "(inference, trust 0.50, on record: budget = $750 by user_explicit)"),
+        ("xml", "on record: budget = $750"),
+    ],
 )
 def test_a_line_of_the_block_says_what_is_on_record(user, writer, form, label):
     writes(writer(), NEAR)
@@ -99,9 +104,22 @@ def test_explain_names_what_is_on_record(user, writer):
 
 def test_a_text_without_a_vector_when_a_key_is_asked_for_counts_as_near(user, writer):
     writes(writer(), NEAR)
-    post(user, "fragments/batch", {"fragments": [
-        {"namespace": MAIN, "content": "My budget for this is $750.", "claim": BUDGET,
-         "provenance": {"source": "user_explicit"}}], "embed": "later"}, 201)
+    post(
+        user,
+        "fragments/batch",
+        {
+            "fragments": [
+                {
+                    "namespace": MAIN,
+                    "content": "My budget for this is $750.",
+                    "claim": BUDGET,
+                    "provenance": {"source": "user_explicit"},
+                }
+            ],
+            "embed": "later",
+        },
+        201,
+    )
     hits = {hit["content"]: hit for hit in search(user)}
     assert hits[NEAR]["on_record"]["value"] == "$750"
     assert ids(list(hits.values()))

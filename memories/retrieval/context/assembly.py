@@ -148,7 +148,9 @@ def _candidates(
     against = held([row for row, _ in linked], results.claims, places) if results.claims else {}
     for row, _ in linked:
         told = row
-        told.contradicts, told.on_record = (against[row.id].contradicts, against[row.id].on_record) if against else (None, None)
+        told.contradicts, told.on_record = (
+            (against[row.id].contradicts, against[row.id].on_record) if against else (None, None)
+        )
     items = [item(hit.fragment, hit.score, first=hit.reserved) for hit in hits]
     items += [item(fragment, value) for fragment, value in linked]
     if not linked or request.question.filters.include_all:
