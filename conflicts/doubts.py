@@ -16,19 +16,18 @@ from conflicts.aliases import USERS, subject_key
 from conflicts.contradictions import (
     BLOCKS,
     CLAUSES,
-    CLOSED,
     IS_FINE,
     NOT,
     NOT_FINE,
     Standing,
     cues_of,
-    is_spoken_of,
     denied,
+    is_spoken_of,
     kind_of,
     literal,
     places_of,
 )
-from conflicts.cues import PEOPLE
+from conflicts.cues import CLOSED, PEOPLE
 from conflicts.owners import FELLOWS
 from conflicts.passages import Passage, stem
 from conflicts.sightings import Sighting, is_given_name
@@ -37,6 +36,7 @@ from memories.language.words import STOPWORDS
 NEAR = 0.3  # cosine from which on a text may be about a claim that is asked for, though its words do not name it
 ALIKE = 0.5  # the same where nobody asks for the claim, or its value is of no kind that can be seen
 UNKNOWN = 0.4  # the cosine of a text without a vector: as of a text on the same subject
+# What a user is called in other languages.
 USERS_ABROAD = re.compile(
     r"\b(?:be)?nutzer(?:s|in)?\b|\bkund(?:e|en|in)\b|\butilisat(?:eur|rice)\b|\busu[aá]ri[oa]\b|\butente\b|\bgebruiker\b"
     r"|\banvändaren\b|\bcliente\b",
@@ -45,19 +45,19 @@ USERS_ABROAD = re.compile(
 ENGLISH = 1 / 5  # of the words of an English sentence are such as "the" and "of", at least
 TELLING = 4  # words from which on that can be told
 DENIAL = re.compile(rf"{NOT}|\b(?:any ?more|stopped|former|ex)\b", re.IGNORECASE)
-STRUCTURE = re.compile(r"[{}=]")
+STRUCTURE = re.compile(r"[{}=]")  # of data, whose words are no language's
+# What says, where a claim's key is spoken of without any value, that it is another one now.
 CHANGE = re.compile(
     r"\b(?:no|none|unlimited|doubl\w+|halv\w+|half|twice|tripl\w+|later|earlier|sooner|exten(?:d|sion)\w*|postpon\w+"
     r"|delay\w*|pushed|moved|weeks?|months?|quarter|instead|chang\w+)\b",
     re.IGNORECASE,
 )
+# What stands before a value that is given up, besides what `contradictions` knows.
 LEFT = re.compile(
     r"\b(?:(?:out|rid|tired) of|away from|leaves|leaving|goodbye|farewell|ditch\w*|dump\w*|quit|drop\w*) (?:the |a )?$",
     re.IGNORECASE,
 )
 YEAR = re.compile(r"(?:19|20)\d\d")
-
-
 Vector = NDArray[np.float32]
 
 
@@ -86,8 +86,7 @@ def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *,
     seen = [_values(passage, claim) for passage in said]
     own = any(mine for mine, _ in seen)
     values = any(others for _, others in seen)
-    alike = foreign or _is_of_subject(said, claim)
-    if not alike and not (own and values):
+    if not (foreign or own and values or _is_of_subject(said, claim)):
         return False
     if kind_of(claim)[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
@@ -128,7 +127,7 @@ def _is_of_subject(said: Sequence[Passage], claim: Standing) -> bool:
     """Whether the claim's subject is named, if only by a pronoun."""
     stems = {word.stem for passage in said for word in passage.words}
     if subject_key(claim.subject) in USERS:
-        return bool(stems & (PEOPLE))
+        return bool(stems & PEOPLE)
     return {stem(word) for word in re.findall(r"\w+", claim.subject)} <= stems
 
 

@@ -30,6 +30,7 @@ from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import Correction, NotApplicable
 from conflicts.docket import ClaimsDisagree
+from conflicts.doubts import Vector
 from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
@@ -47,7 +48,6 @@ from conflicts.placing import (
     index_keywords,
     place_vectors,
 )
-from conflicts.doubts import Vector
 from conflicts.precedence import ClaimsAtHand, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
