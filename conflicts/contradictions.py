@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from conflicts import sightings
-from conflicts.cues import CLOSED, COMPANY, CUES, Cue
+from conflicts.aliases import USERS, subject_key
+from conflicts.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
 from conflicts.owners import speaks_of
 from conflicts.passages import Passage, passages, stem
 from conflicts.sightings import Sighting
@@ -22,6 +23,7 @@ from memories.language.words import listed
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
 FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
+SPEAKERS = frozenset({"we", "us", "our"})  # of whom the user may be none
 SHORT = 200  # characters of a word on oneself
 LINKS = listed("""
     is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually
@@ -235,7 +237,8 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     for passage in said:
         if found := _against(passage, claim, cues):
             # What the same text asks, supposes or tells of the past may be what all of it is about.
-            return replace(found, sure=found.sure and not any(map(_says_nothing_of_now, said)))
+            sure = found.sure and _names_owner(passage, claim, cues) and not any(map(_says_nothing_of_now, said))
+            return replace(found, sure=sure)
     return None
 
 
@@ -308,6 +311,14 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
         alone = len({one.form for one in others}) == 1 and (first.sure or claim.predicate not in CUES)
         return Contrary(passage.text[first.start : first.end].strip(), sure=alone)
     return Contrary(claim.value, negated=True) if own else None
+
+
+def _names_owner(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> bool:
+    """Whether a claim of the user's is surely spoken of: the user is named, or the key so plainly that it needs none."""
+    stems = {word.stem for word in passage.words}
+    if subject_key(claim.subject) not in USERS or stems & PEOPLE - SPEAKERS:
+        return True
+    return not stems & SPEAKERS and bool(_cue_spans(passage, claim.predicate, [cue for cue in cues if not cue.weak]))
 
 
 def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tuple[int, int]]:

