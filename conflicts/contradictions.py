@@ -314,7 +314,7 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
 
 
 def _names_owner(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> bool:
-    """Whether a claim of the user's is surely spoken of: the user is named, or the key so plainly that it needs none."""
+    """Whether it is surely the user's, where the claim is: the user is named, or nobody is and the key plainly."""
     stems = {word.stem for word in passage.words}
     if subject_key(claim.subject) not in USERS or stems & PEOPLE - SPEAKERS:
         return True
