@@ -57,6 +57,7 @@ LEFT = re.compile(
     r"\b(?:(?:out|rid|tired) of|away from|leaves|leaving|goodbye|farewell|ditch\w*|dump\w*|quit|drop\w*) (?:the |a )?$",
     re.IGNORECASE,
 )
+# A bare number that is a year more likely than anything else.
 YEAR = re.compile(r"(?:19|20)\d\d")
 Vector = NDArray[np.float32]
 
@@ -92,9 +93,9 @@ def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *,
     if kind_of(claim)[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
     spoken = is_spoken_of(said, claim)
-    if (spoken or alike) and not own and not values and any(CHANGE.search(passage.text) for passage in said):
-        return True
     near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
+    if near and not own and not values:
+        return any(CHANGE.search(passage.text) for passage in said)
     return near and any(
         _may_replace(passage, mine, others, claim, spoken=spoken)
         for passage, (mine, others) in zip(said, seen, strict=True)
@@ -113,7 +114,7 @@ def _may_replace(
         return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
     return any(
         not _is_anothers(passage, one)
-        and (spoken or _is_of_size(one, claim) and not _is_another_thing(passage, one, claim))
+        and (spoken or not YEAR.fullmatch(one.form) and not _is_another_thing(passage, one, claim))
         for one in others
     )
 
@@ -170,14 +171,6 @@ def _is_another_thing(passage: Passage, value: Sighting, claim: Standing) -> boo
     end = CLAUSES.search(passage.text, value.end)
     blocks = BLOCKS.get(claim.predicate)
     return bool(blocks and blocks.search(passage.text, begin, end.start() if end else len(passage.text)))
-
-
-def _is_of_size(value: Sighting, claim: Standing) -> bool:
-    """Whether a bare number has about as many digits as the claim's, and is no year."""
-    own = claim.value.strip()
-    if not own.isdigit():
-        return True
-    return abs(len(value.form) - len(own)) <= 1 and not YEAR.fullmatch(value.form)
 
 
 def _may_deny(passage: Passage, claim: Standing) -> bool:
