@@ -1,4 +1,4 @@
-"""Predicates: what is known of them: their other names, how many values they take, how values are read (SPEC §4).
+"""Predicates: their other names, how many values they take, how values are read (docs/spec.md §4).
 
 A namespace registers rules of its own; they come before the seeds. A predicate nobody knows takes one value, as text:
 what is taken for exclusive by mistake asks a person, what is taken for multi-valued by mistake opposes nobody.

@@ -1,4 +1,4 @@
-"""The registry: what a namespace says of its predicates (SPEC §4). Its rules come before the built-in ones.
+"""The registry: what a namespace says of its predicates (docs/spec.md §4). Its rules come before the built-in ones.
 
 Whoever changes a rule holds the namespace alone, and the standing claims take the names that the rule gives them.
 """

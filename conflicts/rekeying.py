@@ -1,4 +1,4 @@
-"""Re-keying: a changed rule names standing claims anew, unless that would set them against each other (DETAILS 4).
+"""Re-keying: a changed rule names standing claims anew, unless it sets them against each other (docs/spec.md §4).
 
 The digests of a claim follow from its raw columns and the rules of its namespace; whoever changes a rule holds the
 namespace and brings them up to date here.

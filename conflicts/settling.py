@@ -1,4 +1,4 @@
-"""Settling: a person decides what waits, once, as they saw it; and may take it back (SPEC §4, conflicts)."""
+"""Settling: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
 
 import datetime
 import uuid

@@ -17,6 +17,7 @@ from memories import access, backups, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation, Project, Tombstone
 from memories.models.history import events_of
+from memories.models.scoring import relevance_of
 from memories.models.words import BackupOrigin, Verb
 from memories.operations import BadOptions, Options, Progress
 from memories.retrieval import Filters
@@ -24,11 +25,7 @@ from memories.retrieval import Filters
 FEW = 1_000  # so many are forgotten at once; more are an operation
 MOST_NAMED = 100
 TIMES = ("since", "until", "event_since", "event_until")
-# What decay leaves of a memory at a moment; see `decayed`.
-RELEVANCE = """base_relevance * CASE WHEN is_pinned OR is_anchor THEN 1 ELSE exp(-0.05 * greatest(0,
-    extract(epoch FROM %s::timestamptz - greatest(created_at, (SELECT a.last_accessed_at FROM memories_access a
-        WHERE a.project_id = memories_fragment.project_id AND a.fragment_id = memories_fragment.id)))::float8 / 86400))
-    END"""
+RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz")
 
 
 class CountDiffers(Exception):

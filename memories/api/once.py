@@ -1,4 +1,4 @@
-"""Idempotency-Key: the same key and body give the same answer and one effect (SPEC §4)."""
+"""Idempotency-Key: the same key and body give the same answer and one effect (docs/spec.md §4)."""
 
 import hashlib
 import json
