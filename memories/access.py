@@ -32,7 +32,7 @@ from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 
 T = TypeVar("T")
 DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
-RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
+RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
 log = structlog.get_logger(__name__)
 _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
@@ -421,7 +421,7 @@ def _context(principal: Principal, why: str) -> str:
 
 
 def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str) -> None:
-    # Literals, not set_config: they have to reach the workers of a distributed database (DESIGN §7).
+    # Literals, not set_config: they have to reach the workers of a distributed database.
     statement = "SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {}"
     values = map(sql.Literal, (str(project_id or ""), users, context or ""))
     with connection.cursor() as cursor:

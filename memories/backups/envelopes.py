@@ -1,4 +1,4 @@
-"""The V1 envelope ([2] ADR-004): a small backup as one JSON document, out of a bundle and into one.
+"""The V1 envelope: a small backup as one JSON document, out of a bundle and into one.
 
 `{schemaVersion: 1, exportedAtMs, selection, counts, chunks}`. Nobody signs an envelope, so what comes in as one is a
 stranger's: it becomes a bundle that is signed with a key which nobody keeps.

@@ -60,6 +60,27 @@ def test_every_document_that_is_linked_exists():
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page} → {target}"
 
 
+def written():
+    for place in ("novamem", "memories", "conflicts", "tests", "script", "docs", "templates", "README.md"):
+        root = ROOT / place
+        files = root.rglob("*") if root.is_dir() else [root]
+        yield from (file for file in files if file.suffix in (".py", ".md", ".html", ".sql", ".yaml"))
+
+
+def test_references_lead_to_a_section_of_the_specification():
+    sections = set(re.findall(r"^#+ ([0-9.]+?)\.? ", text("docs/spec.md"), re.MULTILINE))
+    for file in written():
+        for section in re.findall(r"spec\.md §([0-9]+(?:\.[0-9]+)?)", file.read_text()):
+            assert section in sections, f"{file}: §{section}"
+
+
+def test_nothing_refers_to_documents_outside():
+    outside = re.compile(
+        r"\b(?:SPEC|DESIGN|DETAILS) ?§|\b(?:SPEC|DETAILS) \d|(?<!--)\b[Ss]eed [1-4]\b|[ (\"]\[[1-4]\](?:'s| [A-Z(]| task)"
+    )
+    assert [str(file) for file in written() if outside.search(file.read_text())] == []
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=lambda page: page.stem)
 def test_decisions_are_short(page):
     assert len(page.read_text().split()) <= 200
