@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from memories.access import NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models.scoring import MOST_OF_THE_WEAK, SOURCE_WEIGHT
 from memories.models.words import SourceClass
 
@@ -21,8 +22,11 @@ def refuse_below(principal: Principal, authorities: Iterable[int | None], *, wha
         raise NotPermitted(f"{what} is believed more than this key's ceiling")
 
 
-class CeilingExceeded(Exception):
+class CeilingExceeded(NovaError):
     """The writer asked for a source class above what its grant allows."""
+
+    status = 403
+    code = "authority_ceiling"
 
     def __init__(self, *, source: str, ceiling: str) -> None:
         super().__init__(f"source {source} is above this key's ceiling, {ceiling}")

@@ -11,10 +11,13 @@ from types import MappingProxyType
 from conflicts.aliases import spelled
 from conflicts.spelling import canonical_key
 from conflicts.words import Normaliser, Policy
+from memories.errors import NovaError
 
 
-class AliasCollision(Exception):
+class AliasCollision(NovaError):
     """Two rules claim one spelling."""
+
+    code = "alias_taken"
 
     def __init__(self, *, spelling: str, names: tuple[str, str]) -> None:
         super().__init__(f"{spelling!r} names both {names[0]} and {names[1]}")

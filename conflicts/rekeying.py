@@ -17,6 +17,7 @@ from django.db.models import Q
 from conflicts.gate import Period
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming
+from memories.errors import NovaError
 from memories.models import Claim
 from memories.models.words import STANDING
 
@@ -64,12 +65,19 @@ class Collision:
     other: uuid.UUID
 
 
-class ClaimsCollide(Exception):
+class ClaimsCollide(NovaError):
     """Standing claims would come to oppose each other; nothing was changed. At most MOST_PAIRS of them are named."""
+
+    code = "claims_collide"
 
     def __init__(self, pairs: Sequence[Collision]) -> None:
         super().__init__("these claims could not stand together any more: settle them first")
         self.pairs = tuple(pairs)
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which claims could not both stand."""
+        return [{"field": p.cause, "message": f"{p.one} and {p.other} could not both stand."} for p in self.pairs]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from psycopg import sql
 
+from memories.errors import NovaError
 from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Project
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
 from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
@@ -44,23 +45,31 @@ ROLE_VERBS = {
 }
 
 
-class NotFound(Exception):
+class NotFound(NovaError):
     """It does not exist, or the principal may not know that it does: both look the same."""
 
+    status = 404
     code = "not_found"
+    is_public = False
 
     @property
-    def told(self) -> dict[str, str]:
-        """What kind of thing it is, for an operation that ends by it."""
+    def summary(self) -> dict[str, Any]:
+        """Return what kind of thing it is."""
         return {"missing": str(self).partition(" ")[0]}
 
 
-class NotPermitted(Exception):
+class NotPermitted(NovaError):
     """The principal sees the thing but lacks the right to do this with it."""
 
+    status = 403
+    code = "not_permitted"
 
-class UserRequired(Exception):
+
+class UserRequired(NovaError):
     """The key speaks for users only, and the request names none: failing open would mix people."""
+
+    status = 400
+    code = "user_required"
 
     def __init__(self) -> None:
         super().__init__("this key speaks for users: name the user of each request")

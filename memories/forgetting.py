@@ -15,6 +15,7 @@ from django.utils.dateparse import parse_datetime
 from conflicts.front import lock_namespace
 from memories import access, backups, ingest
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation, Project, Tombstone
 from memories.models.history import events_of
 from memories.models.scoring import relevance_of
@@ -28,14 +29,20 @@ TIMES = ("since", "until", "event_since", "event_until")
 RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz")
 
 
-class CountDiffers(Exception):
+class CountDiffers(NovaError):
     """Other memories than the caller expects would be forgotten: by their number."""
 
     code = "count_differs"
+    title = "Nothing was erased"
 
     def __init__(self, *, count: int, expected: int) -> None:
         super().__init__(f"{count} memories fit, not {expected}; nothing was forgotten")
         self.count = count
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return how many fit."""
+        return [{"field": "expected_count", "message": str(self.count)}]
 
 
 @dataclass(frozen=True, slots=True)

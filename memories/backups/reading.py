@@ -19,6 +19,7 @@ from django.conf import settings
 from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import READ, Footer, Manifest
 from memories.backups.upgrades import upgrade
+from memories.errors import NovaError
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
 # The emptiest texts that may be stored shrink to a 300th, a bomb to less. The first bytes may do as they like.
@@ -30,15 +31,21 @@ AHEAD = datetime.timedelta(minutes=5)  # of our clock
 ORDER = {kind: place for place, kind in enumerate((*records.KINDS, *changes.KINDS))}
 
 
-class BrokenBundle(Exception):
+class BrokenBundle(NovaError):
     """It is no bundle, or not as it was written; nothing of it was applied. `line` counts from 1."""
 
+    status = 400
     code = "broken_bundle"
+    title = "This is no sound backup"
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")
         self.line, self.why = line, why
-        self.told = {"line": line, "detail": why}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return the line and what is wrong with it."""
+        return {"line": self.line, "detail": self.why}
 
 
 class UnknownVersion(BrokenBundle):

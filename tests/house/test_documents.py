@@ -8,6 +8,7 @@ from django.core.management import get_commands
 from django.urls import get_resolver
 
 from memories.api.problems import CODES, KNOWN
+from memories.errors import NovaError
 from novamem import env
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,9 +41,16 @@ def test_every_endpoint_is_described():
             assert f"`{named}`" in described
 
 
+def subclasses(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
 def test_every_problem_is_described():
     described = text("docs/api.md")
-    for code in {*CODES.values(), *(known.code for known in KNOWN.values()), "validation", "internal"}:
+    ours = {error.code for error in subclasses(NovaError)}
+    for code in {*CODES.values(), *(known.code for known in KNOWN.values()), *ours, "internal"}:
         assert f"| `{code}` |" in described
 
 
@@ -76,7 +84,8 @@ def test_references_lead_to_a_section_of_the_specification():
 
 def test_nothing_refers_to_documents_outside():
     outside = re.compile(
-        r"\b(?:SPEC|DESIGN|DETAILS) ?§|\b(?:SPEC|DETAILS) \d|(?<!--)\b[Ss]eed [1-4]\b|[ (\"]\[[1-4]\](?:'s| [A-Z(]| task)"
+        r"\b(?:SPEC|DESIGN|DETAILS) ?§|\b(?:SPEC|DETAILS) \d"
+        r"|(?<!--)\b[Ss]eed [1-4]\b|[ (\"]\[[1-4]\](?:'s| [A-Z(]| task)"
     )
     assert [str(file) for file in written() if outside.search(file.read_text())] == []
 

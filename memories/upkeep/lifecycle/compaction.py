@@ -13,6 +13,7 @@ from typing import Any
 from conflicts.front import BlockedByErasure, forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.ingest import fragment_for_change
 from memories.language.shortening import ARCHIVED, keywords, summary
 from memories.models import Archive, Fragment, Operation, Revision
@@ -70,8 +71,10 @@ REPLACE = """
 """
 
 
-class WaitsForDecision(Exception):
+class WaitsForDecision(NovaError):
     """A person has to see its text as it is, to decide on it."""
+
+    code = "waits_for_decision"
 
 
 def check_compaction(options: Options) -> None:

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Operation
 from memories.models.raw import fetch
 from memories.models.scoring import KEPT, LAST_USED, PROTECTED, WEIGHT_SQL, days_since
@@ -79,7 +80,7 @@ STILL = f"""
 USERS = f"SELECT count(*) FROM memories_fragment f WHERE f.project_id = %s AND f.authority >= {USERS_OWN}"
 
 
-class AlreadyRunning(Exception):
+class AlreadyRunning(NovaError):
     """Another operation of this kind is at work in the project."""
 
     code = "already_running"

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.ingest import fragment_for_change
 from memories.models import Fragment, Operation
 from memories.models.raw import execute, fetch
@@ -67,8 +68,10 @@ TOO_MUCH = f"""
 """
 
 
-class TierMismatch(Exception):
+class TierMismatch(NovaError):
     """The memory is in another tier than the caller thinks."""
+
+    code = "tier_mismatch"
 
 
 def check_tiering(options: Options) -> None:
