@@ -57,7 +57,6 @@ LEFT = re.compile(
     r"\b(?:(?:out|rid|tired) of|away from|leaves|leaving|goodbye|farewell|ditch\w*|dump\w*|quit|drop\w*) (?:the |a )?$",
     re.IGNORECASE,
 )
-# A bare number that is a year more likely than anything else.
 YEAR = re.compile(r"(?:19|20)\d\d")
 Vector = NDArray[np.float32]
 
@@ -114,7 +113,7 @@ def _may_replace(
         return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
     return any(
         not _is_anothers(passage, one)
-        and (spoken or not YEAR.fullmatch(one.form) and not _is_another_thing(passage, one, claim))
+        and (spoken or not _is_year(one, claim) and not _is_another_thing(passage, one, claim))
         for one in others
     )
 
@@ -171,6 +170,11 @@ def _is_another_thing(passage: Passage, value: Sighting, claim: Standing) -> boo
     end = CLAUSES.search(passage.text, value.end)
     blocks = BLOCKS.get(claim.predicate)
     return bool(blocks and blocks.search(passage.text, begin, end.start() if end else len(passage.text)))
+
+
+def _is_year(value: Sighting, claim: Standing) -> bool:
+    """Whether a bare number, where the claim's value is one, is a year more likely than anything else."""
+    return claim.value.strip().isdigit() and bool(YEAR.fullmatch(value.form))
 
 
 def _may_deny(passage: Passage, claim: Standing) -> bool:

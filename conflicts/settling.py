@@ -1,4 +1,4 @@
-"""Settling: a person decides what waits, once, as they saw it; and may take it back (SPEC §4, conflicts)."""
+"""Settling: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
 
 import datetime
 import uuid
@@ -22,24 +22,34 @@ from conflicts.snapshots import bring_back, same_belief, snapshot
 from conflicts.words import Ballot, Keep, Kind, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models import Claim, Fragment
 from memories.models.words import OPEN, STANDING
 
 
-class AlreadyResolved(Exception):
+class AlreadyResolved(NovaError):
     """Somebody settled it before."""
 
+    code = "already_resolved"
+    title = "Settled before you"
 
-class StaleConflict(Exception):
+
+class StaleConflict(NovaError):
     """It changed since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
 
     def __init__(self, *, current: int) -> None:
         super().__init__(f"the conflict is at revision {current} now: read it again")
         self.current = current
 
 
-class CannotUndo(Exception):
+class CannotUndo(NovaError):
     """Something changed since; the message says what."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
 
 
 @dataclass(frozen=True, slots=True)
