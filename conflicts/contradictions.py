@@ -8,7 +8,7 @@ nothing of now; another owner or another thing ("the user's sister", "the dinner
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from conflicts import sightings
 from conflicts.aliases import USERS, subject_key
@@ -272,8 +272,13 @@ def read(text: str) -> list[Passage]:
 
 def cues_of(claim: Standing) -> tuple[Cue, ...]:
     """All phrases that speak of its predicate."""
-    named = {tuple(map(stem, re.split(r"[\s_-]+", name.strip()))) for name in (claim.predicate, *claim.spellings)}
-    return (*(Cue(stems) for stems in named), *CUES.get(claim.predicate, ()))
+    return _cues_named(claim.predicate, claim.spellings)
+
+
+@lru_cache(maxsize=1024)
+def _cues_named(predicate: str, spellings: tuple[str, ...]) -> tuple[Cue, ...]:
+    named = {tuple(map(stem, re.split(r"[\s_-]+", name.strip()))) for name in (predicate, *spellings)}
+    return (*(Cue(stems) for stems in named), *CUES.get(predicate, ()))
 
 
 def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely: bool = False) -> Contrary | None:
