@@ -208,6 +208,10 @@ ALONE: tuple[list[str], ...] = (
 )
 
 
+# How values of a kind are seen, and which of them are a claim's own.
+Kind = tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """A claim that stands, under the name of its predicate and with its other names."""
@@ -374,7 +378,7 @@ def _says_nothing_of_now(passage: Passage, *, loosely: bool = False) -> bool:
     return bool(PAST.search(text)) and not NOW.search(text)
 
 
-def kind_of(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]:
+def kind_of(claim: Standing) -> Kind:
     """How values of the claim's kind are seen, and which of them are its own."""
     own = claim.value.strip()
     low = own.casefold().rstrip(".")

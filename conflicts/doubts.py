@@ -19,6 +19,7 @@ from conflicts.contradictions import (
     IS_FINE,
     NOT,
     NOT_FINE,
+    Kind,
     Standing,
     cues_of,
     denied,
@@ -83,13 +84,14 @@ def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *,
     if not exclusive:
         return any(_may_deny(passage, claim) for passage in said)
     foreign = _is_foreign(said)
-    seen = [_values(passage, claim) for passage in said]
+    kind = kind_of(claim)
+    seen = [_values(passage, claim, kind) for passage in said]
     own = any(mine for mine, _ in seen)
     values = any(others for _, others in seen)
     alike = nearness.asked and nearness.reaches(ALIKE)
     if not (foreign or alike or own and values or _is_of_subject(said, claim)):
         return False
-    if kind_of(claim)[0] is None or foreign and claim.predicate in CLOSED:
+    if kind[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
     spoken = is_spoken_of(said, claim)
     near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
@@ -142,9 +144,9 @@ def _is_foreign(said: Sequence[Passage]) -> bool:
     return len(words) >= TELLING and sum(word in STOPWORDS for word in words) < ENGLISH * len(words)
 
 
-def _values(passage: Passage, claim: Standing) -> tuple[list[Sighting], list[Sighting]]:
+def _values(passage: Passage, claim: Standing, kind: Kind) -> tuple[list[Sighting], list[Sighting]]:
     """Where a sentence states the claim's value, and where others of its kind."""
-    seen, same = kind_of(claim)
+    seen, same = kind
     found = list(seen(passage)) if seen else []
     if seen is sightings.codes:
         found += sightings.names(passage)
