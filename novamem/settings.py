@@ -70,7 +70,7 @@ RETRIEVAL_CROSS_AGENT_THRESHOLD = ENV["RETRIEVAL_CROSS_AGENT_THRESHOLD"]
 
 INSTALLED_APPS = [
     "django_prometheus",
-    "django.contrib.admin",
+    "memories.apps.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -156,9 +156,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["memories.logins.PasswordBackend"]
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
+SESSION_ENGINE = "memories.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 # Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).

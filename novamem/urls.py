@@ -6,7 +6,6 @@ from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import reference
 from memories.api.health import healthz, metrics, readyz
-from memories.console import logins
 
 urlpatterns = [
     path("healthz", healthz),
@@ -20,7 +19,6 @@ urlpatterns = [
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", reference.overview, name="docs"),
     path("api/docs/<slug:name>/", reference.group, name="docs-group"),
-    path("admin/login/", logins.log_in_to_admin),
     path("admin/", admin.site.urls),
     path("", include("memories.console.urls")),
 ]

@@ -257,9 +257,8 @@ class TestRequired:
         assert posted(client, "/login/factor/", action="confirm", code=code_of(user)).status_code == 303
         assert client.get("/memories/").status_code == 200
 
-    def test_superusers_have_to_have_one_in_the_admin_too(self, project):
-        root = get_user_model()._default_manager.create_superuser("root", password=PASSWORD)
-        assert logged_in(root).get("/admin/")["Location"] == "/login/factor/?next=/admin/"
+    def test_superusers_have_to_have_one_in_the_admin_too(self, root):
+        assert root.get("/admin/")["Location"] == "/login/factor/?next=/admin/"
 
     def test_viewers_need_none(self, vera):
         assert vera.get("/memories/").status_code == 200
@@ -272,7 +271,5 @@ def test_the_admin_has_no_login_of_its_own(vera, project):
     to_login = Client().get("/admin/", follow=True)
     assert [url for url, _ in to_login.redirect_chain][-1] == "/login/?next=/admin/"
     assert Client().post("/admin/login/", {"username": "vera", "password": PASSWORD})["Location"].startswith("/login/")
-    user = a_person("plain", project)
-    user.is_staff = False
-    user.save()
+    user = get_user_model()._default_manager.create_user("plain")  # no staff, as members are
     assert logged_in(user).get("/admin/", follow=True).status_code == 403
