@@ -186,7 +186,7 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def _pairs(error: Exception) -> list[dict[str, str]]:
-    """Which claims collide, which operation runs, which memories have to stay or are forgotten, how many fit."""
+    """Which claims collide, which operation runs, which memories are in the way or forgotten, how many fit."""
     if isinstance(error, AlreadyRunning):
         return [{"field": "namespace", "message": str(error.operation_id), "code": "already_running"}]
     if isinstance(error, BlockedByErasure):
@@ -196,6 +196,8 @@ def _pairs(error: Exception) -> list[dict[str, str]]:
         return [{"field": f"ids[{n}]", "message": why, "code": "cannot_digest"} for n, why in reasons]
     if isinstance(error, CountDiffers):
         return [{"field": "expected_count", "message": str(error.count), "code": "count_differs"}]
+    if isinstance(error, CannotUndo):
+        return [{"field": "fragments", "message": one, "code": "cannot_undo"} for one in error.memories]
     pairs = error.pairs if isinstance(error, ClaimsCollide) else ()
     return [
         {"field": p.cause, "message": f"{p.one} and {p.other} could not both stand.", "code": "claims_collide"}
