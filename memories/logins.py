@@ -21,6 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from memories.models import LoginEvent, Membership
+from memories.models.raw import fetch
 from memories.models.words import LoginOutcome, Role
 
 WINDOW = datetime.timedelta(minutes=15)
@@ -98,6 +99,13 @@ def note(user: Any, outcome: LoginOutcome, *, address: str, now: datetime.dateti
     """Note what became of somebody's second factor."""
     trier = Trier.of(user.get_username(), address)
     LoginEvent.objects.create(name=trier.name, address=trier.address, user_id=user.pk, at=now, outcome=outcome)
+
+
+def expire(*, now: datetime.datetime) -> int:
+    """Delete what is older than LOGIN_DAYS, and return how many."""
+    before = now - datetime.timedelta(days=settings.LOGIN_DAYS)
+    ((gone,),) = fetch("SELECT nova_forget_logins(%s)", [before])
+    return int(gone)
 
 
 def _wait(trier: Trier, *, now: datetime.datetime, but: int = 0) -> float:

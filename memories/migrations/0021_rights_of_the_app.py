@@ -1,4 +1,4 @@
-"""What the application's login may do to accounts and records, logins that are forgotten, seals from before."""
+"""What the application's login may do to accounts and records; old logins, seals of before, scopes to be examined."""
 
 from django.conf import settings
 from django.db import migrations, models
@@ -107,4 +107,5 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField("grantevent", "may_read_wide", models.BooleanField(default=False, null=True)),
         migrations.RunSQL(RESEALED, DEFAULTS),
+        migrations.AddField("connected", "unexamined", models.BooleanField(default=True)),
     ]

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.oath import TOTP
 
-from memories import logins
+from memories import logins, tasks
 from memories.console.logins import PATIENCE
 from memories.models import LoginEvent
 from memories.models.words import LoginOutcome
@@ -238,6 +238,31 @@ class TestFactor:
         tried(Client(), "rita")
         call_command("member", "logins", "--username", "rita")
         assert "failure" in capsys.readouterr().out
+
+
+class TestOldLogins:
+    def tries(self, *ages):
+        for days in ages:
+            at = timezone.now() - datetime.timedelta(days=days)
+            LoginEvent.objects.create(name=b"n", address=b"a", outcome="failure", at=at)
+
+    def left(self):
+        rows = LoginEvent.objects.order_by("-at").values_list("at", flat=True)
+        return [(timezone.now() - at).days for at in rows]
+
+    def test_go_after_the_time_that_is_set(self, db, settings):
+        self.tries(1, 399, 401)
+        tasks.expire_logins()
+        assert self.left() == [1, 399]
+        settings.LOGIN_DAYS = 90
+        tasks.expire_logins()
+        assert self.left() == [1]
+
+    def test_of_the_last_month_stay_whatever_is_asked_for(self, db, settings):
+        self.tries(29, 31)
+        settings.LOGIN_DAYS = 0
+        tasks.expire_logins()
+        assert self.left() == [29]
 
 
 class TestRequired:
