@@ -8,6 +8,8 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.mcp.callers import Caller
+from memories.mcp.tools import list_claims
 from memories.models import Claim, Fragment
 
 HOME, BUDGET, DOG = ("user", "lives in"), ("user", "budget"), ("user", "dog name")
@@ -274,6 +276,43 @@ def test_claims_that_exclude_each_other_are_refused(alice, both):
 def test_a_fragment_has_twenty_claims_at_most(alice):
     body = {"namespace": "acme:main", "content": "Much.", "claims": [claim(("user", f"p{n}"), "x") for n in range(21)]}
     assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 400
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
+def test_pages_of_claims_hold_each_claim_once(say, alice, limit, known):
+    before, five, after = (
+        say(*(claim(("user", f"{name} {n}"), name) for n in range(count)))
+        for name, count in (("first", 1), ("second", 5), ("third", 2))
+    )
+
+    def named(row):
+        return row["fragment_id"], row["predicate"]
+
+    asked = {"known_at": timezone.now().isoformat()} if known else {}
+    answer, seen, sizes = alice.client.get("/api/v1/claims", {"limit": limit, **asked}).json(), [], []
+    while True:
+        seen += [named(row) for row in answer["results"]]
+        sizes.append(len(answer["results"]))
+        if not answer["next"]:
+            break
+        answer = alice.client.get(answer["next"]).json()
+    wanted = [(one["id"], c["predicate"]) for one in (after, five, before) for c in read(alice, one)["claims"]]
+    assert [fragment for fragment, _ in seen] == [fragment for fragment, _ in wanted]
+    assert sorted(seen) == sorted(wanted)
+    assert known or seen == wanted
+    assert sizes == [limit] * (8 // limit) + [8 % limit] * bool(8 % limit)
+    back = []
+    while answer["previous"]:
+        answer = alice.client.get(answer["previous"]).json()
+        back = [named(row) for row in answer["results"]] + back
+    assert back == seen[: len(seen) - sizes[-1]]
+
+
+def test_a_tool_of_agents_lists_no_more_claims_than_it_was_asked_for(say, principal, alice):
+    say(*(claim(("user", f"thing {n}"), str(n)) for n in range(5)))
+    caller = Caller(alice.principal, "acme:main")
+    assert len(list_claims(caller, limit=2)["claims"]) == 2
 
 
 def test_history_and_the_list_show_the_right_claim_of_several(say, tell, alice):
