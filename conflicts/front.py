@@ -14,7 +14,6 @@ from conflicts.admission import (
 from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import (
-    PROTECTED,
     SOURCE_RANK,
     CeilingExceeded,
     bounded_importance,
@@ -84,16 +83,11 @@ from conflicts.settling import (
 from conflicts.shadows import contradicting, words_of
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
-from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
 from conflicts.votes import Counted, is_disputed, vote
 from conflicts.words import Action, Keep, Kind, Normaliser, Policy, Reason, Resolution, Uncounted
 
 __all__ = [
-    "AGREEMENT",
     "AT_ONCE",
-    "FEEDBACK",
-    "MOST_AGREEMENT",
-    "PROTECTED",
     "Action",
     "Admission",
     "AliasCollision",
@@ -205,8 +199,6 @@ __all__ = [
     "says_something",
     "spelling_digests",
     "timeline",
-    "trust",
-    "trust_of",
     "undisturbed",
     "unforked",
     "undo",
@@ -218,7 +210,6 @@ __all__ = [
     "withdraw",
     "withdraw_all",
     "yield_to",
-    "worth_of",
     "binding_on",
     "of_conflicts",
     "protection",

@@ -1,4 +1,4 @@
-"""Precedence: which standing claims a question asks for, and which weaker texts say otherwise (SPEC §18.5, ADR 0092).
+"""Precedence: which claims a question asks for, and which weaker texts say otherwise (docs/spec.md §4.4, ADR 0092).
 
 Pure. Held against the few candidates of an answer, so it suspects more than admission does: nobody waits because of
 it; a text only stands below the claim, and says what it contradicts.

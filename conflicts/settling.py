@@ -1,4 +1,4 @@
-"""Settling: a person decides what waits, once, as they saw it; and may take it back (SPEC §4, conflicts)."""
+"""Settling: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
 
 import datetime
 import uuid
@@ -22,16 +22,23 @@ from conflicts.snapshots import bring_back, same_belief, snapshot
 from conflicts.words import Ballot, Keep, Kind, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models import Claim, Fragment
 from memories.models.words import OPEN, STANDING
 
 
-class AlreadyResolved(Exception):
+class AlreadyResolved(NovaError):
     """Somebody settled it before."""
 
+    code = "already_resolved"
+    title = "Settled before you"
 
-class StaleConflict(Exception):
+
+class StaleConflict(NovaError):
     """It changed since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
 
     def __init__(self, *, current: int) -> None:
         super().__init__(f"the conflict is at revision {current} now: read it again")
@@ -42,13 +49,21 @@ NAMED = 3  # memories in a sentence
 TAKEN, MAKE_ROOM = "other values came to stand meanwhile", "archive or forget them, then undo again"
 
 
-class CannotUndo(Exception):
+class CannotUndo(NovaError):
     """Something changed since; the message says what, and what to do. `memories` are those in the way."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
 
     def __init__(self, why: str, memories: Iterable[uuid.UUID | str] = (), *, then: str = "") -> None:
         self.memories = sorted(map(str, memories))
         named = ", ".join([*self.memories[:NAMED], *["…"] * (len(self.memories) > NAMED)])
         super().__init__(why + (f": {named}" if named else "") + (f"; {then}" if then else ""))
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which memories are in the way."""
+        return [{"field": "fragments", "message": one} for one in self.memories]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError as BrokerAway
 
 from memories import access, backups, branches, forgetting, governance, operations, packs, upkeep
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
 from memories.operations import BadOptions, Kind, Options, Progress
 
@@ -87,16 +88,27 @@ KINDS: Mapping[str, Kind] = {
 UNDO = "undo"
 
 
-class AlreadyRunning(Exception):
+class AlreadyRunning(NovaError):
     """The namespace is being consolidated already, by that operation."""
+
+    code = "already_running"
+    title = "This namespace is being consolidated already"
 
     def __init__(self, operation_id: uuid.UUID) -> None:
         super().__init__(f"operation {operation_id} consolidates this namespace already")
         self.operation_id = operation_id
 
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which operation runs."""
+        return [{"field": "namespace", "message": str(self.operation_id)}]
 
-class NotUndoable(Exception):
+
+class NotUndoable(NovaError):
     """There is nothing to undo, or operations of this kind can't be undone."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
 
 
 def check_options(

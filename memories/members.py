@@ -13,6 +13,7 @@ from django.db import IntegrityError
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Membership, Project
 from memories.models.words import Role
 
@@ -20,12 +21,20 @@ log = structlog.get_logger(__name__)
 SECRET_BYTES = 12  # 16 characters of a password made here
 
 
-class BadRole(Exception):
+class BadRole(NovaError):
     """This role can't be given to this person."""
 
+    status = 400
+    code = "validation"
+    title = "The role was not changed"
 
-class BadMember(Exception):
+
+class BadMember(NovaError):
     """This person can't be made, or belongs to the project already."""
+
+    status = 400
+    code = "validation"
+    title = "Nobody was added"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The configuration file: every setting has a place in a TOML file, for who prefers one file to an environment.
 
-Sections and keys follow HindsightConfig ([1]) and [4]'s config where these name a setting; either spelling of a key is
+Sections and keys follow older configuration files where these name a setting; either spelling of a key is
 read, `top_k` or `topK`. The environment wins over the file, the file over the defaults.
 """
 

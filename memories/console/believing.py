@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from conflicts.front import Believed, Question, believed, claims, lives, timeline, trust
+from conflicts.front import Believed, Question, believed, claims, lives, timeline
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment
@@ -228,12 +228,7 @@ def _ticks(scale: _Scale) -> list[Tick]:
 
 
 def _spans(life: Any, row: Fragment, axis: str, scale: _Scale) -> list[Span]:
-    worth = trust(
-        source=row.source,
-        corroboration=row.corroboration,
-        reinforcements=row.reinforcements,
-        disputes=row.disputes,
-    )
+    worth = row.trust_at(None)
     if axis == VALID:
         parts = [(life.valid_from or scale.first, life.valid_until or scale.last, life.status)]
     else:

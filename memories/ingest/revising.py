@@ -21,6 +21,7 @@ from conflicts.front import (
 )
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.ingest.reading import stated
 from memories.language.routing import route
 from memories.models import (
@@ -36,12 +37,18 @@ from memories.providers import active_model, embed
 ARCHIVED_BY_HAND = "by_hand"
 
 
-class History(Exception):
+class History(NovaError):
     """The memory does not stand any more, so this can't be done with it."""
 
+    code = "not_open"
+    title = "This memory is history"
 
-class StaleRevision(Exception):
+
+class StaleRevision(NovaError):
     """Somebody changed the fragment since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
 
     def __init__(self, *, current: int) -> None:
         super().__init__(f"the fragment is at revision {current} now")

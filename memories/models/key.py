@@ -1,4 +1,4 @@
-"""API keys and the immutable grants they carry (SPEC §2)."""
+"""API keys and the immutable grants they carry (docs/spec.md §2)."""
 
 import hashlib
 import secrets

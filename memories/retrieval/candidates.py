@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Q
 
 from conflicts.front import Upheld, claim_ruled, text_ruled
-from memories.models import Claim, Fragment, decayed
+from memories.models import Claim, Fragment
 from memories.models.raw import fetch
+from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.retrieval.conditions import literals, reached, where
 from memories.retrieval.hits import Search
 from memories.retrieval.scopes import SearchScope
@@ -78,19 +79,16 @@ class Candidate:
 
     @property
     def relevance_score(self) -> float:
-        """See `decayed`."""
+        """Its relevance now, decayed."""
         return decayed(self.base_relevance, days=self.unread, kept=self.kept)
 
 
+NOW = "%s::timestamptz"
 AGES = {
-    name: f"greatest(0, extract(epoch FROM %s::timestamptz - {moment})::float8 / 86400)"
-    for name, moment in {
-        "age_of_created": "f.created_at",
-        "age_of_updated": "f.updated_at",
-        "age_of_used": "greatest(f.created_at, a.last_accessed_at)",
-    }.items()
+    "age_of_created": days_since("f.created_at", now=NOW),
+    "age_of_updated": days_since("f.updated_at", now=NOW),
+    "age_of_used": f"{days_since(LAST_USED, now=NOW)} / {STABILITY}",
 }
-AGES["age_of_used"] += " / coalesce(a.stability, 1)"
 # Each fragment is looked up by itself, and what stands beside it too: nothing then rests on statistics that a freshly
 # filled database does not have yet.
 LOADED = """

@@ -196,7 +196,7 @@ def _ranked(
 
 
 def freshness(question: Question, *, foreign: bool) -> float:
-    """The least relevance that a memory may have now; another agent's has to be fresh ([1] P16)."""
+    """The least relevance that a memory may have now; another agent's has to be fresh."""
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Attacks on what a user said, through the public API, beside seed 3's rule; and legitimate updates.
+"""Attacks on what a user said, through the public API, beside neolata's rule; and legitimate updates.
 
 Each attack is played on a namespace that is otherwise empty and on one with 300 other fragments and 50 other claims,
 with the default embedder, every time in a project of its own. Measured with the user's read key:
@@ -8,7 +8,7 @@ with the default embedder, every time in a project of its own. Measured with the
   text that the extractor understands stands.
 - authority: a fragment or claim of the attacker ends above its key's ceiling or its parents.
 - exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
-- seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
+- neolata: how often the same attack succeeds on neolata's rule (tests/conflicts/neolata.py), where that has the hole.
 
 The families *upkeep* wait for digests, eviction, tiers and consolidation (`_keeping.py`); the clock is moved by SQL.
 
@@ -125,7 +125,7 @@ def attacked(stage: Stage, attack: Attack, populated: bool, kind: type[Served] =
 
 
 def replayed(family: Family, attack: Attack) -> bool:
-    """Plays it on seed 3's rule: whether it succeeds there."""
+    """Plays it on neolata's rule: whether it succeeds there."""
     world = Replayed(attack.topic)
     attack.play(world)
     return world.fell(family.measure, attack.session)
@@ -181,7 +181,7 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
     for family, attacks in ATTACKS.items():
         yield Served, family, attacks
     for family, attacks in ATTACKS.items():
-        yield Ruled, replace(family, hole=""), attacks  # seed 3 knows no rulings
+        yield Ruled, replace(family, hole=""), attacks  # neolata knows no rulings
     yield from ((Flooded, family, attacks) for family, attacks in FLOODS.items())
 
 
@@ -276,7 +276,7 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded:
         *([f"{sums['overrides']} overrides (target 0)"] if sums["overrides"] else []),
         *([f"{sums['authority']} rises of authority (target 0)"] if sums["authority"] else []),
         *(["exposures without a label (target 0)"] if sums["exposed"] > sums["labelled"] else []),
-        *([f"seed 3's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
+        *([f"neolata's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
         *(["legitimate updates blocked (target ≤ 1 %)"] if legal["blocked"] > PATIENCE * legal["attempts"] else []),
         *(
             f"contradicting texts{of} served (≤ 1 in 20)"
@@ -324,7 +324,7 @@ def main() -> None:
         name = f"bench-{uuid.uuid4().hex[:6]}"
         played = (False,) if options.empty else PLAYED
         stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"), played)
-        print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
+        print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'neolata':>8}")
         attacks = attack_figures(stage, pool, options.only, found)
         attacks += crossing_figures(stage, pool, options.only, found)
         attacks += spoof_figures(stage.arena, options.only, found, line)

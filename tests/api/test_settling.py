@@ -1,4 +1,4 @@
-"""Conflicts over HTTP: listed, settled once, taken back exactly (SPEC §4, conflicts)."""
+"""Conflicts over HTTP: listed, settled once, taken back exactly (docs/spec.md §4, conflicts)."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Several claims of one fragment: each has an id and a status of its own (SPEC §18.5)."""
+"""Several claims of one fragment: each has an id and a status of its own (docs/spec.md §4.4)."""
 
 import json
 from typing import Any
