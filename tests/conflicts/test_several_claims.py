@@ -1,13 +1,16 @@
 """Several claims of one fragment: each has an id and a status of its own (docs/spec.md §4.4)."""
 
+import io
 import json
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.api.users import address_of
 from memories.mcp.callers import Caller
 from memories.mcp.tools import list_claims
 from memories.models import Claim, Fragment
@@ -359,3 +362,31 @@ def test_the_status_of_a_claim_follows_its_fragment_and_its_verdict(say, princip
         for status, wanted in (("quarantined", "superseded"), ("archived", "archived"), ("active", "superseded")):
             Fragment.objects.filter(id=told["id"]).update(status=status)
             assert list(mine.values_list("status", flat=True)) == [status, wanted]
+
+
+def test_a_batch_and_what_is_kept_of_a_user_hold_each_claim(alice):
+    """Stored in one batch, one claim waiting; handed out over HTTP and at the command line."""
+    told = [
+        {"content": "Ada lives in Oslo.", "claims": [claim(HOME, "Oslo")], "provenance": {"source": "user_explicit"}},
+        {"content": "Ada of Bergen has Rex.", "claims": [claim(HOME, "Bergen"), claim(DOG, "Rex")]},
+    ]
+    body = {"fragments": [{"namespace": "acme:main", "user": "ada", **one} for one in told]}
+    answer = alice.client.post("/api/v1/fragments/batch", body, format="json")
+    assert answer.status_code in (200, 201), answer.json()
+    _, two = [item.get("fragment", item) for item in answer.json()["results"]]
+    assert [(one["value"], one["status"]) for one in two["claims"]] == [("Bergen", "quarantined"), ("Rex", "active")]
+    over_http = alice.client.get(f"/api/v1/users/{address_of('ada')}/export").json()
+    out = io.StringIO()
+    call_command("users", "export", "ada", "--project", "acme", stdout=out)
+    for whole in (over_http, json.loads(out.getvalue())):
+        (kept,) = [one for one in whole["memories"] if one["content"] == "Ada of Bergen has Rex."]
+        assert [(c["value"], c["status"]) for c in kept["claims"]] == [("Bergen", "quarantined"), ("Rex", "active")]
+
+
+def test_an_owners_own_weaker_word_waits_before_the_stronger_one(say, alice):
+    stronger = say(claim(BUDGET, "$750"))
+    weaker = say(claim(BUDGET, "$0"), source="tool_output")
+    assert (weaker["status"], weaker["superseded"]) == ("quarantined", [])
+    denial = say(source="tool_output", content="My budget is no longer $750.", extract_claim=True)
+    assert denial["superseded"] == []
+    assert read(alice, stronger)["status"] == "active"
