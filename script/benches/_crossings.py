@@ -34,6 +34,7 @@ class Crossing:
     namespace: str
     ids: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
+    attempts: int = 0
 
     def prepare(self) -> None:
         """Ann speaks, and a conflict waits among her memories."""
@@ -71,6 +72,7 @@ class Crossing:
 
     def attempt(self, key: str, method: str, path: str, body: Any = None, **headers: str) -> str:
         """One request of ben's, whose answer must not hold ann's word; what it answered."""
+        self.attempts += 1
         status, text = self.request(key, method, path, body, headers)
         line = f"{key} {method} {path} {body} {headers or ''} → {status} {text[:300]}"
         said = json.dumps(body or {}) + path

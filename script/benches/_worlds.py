@@ -70,6 +70,12 @@ class Verdict:
     labelled: bool = False
     log: tuple[str, ...] = ()
 
+    @property
+    def wrong(self) -> str:
+        """What went wrong, or nothing."""
+        unlabelled = "exposed without its label" if self.exposed and not self.labelled else ""
+        return "; ".join(filter(None, (self.override, self.authority, unlabelled)))
+
 
 class World(Protocol):
     """What attackers can do. A fragment is named by what `store` and `ingest` gave, or VICTIM: the user's."""
