@@ -4,19 +4,42 @@ import itertools
 import threading
 import uuid
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx2
 from django.db import connections
+from django.utils import timezone
 
-from memories import access, keys
+from memories import access, jobs, keys
 from memories.branches.forking import copy_namespace
-from memories.models import Namespace, Project
+from memories.models import Namespace, Operation, Project
 from script.benches._arenas import issue_cast, populate
-from script.benches._crossings import KEYS, Crossing
+from script.benches._crossings import JUDGE, KEYS, Crossing
 from script.benches._worlds import Send, Served
 
 TEMPLATE = "template"
+
+
+def work(project: Project) -> None:
+    """Do what a worker does with the operations that wait."""
+    principal = access.system_principal(project)
+    with access.enter(principal, why="bench"):
+        ids = list(Operation.objects.filter(state="queued").values_list("id", flat=True))
+    for operation in ids:
+        jobs.run(principal, operation)
+    connections.close_all()
+
+
+def back_up(project: Project) -> str:
+    """Make a backup of the project; its id."""
+    principal = access.system_principal(project)
+    wish: dict[str, Any] = {"kind": "backup", "namespace": None, "options": {}, "dry_run": False}
+    ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+    connections.close_all()
+    if ended is None or not ended.report:
+        raise RuntimeError(f"no backup was made: {ended and ended.error}")
+    return str(ended.report["backup_id"])
 
 
 @dataclass
@@ -71,7 +94,7 @@ class Stage:
         namespaces = [f"{project.name}:*"]
         texts = {
             who: keys.issue(project, keys.Wish(namespaces, requests_per_minute=0, **wish), owner=who).text
-            for who, wish in KEYS.items()
+            for who, wish in {**KEYS, "judge": JUDGE}.items()
         }
         connections.close_all()
 
@@ -82,7 +105,7 @@ class Stage:
             answer = self.client.request(method, path, json=body, headers=asked)
             return answer.status_code, answer.text
 
-        made = Crossing(send, f"{project.name}:main")
+        made = Crossing(send, f"{project.name}:main", partial(work, project), partial(back_up, project))
         made.prepare()
         return made
 
