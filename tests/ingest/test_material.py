@@ -40,7 +40,7 @@ def test_a_line_that_leads_to_a_statement_may_name_its_speaker(lead: str) -> Non
     assert carries_material(lead.format("My budget is $13."))
 
 
-@pytest.mark.parametrize("unit", [".", "!", "? ", '"', "(", "a: ", "I ", "the ", "\n", "- ", "said "])
+@pytest.mark.parametrize("unit", [".", "!", "? ", '"', "(", "a: ", "I ", "the ", "\nx", "- ", "said "])
 def test_a_long_turn_is_material_whatever_stands_in_it(unit: str) -> None:
     assert carries_material(("x" + unit * 200_000)[:200_000])
 
