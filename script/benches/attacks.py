@@ -31,10 +31,11 @@ import argparse
 import datetime
 import json
 import os
+import re
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,7 @@ ATTACKS = _attacks.ATTACKS | _misreadings.ATTACKS | KEEPING
 UPDATES = _updates.UPDATES + _misreadings.UPDATES
 BLIND = "_blind"  # ends the names of files that nobody reads who works on the code
 RULED, FOR_USER = "after a ruling: ", "of a user: "
+Show = Callable[[dict[str, Any]], None]
 TEETH, PATIENCE = 0.9, 0.01
 HEAD = ("attempts", "overrides", "authority", "exposed", "labelled")
 WORDED = ("contradicting", "served", "above", "agreeing", "labelled", "blocked")
@@ -109,11 +111,13 @@ def told(called: str, name: str, populated: bool, what: str, log: Iterable[str])
     return f"{called}: {name}: {what}\n      {lines}"
 
 
-def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+def attack_figures(
+    stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str], *, show: Show
+) -> list[dict[str, Any]]:
     """A row per family, each also after a ruling."""
     rows = []
     for kind, family, attacks in _families():
-        if only not in (called := f"{RULED}{family.name}" if kind is Ruled else family.name):
+        if not re.search(only, called := f"{RULED}{family.name}" if kind is Ruled else family.name):
             continue
         games = [(attack, populated) for attack in attacks for populated in stage.played]
         verdicts = list(pool.map(lambda game, kind=kind: attacked(stage, *game, kind=kind), games))
@@ -132,7 +136,7 @@ def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
             "hole": family.hole,
         }
         rows.append(row)
-        print(line(row), flush=True)
+        show(row)
     return rows
 
 
@@ -144,7 +148,9 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
     yield from ((Flooded, family, attacks) for family, attacks in FLOODS.items())
 
 
-def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+def crossing_figures(
+    stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str], *, show: Show
+) -> list[dict[str, Any]]:
     """A row per door through which one user tries to reach another one's memories."""
 
     def cross(game: tuple[str, str]) -> tuple[int, list[str]]:
@@ -153,7 +159,7 @@ def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: l
         return crossing.attempts, crossing.judge()
 
     rows = []
-    games = [game for game in plays() if only in f"across users: {game[0]}"]
+    games = [game for game in plays() if re.search(only, f"across users: {game[0]}")]
     for (door, key), (attempts, reached) in zip(games, pool.map(cross, games), strict=True):
         found += [f"across users: {door}, {key}: {what}" for what in reached]
         if not rows or rows[-1]["family"] != f"across users: {door}":
@@ -161,7 +167,7 @@ def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: l
         rows[-1]["attempts"] += attempts
         rows[-1]["overrides"] += len(reached)
     for row in rows:
-        print(line(row), flush=True)
+        show(row)
     return rows
 
 
@@ -177,7 +183,7 @@ def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
     rows = []
     kinds = dict.fromkeys(update.kind for update in UPDATES)
     for world, kind in [(world, kind) for world in (Settled, ForUser) for kind in kinds]:
-        if only not in (called := f"{FOR_USER}{kind}" if world is ForUser else kind):
+        if not re.search(only, called := f"{FOR_USER}{kind}" if world is ForUser else kind):
             continue
         games = [(update, populated) for update in UPDATES if update.kind == kind for populated in stage.played]
         blocked = list(pool.map(lambda game, world=world: updated(stage, *game, kind=world), games))
@@ -197,7 +203,7 @@ def _parted(why: str) -> tuple[str, list[str]]:
 def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str, Any]]:
     """A row per fact: how many contradicting texts are served or stand above, how many others are labelled or wait."""
     rows = []
-    for fact in facts() if only in "wordings" else ():
+    for fact in facts() if re.search(only, "wordings") else ():
         world = stage.arena(populated=False, kind=Served, topic=BUDGET)
         outcome = play(world.send, world.namespace, fact)
         missed = {name: getattr(outcome, name) for name in ("served", "above", "labelled", "blocked")}
@@ -299,7 +305,7 @@ def main() -> None:
     """Runs the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
-    parser.add_argument("--only", default="", help="families and kinds with this in their name")
+    parser.add_argument("--only", default="", help="families and kinds whose name this pattern fits")
     parser.add_argument("--empty", action="store_true", help="only in namespaces that are otherwise empty")
     parser.add_argument("--jobs", type=int, default=4, help="arenas at a time (4)")
     parser.add_argument("--table", type=Path, help="also write the figures into the tables of this page")
@@ -321,10 +327,17 @@ def main() -> None:
         stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"), played)
         begun = time.monotonic()
         print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
-        attacks = attack_figures(stage, pool, options.only, found)
-        attacks += crossing_figures(stage, pool, options.only, found)
-        attacks += spoof_figures(stage.arena, options.only, found, line)
-        attacks += operator_figures(client, name, options.only, found, show=lambda row: print(line(row), flush=True))
+
+        def show(row: dict[str, Any]) -> None:
+            """Print a family, and write it into the page at once: a run may be cut short."""
+            print(line(row), flush=True)
+            if options.table:
+                write(options.table, [row], [], [])
+
+        attacks = attack_figures(stage, pool, options.only, found, show=show)
+        attacks += crossing_figures(stage, pool, options.only, found, show=show)
+        attacks += spoof_figures(stage.arena, options.only, found, show=show)
+        attacks += operator_figures(client, name, options.only, found, show=show)
         print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
         print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)
@@ -336,7 +349,7 @@ def main() -> None:
             print(f"{what:52}" + "".join(f"{figure:>14}" for figure in total(rows, *WORDED).values()))
         print(f"\n{time.monotonic() - begun:.0f} s")
     if options.table:
-        write(options.table, attacks, updates, worded)
+        write(options.table, [], updates, worded)
     failures = missed(attacks, updates, worded)
     print(
         "\n" + "\n".join(f"✗ {failure}" for failure in failures or ["nothing"]) if failures else "\n✓ all targets met"
