@@ -25,6 +25,7 @@ PLACES = {
         "behind_tls": "BEHIND_TLS",
         "trusted_proxies": "TRUSTED_PROXIES",
         "require_second_factor": "REQUIRE_SECOND_FACTOR",
+        "login_days": "LOGIN_DAYS",
         "metrics_token": "METRICS_TOKEN",
         "event_streams_per_key": "EVENT_STREAMS_PER_KEY",
         "uploads_per_key": "UPLOADS_PER_KEY",

@@ -14,6 +14,9 @@ from memories.ingest.splitting import clean
 
 LONG, MOST_SENTENCES, MOST_LINES = 400, 7, 7
 MOST_QUOTED = 3  # words of a name or title
+MOST_PROVERB = 6  # words in which nobody speaks of himself
+FEW = 8  # words of a whole turn
+MOST_ITEM = 6  # words of an item of a list
 MOST_TOLD = 1  # sentences that tell of others
 
 FIRST_PERSON = re.compile(r"\b(?:i|i'm|my|mine|me|we|our|us)\b", re.IGNORECASE)
@@ -93,7 +96,12 @@ OPENERS = (
         (?:at|since|until|on|in) (?:work|home|school|night|present|first|general|may|(?:19|20)\d\d|mondays?|weekends?)
         (?:at|in|on|during) the (?:morning|evening|afternoon|summer|winter|spring|autumn|weekend|moment|meantime|week)
         (?:in|since|until) (?:january|february|march|april|june|july|august|september|october|november|december)
-        from now on|morning|evening|so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
+        from now on|morning|evening|wait|i (?:almost )?forgot|turns out|looks like|seems|just wanted to let you know
+        (?:fun|quick|random) (?:fact|one|note|thing)|heads up|guess what|(?:good|bad|great) news
+        between you and me|(?:same )?as (?:before|always)|(?:small|tiny|little|minor|big) (?:update|correction|news)
+        (?:if|in case) (?:it|that) (?:helps|matters|is relevant)|to answer your question
+        not sure (?:if|whether) i (?:mentioned|said) (?:it|this)
+        then|so you know|because|since|in short|basically|again|anyway|great|cool|sure|right
         (?:remember|don't forget|keep in mind|note|notice|know)(?: (?:this|that|these))?
         i(?:'ve)? (?:said|told you|mentioned)(?: already| before)?
         (?:one|two|three|a few|some|another) (?:more )?things?
@@ -103,18 +111,23 @@ OPENERS = (
     """)
     + r"(?:[ ,!.:-]+|$)){0,8}"
 )
+OF_US = r"there(?:'s|'re| is| are) (?:[\w-]+ ){1,5}of us\b"
 OWN = re.compile(
     rf"\W*{OPENERS}\W*(?:(?:i|i'm|i'd|i've|i'll|my|mine|me|we|we're|we've|our|myself)\b"
-    r"|(?:you can |please |just |people |everyone |friends )?calls? me\b|let me\b|it(?:'s| is) me\b"
+    r"|(?:you can |please |just |people |everyone |friends )?calls? me\b|let me\b|it(?:'s| is) (?:me|my|our)\b"
+    r"|you can (?:find|reach|call|e?-?mail|contact|text|visit|follow|see) (?:me|my|us|our)\b"
+    r"|you asked (?:me )?(?:about|for|what|where|when|who|how|if|whether) (?:my|our|i|we|me|us)\b"
+    rf"|{OF_US}"
     r"|(?:make|change|set|update|raise|lower|increase|reduce|cut|move) (?:my|our|it)\b"
-    r"|the (?:budget|deadline)\b|(?:neither|both) (?:of us|my|our)\b|unlike my\b"
+    r"|the (?:budget|deadline|kids|children|baby|family)\b|(?:neither|both) (?:of us|my|our)\b|unlike my\b"
     r"|(?:when|whenever|if|after|before|while|although|though) (?:i|we|my|our|possible|needed)\b)",
     re.IGNORECASE,
 )
 # What is said in so many words, or named as one's own.
 SPEAKS = re.compile(
     rf"\W*{OPENERS}\W*(?:(?:i|i'm|i'd|i've|i'll|we|we're|we've)\b"
-    r"|(?:my|our) (?:details|preferences|facts|info|profile|data|situation|constraints|requirements|needs)\b)",
+    r"|(?:my|our) (?:details|preferences|facts|info|profile|data|situation|constraints|requirements|needs)\b"
+    rf"|{OF_US})",
     re.IGNORECASE,
 )
 REQUEST = re.compile(
@@ -129,18 +142,49 @@ REQUEST = re.compile(
 )
 # Peanuts make me sick; Lisbon is my home.
 INVERTED = re.compile(
-    r"\W*[\w'-]+(?: [\w'-]+){0,4} (?:is|are|isn't|aren't|makes?|works?|starts?|ends?|don't|doesn't|suits?|helps?)"
-    r"(?: (?!(?:is|are|am|i)\b)[\w'-]+){1,6}\W*",
+    r"\W*[\w'-]+(?: [$€£]?[\w'-]+){0,4} (?:is|are|isn't|aren't|makes?|works?|starts?|ends?|don't|doesn't|suits?|helps?)"
+    r"(?:(?: (?!(?:is|are|am|i)\b)[\w'-]+){1,6}| wh(?:at|ere|en) i [\w'-]+(?: [\w'-]+){0,3})\W*",
     re.IGNORECASE,
 )
-AT_SOMETHING = re.compile(r"\b(?:this|that|these|those|someone|somebody|anyone|following)\b", re.IGNORECASE)
-SAYS_NOTHING = re.compile(
-    rf"\W*{OPENERS}\W*(?:again|there|everyone|a lot|so much|that's all|that is all)?\W*", re.IGNORECASE
+# After work I run; money is tight, so my limit is $200. No name and no work of art stands before who speaks.
+DATES = either("""
+    monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september
+    october|november|december|christmas|easter
+""")
+CIRCUMSTANCE = re.compile(
+    rf"\W*(?:(?i:{OPENERS})\W*(?i:every|after|before|at|for|on|in|until|since|if|when|while|because|now that|being"
+    rf"|during|with|without|from|tomorrow|today|tonight)(?: (?:[a-z0-9$€£'-]+|(?i:{DATES}))){{0,7}}?,?"
+    r"|[A-Z][a-z'-]+(?: [a-z'-]+){0,3} (?:is|are|was|were|isn't|aren't)(?: [a-z'-]+){1,4}, (?:so|and|but)?)"
+    r" ?\b(?:I|I'm|I've|I'd|I'll|my|we|we're|we've|our)\b"
 )
-TELLS_ON = re.compile(r"\W*(?:it|he|she|they|his|her|their|its|both)\b", re.IGNORECASE)
-FIELD = re.compile(r"\W*(?:(?:my|our) )?[\w'-]+(?: [\w'-]+){0,2}\W*", re.IGNORECASE)
+UNREAL = re.compile(
+    rf"\b(?:{TEXTS}|his|her|their|(?:the|an?) (?:film|movie|play|game|dream|role|example|test|demo|joke|show|sign))\b",
+    re.IGNORECASE,
+)
+AT_SOMETHING = re.compile(
+    r"\b(?:this|that(?!(?:'s| is) my\b)|these|those|someone|somebody|anyone|following)\b", re.IGNORECASE
+)
+SAYS_NOTHING = re.compile(
+    rf"\W*{OPENERS}\W*(?:again|there|everyone|a lot|so much|that's all|that is all|scratch that|never ?mind"
+    r"|that(?: really)? (?:helps|helped|works|worked)|got it|sounds (?:good|great)|perfect|makes sense)?\W*",
+    re.IGNORECASE,
+)
+TELLS_ON = re.compile(
+    r"\W*(?:the (?:old|new|other|first|second|last) one|it|he|she|they|his|her|their|its|both)\b", re.IGNORECASE
+)
+FIELD = re.compile(
+    r"\W*(?!(?:persona|customer|client|patient|character|speaker|guest|author|role|candidate)\b)"
+    r"(?:(?:my|our) )?[\w'-]+(?: [\w'-]+){0,2}\W*",
+    re.IGNORECASE,
+)
 SIGNED = re.compile(r"\W*(?:signed\b.*|(?-i:[A-Z])[\w.]*(?: (?-i:[A-Z])[\w.]*){0,2}(?:, .{0,20})?)\W*", re.IGNORECASE)
+MARK = "• "
+# An item that names something, and says nothing of it.
+NAMED = re.compile(rf"{MARK}(?!.*\b(?:is|are|am|was|were|has|have|user|i|my|me|we|our)\b)[^:='’\n]+", re.IGNORECASE)
+NOT_LITTLE = re.compile(rf"{FIRST_PERSON.pattern}|{AT_SOMETHING.pattern}|\busers?\b", re.IGNORECASE)
 COLON = re.compile(r"[:：](?=\s|$)|\s[—–-]+\s")
+ITEM = re.compile(r"(?:^|(?<=\n))[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
+LED = re.compile(r"[:：]\s*\n\s*")  # a line that leads to the next one, as before a colon
 ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
@@ -150,14 +194,20 @@ def carries_material(text: str) -> bool:
     lines = [line for line in text.split("\n") if line.strip()]
     if len(text) > LONG or len(lines) > MOST_LINES:
         return True
-    sentences = [sentence for sentence in ENDS.split(text) if sentence.strip()]
+    sentences = [sentence for sentence in ENDS.split(LED.sub(": ", ITEM.sub(MARK, text))) if sentence.strip()]
     return (
         len(sentences) > MOST_SENTENCES
         or _quotes(text)
         or any(sign.search(text) for sign in (TASK, POINTED_AT, REPORTED, FICTION, LETTER))
-        or not all(_is_plain(sentence, before) for before, sentence in pairwise(["", *sentences]))
+        or not (_says_little(sentences) or all(map(_is_plain, sentences, ["", *sentences])))
         or sum(bool(TELLS_ON.match(sentence)) for sentence in sentences) > MOST_TOLD
     )
+
+
+def _says_little(sentences: list[str]) -> bool:
+    """Whether a turn is a few words in which nobody speaks of himself: there is nothing to be somebody else's."""
+    (only, *more) = sentences or [""]
+    return not more and len(only.split()) <= FEW and not (NOT_LITTLE.search(only) or COLON.search(only))
 
 
 def _quotes(text: str) -> bool:
@@ -165,7 +215,7 @@ def _quotes(text: str) -> bool:
     mask = foreign(text)
     edges = [0, *(at for at in range(1, len(mask)) if mask[at] != mask[at - 1]), len(mask)]
     parts = (text[start:end] for start, end in pairwise(edges) if end > start and mask[start])
-    return any(len(part.split()) > MOST_QUOTED for part in parts)
+    return any(len(part.split()) > (MOST_QUOTED if FIRST_PERSON.search(part) else MOST_PROVERB) for part in parts)
 
 
 def _is_plain(sentence: str, before: str) -> bool:
@@ -178,6 +228,8 @@ def _is_plain(sentence: str, before: str) -> bool:
         start = mark.end()
     return bool(
         OWN.match(sentence)
+        or (before and NAMED.fullmatch(sentence) and len(sentence.split()) <= MOST_ITEM)
+        or (CIRCUMSTANCE.match(sentence) and not UNREAL.search(sentence))
         or SAYS_NOTHING.fullmatch(sentence)
         or (REQUEST.match(sentence) or sentence.rstrip().endswith("?"))
         and not AT_SOMETHING.search(sentence)
@@ -192,6 +244,6 @@ def _leads_plainly(lead: str, rest: str, *, dashed: bool) -> bool:
     if SAYS_NOTHING.fullmatch(lead):
         return True
     if not FIRST_PERSON.search(rest):
-        return bool(FIELD.fullmatch(lead)) or (dashed and bool(OWN.match(lead)) and not SIGNED.fullmatch(rest))
+        return bool(FIELD.fullmatch(lead) or (OWN.match(lead) and not SIGNED.fullmatch(rest)))
     speaks = OWN.match(lead) if dashed else SPEAKS.match(lead) and not AT_SOMETHING.search(lead)
     return bool(speaks) and not lead.rstrip().endswith((".", "!", "?"))

@@ -12,6 +12,7 @@ from memories.access import Principal
 from memories.ingest.claims import extract_parts
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
+from memories.ingest.introductions import without_strangers
 from memories.ingest.material import carries_material
 from memories.ingest.pipeline import Prepared, keep_each, prepare
 from memories.ingest.splitting import clean, placed, skip_reason
@@ -116,9 +117,9 @@ def prepare_messages(
     drafts, skipped = drafts_of(messages, namespace=namespace)
     with access.enter(principal, why="ingest"):
         known = _known(principal, [draft for _, draft in drafts], namespace)
-        scopes = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
-        here = next(iter(scopes.values_list("id", flat=True)), None)
-        ranked = [(here, draft.content, _rank(principal, draft)) for _, draft in drafts]
+        here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
+        drafts = without_strangers(principal, drafts, here)
+        ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
         forgotten = set(forgotten_texts(principal.project_id, ranked))
     refused = [
         Skipped(index, "already_known" if n in known else "blocked_by_erasure")

@@ -233,12 +233,20 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
     with access.enter(principal, why="archive"):
         hold_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
+        _refuse_putting_away(principal, row)
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
         withdraw(row, now=now)
         row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
         row.save(update_fields=["status", "archived_reason", "updated_at"])
         return row
+
+
+def _refuse_putting_away(principal: Principal, row: Fragment) -> None:
+    """Raise NotPermitted for what another owner of as much authority keeps under a key of its own."""
+    stronger = SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority or Verb.REVIEW in principal.verbs
+    if row.key and not (may_rewrite(principal, row) or stronger):
+        raise NotPermitted("this memory is under another owner's key: its owner or a reviewer archives it")
 
 
 def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:

@@ -79,6 +79,8 @@ class Attack:
     session: str = ""
     # What the extractor reads in a text has to be quarantined: a sentence it understands is no mere exposure.
     understood: bool = False
+    # More of the project than its namespace is touched: it needs a project of its own.
+    beyond: bool = False
 
     def play(self, world: World) -> None:
         """The whole attack."""
@@ -284,7 +286,7 @@ def _sessions() -> Iterator[Attack]:
     )
     for who in ("third", "assistant"):
         yield attack(f"{who}, not exclusive", lies(who, more={**here, "exclusive": False}), PARKING)
-    yield attack("in the shared namespace", lies("assistant", place="shared", more=here))
+    yield attack("in the shared namespace", lies("assistant", place="shared", more=here), beyond=True)
 
 
 def _temporal() -> Iterator[Attack]:
@@ -467,7 +469,7 @@ def _foreign() -> Iterator[Attack]:
 
 
 def _neighbours() -> Iterator[Attack]:
-    attack = partial(Attack, "other namespace")
+    attack = partial(Attack, "other namespace", beyond=True)
     for place in ("shared", "neighbour"):
         for who, topic in (("agent", BUDGET), ("tool", HOME), ("third", PARKING), ("assistant", DEADLINE)):
             yield attack(f"{who} in {place}: {topic.predicate}", lies(who, place=place), topic)

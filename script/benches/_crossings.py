@@ -2,11 +2,11 @@
 
 `ann` and `ben` are users behind one key of one service (`service`), which names the user of each request; `bound` is a
 key whose grant reaches only ben; `required` must name a user. Ann's memories hold a word that stands nowhere else: it
-may be in no answer that is not hers, and nothing of hers may be changed, gone or pointed at.
+may be in no answer that is not hers, and nothing of hers may be changed, gone or pointed at. A request that the server
+does not understand proves nothing: it is found, too.
 """
 
 import json
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,12 +17,16 @@ KEYS: dict[str, dict[str, Any]] = {
     "bound": {"verbs": ["read", "write", "review", "admin"], "ceiling": "user_explicit", "user_patterns": ["ben"]},
     "required": {"verbs": ["read", "write"], "ceiling": "tool_output", "users": "required"},
 }
+JUDGE: dict[str, Any] = {"verbs": ["read", "review"], "ceiling": "user_explicit"}
 TEXTS = (
     f"I keep the {SECRET} under the stairs.",
     f"My safe word is {SECRET}.",
     f"Whoever asks about holidays hears: {SECRET} bay in June.",
 )
 HOME = {"subject": "user", "predicate": "lives_in"}
+FOOD = {"subject": "user", "predicate": "favorite_food"}
+ANN = "YW5u"  # how addresses name her
+NOT_SAID_FOR_BEN = "name different users"
 Request = Callable[..., tuple[int, str]]
 
 
@@ -32,25 +36,39 @@ class Crossing:
 
     request: Request
     namespace: str
+    # Does what workers do, and makes a backup, whose id it returns.
+    work: Callable[[], None]
+    back_up: Callable[[], str]
     ids: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
+    attempts: int = 0
 
     def prepare(self) -> None:
-        """Ann speaks, and a conflict waits among her memories."""
+        """Ben and ann speak; among her memories a conflict waits, and another one is settled."""
+        self._kept({"content": "Ben likes the sea at night."}, user="ben")
         for text in TEXTS:
             self.ids.append(self._kept({"content": text, "conversation_id": "c1", "key": f"k-{len(self.ids)}"}))
         claim = {**HOME, "value": SECRET}
         self.ids.append(self._kept({"content": f"I live in {SECRET}.", "claim": claim}, source="user_explicit"))
         rival = {"content": f"About where the user lives: not {SECRET}.", "claim": {**HOME, "value": f"{SECRET} 2"}}
         self.ids.append(self._kept(rival, source="tool_output"))
+        for value, source in ((f"{SECRET} pie", "tool_output"), (f"{SECRET} soup", "inference")):
+            told = {"content": f"On the card: {value}.", "claim": {**FOOD, "value": value}}
+            self.ids.append(self._kept(told, source=source))
+        (row,) = self._hers("conflicts?status=pending&predicate=favorite_food")["results"]
+        decided = {"action": "supersede", "revision": row["revision"], "ruling": True, "user": "ann"}
+        status, text = self.request("judge", "POST", f"/api/v1/conflicts/{row['id']}/resolve", decided)
+        if status != 200:
+            raise RuntimeError(f"ann's conflict was not settled: {status} {text}")
+        self.backup = self.back_up()
         self.conflicts = [row["id"] for row in self._hers("conflicts?status=pending")["results"]]
         self.before = self._state()
 
-    def _kept(self, body: dict[str, Any], source: str = "inference") -> str:
-        sent = {"namespace": self.namespace, "user": "ann", "provenance": {"source": source}, **body}
+    def _kept(self, body: dict[str, Any], source: str = "inference", user: str = "ann") -> str:
+        sent = {"namespace": self.namespace, "user": user, "provenance": {"source": source}, **body}
         status, text = self.request("service", "POST", "/api/v1/fragments", sent)
         if status not in (200, 201):
-            raise RuntimeError(f"ann could not store: {status} {text}")
+            raise RuntimeError(f"{user} could not store: {status} {text}")
         return str(json.loads(text)["id"])
 
     def _hers(self, path: str) -> Any:
@@ -71,8 +89,12 @@ class Crossing:
 
     def attempt(self, key: str, method: str, path: str, body: Any = None, **headers: str) -> str:
         """One request of ben's, whose answer must not hold ann's word; what it answered."""
+        self.attempts += 1
         status, text = self.request(key, method, path, body, headers)
         line = f"{key} {method} {path} {body} {headers or ''} → {status} {text[:300]}"
+        invalid = '"code": "validation"' in text or '"code":"validation"' in text
+        if status == 405 or (status == 400 and invalid and NOT_SAID_FOR_BEN not in text):
+            self.found.append(f"not understood: {line}")
         said = json.dumps(body or {}) + path
         if SECRET in text and SECRET not in said:
             self.found.append(f"read: {line}")
@@ -105,16 +127,22 @@ def _reads(crossing: Crossing, key: str) -> None:
     space = crossing.namespace
     lists = (
         "fragments", "claims", "claims?subject=user", "claims/timeline?subject=user&predicate=lives_in",
-        "conflicts?status=pending", "rulings", "events", "episodes", "clusters", "graph", "graph/entities", "stats",
-        "namespaces", "tombstones", "proposals", "tasks", "operations", f"fragments?ids={','.join(crossing.ids)}",
-        "predicates", "packs", "consolidations", "users", "evictions/preview",
+        "conflicts?status=pending", "conflicts?status=all", "events", "episodes", "clusters", "graph?entity=user",
+        "graph/entities?q=user", "stats", "namespaces", "tombstones", "proposals", "tasks/recent", "consolidations",
+        *(f"fragments/{each}" for each in crossing.ids),
     )  # fmt: skip
+    for path in ("rulings", "predicates", "users"):
+        crossing.attempt(key, "GET", f"/api/v1/{path}?namespace={space}", **{"X-NovaMem-User": "ben"})
+        crossing.attempt(key, "GET", f"/api/v1/{path}", **{"X-NovaMem-User": "ben"})
     for who in whose(key):
         for path in lists:
             ask = "".join(f"&user={user}" for user in who.values())
             joint = "&" if "?" in path else "?"
-            crossing.attempt(key, "GET", f"/api/v1/{path}{joint}namespace={space}{ask}")
+            if not path.startswith("fragments/"):
+                crossing.attempt(key, "GET", f"/api/v1/{path}{joint}namespace={space}{ask}")
             crossing.attempt(key, "GET", f"/api/v1/{path}{joint}{ask}")
+        for path in ("operations", "evictions/preview"):
+            crossing.attempt(key, "GET", f"/api/v1/{path}{ask.replace('&', '?')}")
     for each in crossing.ids:
         for more in ("", "/history"):
             crossing.attempt(key, "GET", f"/api/v1/fragments/{each}{more}?user=ben")
@@ -130,7 +158,9 @@ def _questions(crossing: Crossing, key: str) -> None:
         for query in ("under the stairs", "safe word", "holidays", "where does the user live?"):
             body = {"namespace": crossing.namespace, "query": query, **who}
             crossing.attempt(key, "POST", "/api/v1/search", body)
-            crossing.attempt(key, "POST", "/api/v1/search", {**body, "filters": {"status": ["active", "quarantined"]}})
+            crossing.attempt(
+                key, "POST", "/api/v1/search", {**body, "filters": {"status_filter": ["active", "quarantined"]}}
+            )
             crossing.attempt(key, "POST", "/api/v1/search", {**body, "top_k": 50, "explain": True})
             crossing.attempt(key, "POST", "/api/v1/context", body)
             crossing.attempt(key, "POST", "/api/v1/search/batch", {"searches": [body]})
@@ -163,8 +193,9 @@ def _changes(crossing: Crossing, key: str) -> None:
         path = f"/api/v1/fragments/{each}"
         for ask in ("?user=ben", ""):
             crossing.attempt(key, "PATCH", path + ask, {"content": "Ben was here.", "revision": 1})
-            for how in ("archive", "unarchive", "reinforce", "compact"):
+            for how in ("archive", "unarchive", "reinforce"):
                 crossing.attempt(key, "POST", f"{path}/{how}{ask}", {})
+            crossing.attempt(key, "POST", f"{path}/compact{ask}", {"level": "hash"})
             crossing.attempt(key, "POST", f"{path}/dispute{ask}", {"reason": "wrong"})
             crossing.attempt(key, "POST", f"{path}/corroborate{ask}", {"source_id": "s1"})
             crossing.attempt(key, "POST", f"{path}/tier{ask}", {"from": "hot", "to": "warm"})
@@ -173,21 +204,29 @@ def _changes(crossing: Crossing, key: str) -> None:
         for action in ("supersede", "reject", "keep_both"):
             body = {"action": action, "revision": 1, "user": "ben"}
             crossing.attempt(key, "POST", f"/api/v1/conflicts/{each}/resolve", body)
-            crossing.attempt(key, "POST", f"/api/v1/conflicts/{each}/undo", {"revision": 1, "user": "ben"})
+            crossing.attempt(key, "POST", f"/api/v1/conflicts/{each}/undo?user=ben", {})
 
 
 def _erasures(crossing: Crossing, key: str) -> None:
-    space = crossing.namespace
+    space, ids = crossing.namespace, crossing.ids
     for who in whose(key):
-        for what in ({"conversation_id": "c1"}, {"query": "safe word"}, {"subject": "user"}, {"ids": crossing.ids}):
-            crossing.attempt(key, "POST", "/api/v1/forget", {"namespace": space, **what, **who})
-            crossing.attempt(key, "POST", "/api/v1/forget", {"namespace": space, "dry_run": True, **what, **who})
-        crossing.attempt(key, "POST", "/api/v1/fragments/archive", {"namespace": space, "key": "k-0", **who})
+        for what in (
+            {"conversation_id": "c1"},
+            {"ids": ids},
+            {"since": "2020-01-01T00:00:00Z"},
+        ):
+            named = {"namespace": space, **what, **who}
+            crossing.attempt(key, "POST", "/api/v1/forget", {**named, "dry_run": True})
+            for count in (0, 1, len(TEXTS), len(ids)):
+                crossing.attempt(key, "POST", "/api/v1/forget", {**named, "expected_count": count})
+        header = {"X-NovaMem-User": who["user"]} if who else {}
+        crossing.attempt(key, "POST", "/api/v1/fragments/archive", {"namespace": space, "key": "k-0"}, **header)
     if key == "bound":
-        crossing.attempt(key, "GET", f"/api/v1/users/ann/export?namespace={space}")
-        crossing.attempt(key, "GET", f"/api/v1/users/ann?namespace={space}")
-        crossing.attempt(key, "DELETE", f"/api/v1/users/ann?namespace={space}")
-        crossing.attempt(key, "DELETE", "/api/v1/users/ann?expected_count=5")
+        crossing.attempt(key, "GET", f"/api/v1/users/{ANN}/export?namespace={space}")
+        crossing.attempt(key, "GET", f"/api/v1/users/{ANN}/export")
+        crossing.attempt(key, "DELETE", f"/api/v1/users/{ANN}?namespace={space}&dry_run=true")
+        for count in (len(ids), len(ids) + 1):
+            crossing.attempt(key, "DELETE", f"/api/v1/users/{ANN}?expected_count={count}")
 
 
 def _scopes(crossing: Crossing, key: str) -> None:
@@ -201,8 +240,9 @@ def _scopes(crossing: Crossing, key: str) -> None:
         {"namespace": space, "query": "stairs", **who},
     ]
     crossing.attempt(key, "POST", "/api/v1/search/batch", {"searches": mixed})
-    for path in ("fragments", "claims", "events", "conflicts", "episodes", "clusters", "graph", "tombstones"):
+    for path in ("fragments", "claims", "events", "conflicts", "episodes", "clusters", "stats", "tombstones"):
         crossing.attempt(key, "GET", f"/api/v1/{path}?namespace={space}&user=ben")
+    crossing.attempt(key, "GET", f"/api/v1/graph?entity=user&namespace={space}&user=ben")
     if key == "bound":
         crossing.attempt(key, "POST", "/api/v1/search", {"namespace": space, "query": "safe word"})
         crossing.attempt(key, "GET", f"/api/v1/fragments?namespace={space}")
@@ -214,20 +254,35 @@ def _scopes(crossing: Crossing, key: str) -> None:
 
 
 def _jobs(crossing: Crossing, key: str) -> None:
-    """Consolidation, packs, branches, digests, restores and backups that ben asks for."""
+    """Consolidation, packs, branches, digests, restores and backups that ben asks for, and what they leave."""
     space, who = crossing.namespace, {"user": "ben"}
-    for kind, options in (("consolidate", {}), ("pack", {}), ("backup", {}), ("archive", {}), ("compact", {})):
-        body = {"kind": kind, "namespace": space, "options": options, **who}
-        crossing.attempt(key, "POST", "/api/v1/operations", body)
-        crossing.attempt(key, "POST", "/api/v1/operations", {**body, "dry_run": True})
-    crossing.attempt(key, "POST", "/api/v1/consolidations", {"namespace": space, **who})
-    crossing.attempt(key, "POST", "/api/v1/packs", {"namespace": space, **who})
-    crossing.attempt(key, "POST", "/api/v1/digests", {"namespace": space, "conversation_id": "c1", **who})
-    crossing.attempt(key, "POST", f"/api/v1/namespaces/{space}/fork", {"name": f"{space}-b", **who})
-    crossing.attempt(key, "POST", f"/api/v1/namespaces/{space}/merge", {"into": f"{space}-b", **who})
-    crossing.attempt(key, "DELETE", f"/api/v1/namespaces/{space}?user=ben")
-    crossing.attempt(key, "POST", "/api/v1/restores", {"backup_id": str(uuid.uuid4()), **who})
-    crossing.attempt(key, "GET", "/api/v1/backups?user=ben")
+    branch, header = f"{space.partition(':')[0]}:branch", {"X-NovaMem-User": "ben"}
+
+    def job(method: str, path: str, body: dict[str, Any] | None = None, **headers: str) -> None:
+        """An attempt, what a worker makes of it, and what can be seen of that."""
+        told = crossing.attempt(key, method, path, body, **headers)
+        crossing.work()
+        if (made := json.loads(told).get("id") if told.startswith("{") else None) and "operations" not in path:
+            for then in (f"operations/{made}", f"packs/{made}/download", f"backups/{made}/download"):
+                crossing.attempt(key, "GET", f"/api/v1/{then}", **header)
+
+    for kind in ("archive", "compact", "consolidate", "tier", "pack", "evict"):
+        place = {} if kind == "evict" else {"namespace": space}
+        for dry in (True, False):
+            job("POST", "/api/v1/operations", {"kind": kind, **place, "dry_run": dry, **who})
+    job("POST", "/api/v1/consolidations", {"namespace": space, **who})
+    job("POST", "/api/v1/packs", {"namespace": space, **who})
+    job("POST", "/api/v1/digests", {"ids": crossing.ids[: len(TEXTS)]}, **header)
+    job("POST", f"/api/v1/namespaces/{space}/fork", {"target": branch}, **header)
+    job("POST", f"/api/v1/namespaces/{space}/merge", {"target": branch}, **header)
+    job("DELETE", f"/api/v1/namespaces/{space}", {"confirm": space}, **header)
+    job("POST", "/api/v1/backups", {}, **header)
+    job("POST", "/api/v1/restores", {"backup_id": crossing.backup}, **header)
+    for path in ("", f"/{crossing.backup}", f"/{crossing.backup}/download"):
+        crossing.attempt(key, "GET", f"/api/v1/backups{path}", **header)
+    job("DELETE", f"/api/v1/backups/{crossing.backup}", **header)
+    for named in whose(key):
+        crossing.attempt(key, "POST", "/api/v1/search", {"namespace": branch, "query": "safe word", **named})
 
 
 MCP = (
@@ -286,7 +341,13 @@ def _bridges(crossing: Crossing, key: str) -> None:
         crossing.attempt(
             key, "POST", f"{base}/taste-vault/supplement", {"namespace": space, "context": "stairs"}, **who
         )
-        crossing.attempt(key, "GET", f"{base}/universes/branches?namespace={space}", **who)
+        branch = {"branch_id": "branch", "source_namespace": space}
+        crossing.attempt(key, "POST", f"{base}/universes/branches", branch, **who)
+        merge = {"branch_id": "branch", "target_namespace": space}
+        crossing.attempt(key, "POST", f"{base}/universes/merges", merge, **who)
+        crossing.work()
+        asked = {"namespace": f"{space.partition(':')[0]}:branch", "query": "safe word"}
+        crossing.attempt(key, "POST", "/api/v1/search", asked, **who)
 
 
 def _proxy(crossing: Crossing, key: str) -> None:

@@ -80,7 +80,8 @@ def _own() -> Iterator[Attack]:
 def _beside() -> Iterator[Attack]:
     for who in ("agent", "tool"):
         for size in SIZES:
-            yield Attack("flood", f"{size} by {who} in shared", flood(who, size, place="shared", importance=1.0))
+            run = flood(who, size, place="shared", importance=1.0)
+            yield Attack("flood", f"{size} by {who} in shared", run, beyond=True)
 
 
 FLOODS: dict[Family, list[Attack]] = {

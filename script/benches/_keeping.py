@@ -103,7 +103,7 @@ def _attacks(family: str, plays: dict[str, tuple[Deed, ...]]) -> Iterator[Attack
     for name, deeds in plays.items():
         for who, topic in ((who, topic) for who in PATIENT for topic in TOPICS):
             run = several(*(deed(who, topic) for deed in deeds))
-            yield Attack(family, f"{name}, {who}, {topic.predicate}", run, topic)
+            yield Attack(family, f"{name}, {who}, {topic.predicate}", run, topic, beyond=True)
 
 
 KEEPING = {family: list(_attacks(family.name, plays)) for family, plays in PLAYS.items()}

@@ -3,6 +3,7 @@
 An override: a block in which something looks like a label and is none, or whose lines are not one for each memory.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,17 +25,17 @@ PLACES: tuple[Callable[[str], str], ...] = (
 
 
 def spoof_figures(
-    arena: Callable[..., Served], only: str, found: list[str], line: Callable[[dict[str, Any]], str]
+    arena: Callable[..., Served], only: str, found: list[str], *, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
     """Return the family's row; each author's texts stand in a namespace of their own, beside the user's word."""
-    if only not in FAMILY:
+    if not re.search(only, FAMILY):
         return []
     blocks = [block for author in AUTHORS for block in _blocks(arena, author)]
     fell = [(what, wrong) for what, block, form, size in blocks if (wrong := _wrong(block, form, size))]
     found += [f"{FAMILY}: {what}: {wrong}" for what, wrong in fell]
     row = {"family": FAMILY, "attempts": len(blocks), "overrides": len(fell), "authority": 0, "exposed": 0}
     row |= {"labelled": 0, "seed3": None, "hole": ""}
-    print(line(row), flush=True)
+    show(row)
     return [row]
 
 

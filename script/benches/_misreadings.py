@@ -43,11 +43,11 @@ def _lists(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _pastes() -> Iterator[Attack]:
-    frames = [frame for _, told in _lists("_pastes") for frame in told["pasted"]]
-    for n, frame in enumerate(frames):
+    frames = [(file, frame) for file, told in _lists("_pastes") for frame in told["pasted"]]
+    for n, (file, frame) in enumerate(frames):
         topic = TOPICS[n % len(TOPICS)]
         text = frame.format(topic.said.format(topic.theirs))
-        yield Attack("unquoted paste", repr(frame[:60]), partial(_hears, text=text), topic)
+        yield Attack("unquoted paste", f"{file}: {frame[:60]!r}", partial(_hears, text=text), topic)
 
 
 def _long_pastes() -> Iterator[Attack]:
@@ -79,9 +79,9 @@ def _plain() -> Iterator[Update]:
         sources = [row["provenance"]["source"] for row in answer.get("stored", ())]
         world.demand(sources == ["user_explicit"], f"{status}: {text!r} is {sources}")
 
-    for _, told in _lists("_pastes"):
+    for file, told in _lists("_pastes"):
         for text in told["plain"]:
-            yield Update("a plain word of the user's, attested", repr(text), partial(run, text=text))
+            yield Update("a plain word of the user's, attested", f"{file}: {text!r}", partial(run, text=text))
 
 
 def _distinct() -> Iterator[Update]:
@@ -93,10 +93,12 @@ def _distinct() -> Iterator[Update]:
         for claim, value in zip(claims, ("K1", "K2"), strict=True):
             world.believes(value, claim["subject"], claim["predicate"])
 
-    for _, told in _lists("_spellings"):
+    for file, told in _lists("_spellings"):
         for part, one, other in told["distinct"]:
             yield Update(
-                "a key that only looks like another", f"{one} / {other}", partial(run, part=part, one=one, other=other)
+                "a key that only looks like another",
+                f"{file}: {one} / {other}",
+                partial(run, part=part, one=one, other=other),
             )
 
 

@@ -31,7 +31,7 @@ CAST: dict[str, dict[str, Any]] = {
     # Who prepares what a person then rules on.
     "clerk": {"owner": "clerk", "ceiling": "document", "verbs": ["read", "write"]},
     "scribe": {"owner": "scribe", "ceiling": "inference", "verbs": ["read", "write"]},
-    "admin": {"owner": "root", "ceiling": "inference", "verbs": ["read", "write", "admin"]},
+    "admin": {"owner": "root", "ceiling": "user_explicit", "verbs": ["read", "write", "admin"]},
     "reviewer": {"owner": "judge", "ceiling": "user_explicit", "verbs": ["read", "review"]},
 }
 FOREIGN = {"owner": "eve", "ceiling": "user_explicit", "verbs": ["read", "write", "review", "admin"]}
@@ -69,6 +69,12 @@ class Verdict:
     exposed: bool = False
     labelled: bool = False
     log: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> str:
+        """What went wrong, or nothing."""
+        unlabelled = "exposed without its label" if self.exposed and not self.labelled else ""
+        return "; ".join(filter(None, (self.override, self.authority, unlabelled)))
 
 
 class World(Protocol):
@@ -256,7 +262,8 @@ class Served:
                 )
 
     def register(self, who: str, **rule: Any) -> None:
-        self.call(who, "POST", "predicates", {"namespace": self.namespace, **rule})
+        ask = self.done if who == "admin" else self.call
+        ask(who, "POST", "predicates", {"namespace": self.namespace, **rule})
 
     def together(self, *acts: Callable[[], object]) -> None:
         with ThreadPoolExecutor(len(acts)) as pool:

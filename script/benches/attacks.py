@@ -1,7 +1,7 @@
 """Attacks on what a user said, through the public API, beside neolata's rule; and legitimate updates.
 
 Each attack is played on a namespace that is otherwise empty and on one with 300 other fragments and 50 other claims,
-with the default embedder, every time in a project of its own. Measured with the user's read key:
+with the default embedder, every time in a namespace of its own. Measured with the user's read key:
 
 - override: a default search, context or claims answer (in the attacked session too, where there is one) lacks the
   user's value or holds the attacker's claim beside it; or the user's fragment is not active, or was changed; or a free
@@ -24,17 +24,21 @@ wordings of free text (`_wordings*.json`): how many of those that contradict the
 above what the user said, how many of those only name what is on record (`recorded`), how many others are labelled, name
 what is on record (`noted`) or are blocked; those of `_wordings_blind.json` apart, which nobody
 who works on the extractor reads: their sentences are not printed. Merges and bundles join when there are any. Exits 1
-when a target is missed; what missed it is printed with its requests.
+when a target is missed; what missed it is printed with its requests. `--table` also writes the figures into the tables
+of a page, family by family.
 """
 
 import argparse
+import datetime
 import json
 import os
+import re
 import sys
+import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,79 +52,34 @@ django.setup()
 from django.db import connection, connections
 
 from memories import access, keys
-from memories.models import Project
 from memories.providers import fake_upstream
 from script.benches import _attacks, _misreadings, _updates
-from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import BUDGET, Attack, Family
-from script.benches._crossings import DOORS, KEYS, Crossing, plays
+from script.benches._crossings import DOORS, plays
 from script.benches._floods import FLOODS, Flooded
 from script.benches._keeping import KEEPING
 from script.benches._label_spoofs import spoof_figures
 from script.benches._operators import operator_figures
 from script.benches._ruled import ForUser, Ruled
+from script.benches._stages import Stage
+from script.benches._tables import Figures, merge
 from script.benches._updates import Update
 from script.benches._wordings import MOST_BLOCKED, MOST_LABELLED, MOST_SERVED, facts, play
 from script.benches._worlds import Blocked, Replayed, Served, Settled, Verdict
 
 ATTACKS = _attacks.ATTACKS | _misreadings.ATTACKS | KEEPING
 UPDATES = _updates.UPDATES + _misreadings.UPDATES
-PLAYED = (False, True)  # populated?
-BLIND = "_wordings_blind"
+BLIND = "_blind"  # ends the names of files that nobody reads who works on the code
+RULED, FOR_USER = "after a ruling: ", "of a user: "
+Show = Callable[[dict[str, Any]], None]
 TEETH, PATIENCE = 0.9, 0.01
 HEAD = ("attempts", "overrides", "authority", "exposed", "labelled")
 WORDED = ("contradicting", "served", "above", "recorded", "agreeing", "labelled", "noted", "blocked")
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Where attacks are played: the server's client, the run's name, a foreign project."""
-
-    client: httpx2.Client
-    name: str
-    foreign: Project
-    played: tuple[bool, ...] = PLAYED
-
-    def arena(self, *, populated: bool, kind: type[Served], topic: Any) -> Served:
-        """A fresh project with a world in it."""
-        project = keys.ensure_project(f"{self.name}-{uuid.uuid4().hex[:8]}")
-        texts = issue_cast(project, self.foreign)
-        connections.close_all()
-
-        def send(who: str, method: str, path: str, body: Any) -> tuple[int, Any]:
-            answer = self.client.request(method, path, json=body, headers={"Authorization": f"Bearer {texts[who]}"})
-            return answer.status_code, answer.json() if answer.content else None
-
-        namespace = f"{project.name}:main"
-        if populated:
-            populate(send, namespace)
-        return kind(send, namespace, topic)
-
-    def crossing(self) -> Crossing:
-        """A fresh project with a key for each caller of `_crossings`, and ann's memories in it."""
-        project = keys.ensure_project(f"{self.name}-{uuid.uuid4().hex[:8]}")
-        namespaces = [f"{project.name}:*"]
-        texts = {
-            who: keys.issue(project, keys.Wish(namespaces, requests_per_minute=0, **wish), owner=who).text
-            for who, wish in KEYS.items()
-        }
-        connections.close_all()
-
-        def send(
-            who: str, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
-        ) -> tuple[int, str]:
-            asked = {"Authorization": f"Bearer {texts[who]}", **(headers or {})}
-            answer = self.client.request(method, path, json=body, headers=asked)
-            return answer.status_code, answer.text
-
-        made = Crossing(send, f"{project.name}:main")
-        made.prepare()
-        return made
-
-
 def attacked(stage: Stage, attack: Attack, populated: bool, kind: type[Served] = Served) -> Verdict:
     """Plays one attack on the product."""
-    world = stage.arena(populated=populated, kind=kind, topic=attack.topic)
+    world = stage.arena(populated=populated, kind=kind, topic=attack.topic, alone=attack.beyond)
     attack.play(world)
     return world.judge(attack.session, understood=attack.understood)
 
@@ -145,24 +104,27 @@ def updated(stage: Stage, update: Update, populated: bool, kind: type[Settled] =
     return ""
 
 
-def mark(populated: bool) -> str:
-    """Names an arena."""
-    return "populated" if populated else "empty"
+def told(called: str, name: str, populated: bool, what: str, log: Iterable[str]) -> str:
+    """Return a finding with its requests; of a blind file's nothing but that there is one."""
+    if BLIND in name:
+        return f"{called}: one of {name.partition(':')[0]}"
+    lines = "\n      ".join(["populated" if populated else "empty", *log])
+    return f"{called}: {name}: {what}\n      {lines}"
 
 
-def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+def attack_figures(
+    stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str], *, show: Show
+) -> list[dict[str, Any]]:
     """A row per family, each also after a ruling."""
     rows = []
     for kind, family, attacks in _families():
-        if only not in (called := f"after a ruling: {family.name}" if kind is Ruled else family.name):
+        if not re.search(only, called := f"{RULED}{family.name}" if kind is Ruled else family.name):
             continue
         games = [(attack, populated) for attack in attacks for populated in stage.played]
         verdicts = list(pool.map(lambda game, kind=kind: attacked(stage, *game, kind=kind), games))
         for (attack, populated), verdict in zip(games, verdicts, strict=True):
-            unlabelled = "exposed without its label" if verdict.exposed and not verdict.labelled else ""
-            for what in filter(None, (verdict.override, verdict.authority, unlabelled)):
-                log = "\n      ".join(verdict.log)
-                found.append(f"{called}: {attack.name} ({mark(populated)}): {what}\n      {log}")
+            if verdict.wrong:
+                found.append(told(called, attack.name, populated, verdict.wrong, verdict.log))
         row = {
             "family": called,
             "attempts": len(verdicts),
@@ -170,11 +132,12 @@ def attack_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
             "authority": sum(bool(v.authority) for v in verdicts),
             "exposed": sum(v.exposed for v in verdicts),
             "labelled": sum(v.labelled for v in verdicts),
+            "through": sum(bool(v.wrong) for v in verdicts),
             "seed3": sum(replayed(family, a) for a in attacks) / len(attacks) if family.hole else None,
             "hole": family.hole,
         }
         rows.append(row)
-        print(line(row), flush=True)
+        show(row)
     return rows
 
 
@@ -186,24 +149,26 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
     yield from ((Flooded, family, attacks) for family, attacks in FLOODS.items())
 
 
-def crossing_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str]) -> list[dict[str, Any]]:
+def crossing_figures(
+    stage: Stage, pool: ThreadPoolExecutor, only: str, found: list[str], *, show: Show
+) -> list[dict[str, Any]]:
     """A row per door through which one user tries to reach another one's memories."""
 
-    def cross(game: tuple[str, str]) -> list[str]:
+    def cross(game: tuple[str, str]) -> tuple[int, list[str]]:
         crossing = stage.crossing()
         DOORS[game[0]](crossing, game[1])
-        return crossing.judge()
+        return crossing.attempts, crossing.judge()
 
     rows = []
-    games = [game for game in plays() if only in f"across users: {game[0]}"]
-    for (door, key), reached in zip(games, pool.map(cross, games), strict=True):
+    games = [game for game in plays() if re.search(only, f"across users: {game[0]}")]
+    for (door, key), (attempts, reached) in zip(games, pool.map(cross, games), strict=True):
         found += [f"across users: {door}, {key}: {what}" for what in reached]
         if not rows or rows[-1]["family"] != f"across users: {door}":
             rows.append({"family": f"across users: {door}", "seed3": None, "hole": "", **dict.fromkeys(HEAD, 0)})
-        rows[-1]["attempts"] += 1
-        rows[-1]["overrides"] += bool(reached)
+        rows[-1]["attempts"] += attempts
+        rows[-1]["overrides"] += len(reached)
     for row in rows:
-        print(line(row), flush=True)
+        show(row)
     return rows
 
 
@@ -219,29 +184,33 @@ def update_figures(stage: Stage, pool: ThreadPoolExecutor, only: str, found: lis
     rows = []
     kinds = dict.fromkeys(update.kind for update in UPDATES)
     for world, kind in [(world, kind) for world in (Settled, ForUser) for kind in kinds]:
-        if only not in (called := f"of a user: {kind}" if world is ForUser else kind):
+        if not re.search(only, called := f"{FOR_USER}{kind}" if world is ForUser else kind):
             continue
         games = [(update, populated) for update in UPDATES if update.kind == kind for populated in stage.played]
         blocked = list(pool.map(lambda game, world=world: updated(stage, *game, kind=world), games))
         for (update, populated), why in zip(games, blocked, strict=True):
             if why:
-                log = why.replace("\n", "\n      ")
-                found.append(f"{called}: {update.name} ({mark(populated)}): {log}")
+                found.append(told(called, update.name, populated, *_parted(why)))
         rows.append({"kind": called, "attempts": len(games), "blocked": sum(map(bool, blocked))})
         print(f"{called:60}{len(games):>10}{rows[-1]['blocked']:>10}", flush=True)
     return rows
 
 
+def _parted(why: str) -> tuple[str, list[str]]:
+    what, *log = why.splitlines()
+    return what, log
+
+
 def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str, Any]]:
     """A row per fact: how many contradicting texts are served or stand above, how many others are labelled or wait."""
     rows = []
-    for fact in facts() if only in "wordings" else ():
+    for fact in facts() if re.search(only, "wordings") else ():
         world = stage.arena(populated=False, kind=Served, topic=BUDGET)
         outcome = play(world.send, world.namespace, fact)
         missed = {
             name: getattr(outcome, name) for name in ("served", "above", "recorded", "labelled", "noted", "blocked")
         }
-        if fact.file != BLIND:
+        if not fact.file.endswith(BLIND):
             found += [
                 f"{fact.file}, {fact.name}: {name}: {text}"
                 for name, texts in missed.items()
@@ -261,11 +230,11 @@ def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str,
 
 
 def _blind(worded: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in worded if row["file"] == BLIND]
+    return [row for row in worded if row["file"].endswith(BLIND)]
 
 
 def _seen(worded: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in worded if row["file"] != BLIND]
+    return [row for row in worded if not row["file"].endswith(BLIND)]
 
 
 def total(rows: Iterable[dict[str, Any]], *names: str) -> dict[str, int]:
@@ -309,13 +278,45 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded:
     ]
 
 
+def write(
+    page: Path, attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded: list[dict[str, Any]]
+) -> None:
+    """Write what was measured into a page's tables."""
+    day = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
+    tried: dict[str, dict[str, int | str]] = {}
+    for row in attacks:
+        columns = (
+            ("after a ruling", "got through then") if row["family"].startswith(RULED) else ("attempts", "got through")
+        )
+        figures = (row["attempts"], row.get("through", row["overrides"]))
+        tried.setdefault(row["family"].removeprefix(RULED), {"measured": day}).update(
+            zip(columns, figures, strict=True)
+        )
+    made: dict[str, dict[str, int | str]] = {}
+    for row in updates:
+        columns = ("of a user", "blocked then") if row["kind"].startswith(FOR_USER) else ("updates", "blocked")
+        figures = (row["attempts"], row["blocked"])
+        made.setdefault(row["kind"].removeprefix(FOR_USER), {"measured": day}).update(
+            zip(columns, figures, strict=True)
+        )
+    read: dict[str, Figures] = {
+        what: {**total(rows, *WORDED), "measured": day}
+        for what, rows in (("their author knew the code", _seen(worded)), ("their author did not", _blind(worded)))
+        if rows
+    }
+    for name, rows in (("attacks", tried), ("updates", made), ("wordings", read)):
+        if rows:
+            merge(page, name, rows)
+
+
 def main() -> None:
     """Runs the bench."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
-    parser.add_argument("--only", default="", help="families and kinds with this in their name")
+    parser.add_argument("--only", default="", help="families and kinds whose name this pattern fits")
     parser.add_argument("--empty", action="store_true", help="only in namespaces that are otherwise empty")
     parser.add_argument("--jobs", type=int, default=4, help="arenas at a time (4)")
+    parser.add_argument("--table", type=Path, help="also write the figures into the tables of this page")
     options = parser.parse_args()
     access.connect()  # patiently
     version = connection.pg_version // 10000, connection.pg_version % 10000
@@ -330,13 +331,21 @@ def main() -> None:
         ThreadPoolExecutor(options.jobs) as pool,
     ):
         name = f"bench-{uuid.uuid4().hex[:6]}"
-        played = (False,) if options.empty else PLAYED
+        played = (False,) if options.empty else (False, True)
         stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"), played)
+        begun = time.monotonic()
         print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'neolata':>8}")
-        attacks = attack_figures(stage, pool, options.only, found)
-        attacks += crossing_figures(stage, pool, options.only, found)
-        attacks += spoof_figures(stage.arena, options.only, found, line)
-        attacks += operator_figures(client, name, options.only, found, show=lambda row: print(line(row), flush=True))
+
+        def show(row: dict[str, Any]) -> None:
+            """Print a family, and write it into the page at once: a run may be cut short."""
+            print(line(row), flush=True)
+            if options.table:
+                write(options.table, [row], [], [])
+
+        attacks = attack_figures(stage, pool, options.only, found, show=show)
+        attacks += crossing_figures(stage, pool, options.only, found, show=show)
+        attacks += spoof_figures(stage.arena, options.only, found, show=show)
+        attacks += operator_figures(client, name, options.only, found, show=show)
         print(line({"family": "all", **total(attacks, *HEAD), "seed3": None, "hole": ""}))
         print(f"\n{'legitimate updates':60}{'attempts':>10}{'blocked':>10}")
         updates = update_figures(stage, pool, options.only, found)
@@ -346,6 +355,9 @@ def main() -> None:
         worded = wording_figures(stage, options.only, found)
         for what, rows in (("read by who works on it", _seen(worded)), ("blind", _blind(worded))):
             print(f"{what:52}" + "".join(f"{figure:>14}" for figure in total(rows, *WORDED).values()))
+        print(f"\n{time.monotonic() - begun:.0f} s")
+    if options.table:
+        write(options.table, [], updates, worded)
     failures = missed(attacks, updates, worded)
     print(
         "\n" + "\n".join(f"✗ {failure}" for failure in failures or ["nothing"]) if failures else "\n✓ all targets met"

@@ -146,3 +146,45 @@ def test_what_material_says_is_no_plain_word_when_it_is_read_again(told):
     (pasted,) = told("Translate to German: I live in Oslo.")
     assert [said.first_person for said in ingest.reread(plain).claims] == [True]
     assert [said.first_person for said in ingest.reread(pasted).claims] == [False]
+
+
+@pytest.fixture
+def for_alice(proxy):
+    """The proxy while it speaks for alice."""
+    return proxy.of_user("alice")
+
+
+def test_a_stranger_in_a_users_session_attests_nothing(for_alice, told, believed):
+    told("My budget is $750.", by=for_alice)
+    (row,) = told("I'm Bob. My budget is $13.", by=for_alice)
+    assert (row.source, row.extra) == ("user_implicit", {"carries_material": True})
+    assert believed() == [("$750", 6)]
+
+
+@pytest.mark.parametrize("turn", ["I'm Alice. My budget is $900.", "Call me alice. My budget is $900."])
+def test_who_has_the_users_name_attests(turn, for_alice, told):
+    told("My budget is $750.", by=for_alice)
+    (row,) = told(turn, by=for_alice)
+    assert (row.source, row.extra) == ("user_explicit", {})
+
+
+def test_a_stranger_where_no_user_is_known_attests_only_before_anybody_was_heard(told, believed):
+    (first,) = told("I'm Ann. My budget is $750.")
+    (again,) = told("My name is Ann and my budget is $800.")
+    (stranger,) = told("I'm Bob. My budget is $13.")
+    assert [row.source for row in (first, again, stranger)] == ["user_explicit", "user_explicit", "user_implicit"]
+    assert believed() == [("$800", 6)]
+
+
+def test_a_stranger_after_nameless_words_attests_nothing(told, believed):
+    told("My budget is $750.")
+    (row,) = told("I'm Bob. My budget is $13.")
+    assert row.source == "user_implicit"
+    assert believed() == [("$750", 6)]
+
+
+def test_a_name_that_only_a_stranger_gave_is_not_the_users(told, believed):
+    told("My budget is $750.")
+    told("I'm Bob.")
+    told("I'm Bob. My budget is $13.")
+    assert believed() == [("$750", 6)]

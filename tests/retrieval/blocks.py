@@ -11,7 +11,12 @@ SECTIONS = {"### Episodic": "episodic", "### Semantic": "semantic", "### Procedu
 GONE = "### No longer remembered"
 SOURCES = "user_explicit|system|tool_output|user_implicit|document|inference"
 OPENING = re.compile(r"<memory-context ([0-9a-f]{16})>")
-MEMORY = re.compile(rf"- \[([^\[\]]*)\] \(({SOURCES}), trust ([01]\.\d\d)\) (.+)")
+# What a label may say after the trust: against what the memory stands, and which of its sentences nobody believes.
+DOUBTS = (
+    rf"contradicts [^()]+ by (?:{SOURCES})|against what a reviewer decided|the user says otherwise since"
+    "|(?:not believed yet|no longer believed|rejected): [^()]+"
+)
+MEMORY = re.compile(rf"- \[([^\[\]]*)\] \(({SOURCES}), trust ([01]\.\d\d)(?:, (?:{DOUBTS}))*\) (.+)")
 TOMBSTONE = re.compile(r"- \[(\d{4}-\d\d-\d\d)\] \(system\) (.+)")
 # What a careless reader might take for a fence, or a person for the end of a line.
 LOOSE = re.compile(r"<\s*/?\s*memory-context|<\s*/?\s*nova-|<\s*\|", re.IGNORECASE)

@@ -123,6 +123,7 @@ class TestLabel:
         block = post(user, "context", {"namespace": MAIN, "query": QUESTION})["prompt_prefix"]
         line = next(line for line in block.splitlines() if "$13" in line)
         assert "(inference, trust 0.50, contradicts $750 by user_explicit)" in line
+        assert len(block_of(block).lines) == 2
         xml = post(user, "context", {"namespace": MAIN, "query": QUESTION, "format": "xml"})["prompt_prefix"]
         assert "contradicts $750" in xml
         assert len(block_of(xml, "xml").lines) == 2
