@@ -34,8 +34,8 @@ from conflicts.passages import Passage, stem
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.words import STOPWORDS
 
-NEAR = 0.3  # cosine from which on a text may be about a claim that is asked for, though its words do not name it
-ALIKE = 0.5  # the same where nobody asks for the claim, or its value is of no kind that can be seen
+NEAR = 0.2  # cosine from which on a text may answer the question for a claim, though its words do not name it
+ALIKE = 0.5  # the same of a text and a claim that nobody asks for
 UNKNOWN = 0.4  # the cosine of a text without a vector: as of a text on the same subject
 # What a user is called in other languages.
 USERS_ABROAD = re.compile(
@@ -80,27 +80,32 @@ class Nearness:
 
 
 def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *, exclusive: bool) -> bool:
-    """Whether a text is near a claim, and may state another value; False where it states the claim's alone."""
+    """Whether a text is near a claim, and may state another value; False where it states the claim's alone.
+
+    Where the question asks for the claim, whatever is near and does not state its value may be taken for an answer.
+    """
     if not exclusive:
         return any(_may_deny(passage, claim) for passage in said)
+    said = [passage for passage in said if not passage.text.endswith("?")]
     foreign = _is_foreign(said)
     kind = kind_of(claim)
     seen = [_values(passage, claim, kind) for passage in said]
     own = any(mine for mine, _ in seen)
+    spoken = is_spoken_of(said, claim)
+    if nearness.asked and not own:
+        return bool(said) and (spoken or foreign or nearness.reaches(NEAR))
     values = any(others for _, others in seen)
-    alike = nearness.asked and nearness.reaches(ALIKE)
-    if not (foreign or alike or own and values or _is_of_subject(said, claim)):
+    if not (foreign or own and values or _is_of_subject(said, claim)):
         return False
     if kind[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
-    spoken = is_spoken_of(said, claim)
-    near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
-    if near and not own and not values:
+    if not (own or spoken or nearness.reaches(ALIKE)):
+        return False
+    if not own and not values:
         return any(CHANGE.search(passage.text) for passage in said)
-    return near and any(
+    return any(
         _may_replace(passage, mine, others, claim, spoken=spoken)
         for passage, (mine, others) in zip(said, seen, strict=True)
-        if not passage.text.endswith("?")
     )
 
 

@@ -44,24 +44,34 @@ def test_a_near_text_with_another_value_is_in_doubt(text, claim):
     ("text", "claim"),
     [
         ("The user still has $750 for everything.", BUDGET),
-        ("The user's brother is in for $2,000.", BUDGET),
         ("Would a sum of $900 suit the user?", BUDGET),
         ("The user lives in Lisbon and works in Porto.", HOME),
+        ("The user's favourite colour is green.", COLOUR),
+    ],
+)
+def test_a_near_text_that_agrees_or_asks_is_not(text, claim):
+    assert not in_doubt(text, claim)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("The user's brother is in for $2,000.", BUDGET),
         ("The user went to a wedding; a wedding it was.", HOME),
         ("Redis listens on 6379.", PORT),
         ("The database was set up in 2021.", PORT),
         ("The report has a review on 2 May.", DEADLINE),
-        ("The user's favourite colour is green.", COLOUR),
     ],
 )
-def test_a_near_text_that_agrees_asks_or_speaks_of_others_is_not(text, claim):
-    assert not in_doubt(text, claim)
+def test_a_near_text_of_others_is_only_where_the_claim_is_asked_for(text, claim):
+    assert in_doubt(text, claim)
+    assert not in_doubt(text, claim, asked=False)
 
 
 def test_a_text_that_does_not_name_the_key_has_to_be_near_and_nearer_when_nobody_asks():
     text = "Figure on $1,500 when you shop for the user."
-    assert not in_doubt(text, BUDGET, 0.29)
-    assert in_doubt(text, BUDGET, 0.31)
+    assert not in_doubt(text, BUDGET, 0.19)
+    assert in_doubt(text, BUDGET, 0.21)
     assert not in_doubt(text, BUDGET, 0.49, asked=False)
     assert in_doubt(text, BUDGET, 0.51, asked=False)
     assert in_doubt(text, BUDGET, None)

@@ -47,14 +47,18 @@ def test_a_text_in_doubt_when_its_key_is_asked_for_stands_below_the_claim(told):
     [
         FAR,
         "For all of this my answer is $750.",
-        "For all of this my answer is simple.",
-        "For all of this my sister's answer is $13.",
         "For all of this is my answer $13?",
     ],
 )
-def test_a_text_that_is_far_or_agrees_or_holds_no_value_or_is_anothers_names_nothing(told, text):
+def test_a_text_that_is_far_or_agrees_or_asks_names_nothing(told, text):
     _, hits = told(text)
     assert (hits[text]["contradicts"], hits[text]["on_record"]) == (None, None)
+
+
+@pytest.mark.parametrize("text", ["For all of this my answer is simple.", "For all of this my sister's answer is $13."])
+def test_any_other_near_text_names_what_is_on_record_where_that_is_asked_for(told, text):
+    _, hits = told(text)
+    assert (hits[text]["contradicts"], hits[text]["on_record"]["value"]) == (None, "$750")
 
 
 def test_a_text_in_doubt_when_another_thing_is_asked_has_to_be_nearer(told):
