@@ -56,7 +56,7 @@ def speaks_of(
     Loosely: what stands behind a comma is nobody's before it, and unsure values are values.
     """
     subject = [stem(w) for w in re.findall(r"\w+", claim.subject)]
-    subject = [w for w in subject if w not in {"the", "a", "an", "my", "our"}]
+    subject = [w for w in subject if w not in {"the", "a", "an", "my", "our"}] or subject
     own = set(subject) | {stem(w) for w in re.findall(r"\w+", claim.value)} | {s for cue in cues for s in cue.stems}
     own |= {word.stem for word in passage.words if any(_counts(v, word, loosely=loosely) for v in values)}
     own |= {"food", "nut"} if claim.predicate == "allergic_to" else set()
@@ -147,6 +147,8 @@ def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) ->
 def _is_of_it(passage: Passage, subject: list[str], own: set[str]) -> bool:
     """Whether something of the subject is spoken of, as in "the exporter of the database"."""
     words = [word for word in passage.words if word.stem not in {"the", "this", "that", "our", "my"}]
+    if not subject:
+        return False
     for place, word in enumerate(words[2:], start=2):
         beside = words[place - 1].stem in BESIDE
         if word.stem == subject[0] and words[place - 2].stem in {"next", "close"} and place > 2:

@@ -211,8 +211,21 @@ def _possible(form: str) -> list[tuple[str, ...]]:
     """The (year, month, day) that a form may mean."""
     if form.startswith("/"):
         _, first, second, year = form.split("/")
-        return [(year, first, second), (year, second, first)]
-    return [tuple(form.split("-"))] if form.count("-") == 2 else [(form,)]
+        return [day for day in ((year, first, second), (year, second, first)) if _is_a_day(day)]
+    if form.count("-") != 2:
+        return [(form,)]
+    day = tuple(form.split("-"))
+    return [day] if _is_a_day(day) else []
+
+
+def _is_a_day(day: tuple[str, ...]) -> bool:
+    """Whether there is such a day, as far as it is told."""
+    year, month, number = (int(part) if part.isdigit() else None for part in day)
+    try:
+        datetime.date(year or 2000, month or 1, number or 1)
+    except ValueError:
+        return False
+    return True
 
 
 def _agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

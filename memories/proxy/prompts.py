@@ -13,6 +13,8 @@ from memories.strict_json import refuse_constant
 
 QUESTION = 4000  # characters of a long message that are looked up: its beginning and its end
 SYSTEM_ROLES = ("system", "developer")
+# The fields of a message that is the user's own: a `name` says that somebody else speaks.
+PLAIN = {"role", "content"}
 HEARD = {"user": "user", "tool": "tool", "function": "tool"}
 Message = dict[str, Any]
 
@@ -67,7 +69,7 @@ class Prompt:
             elif role := HEARD.get(message["role"]):
                 text = said(message)
                 bare = without_blocks(text)
-                attested = role == "user" and bare == text and _is_one_text(message)
+                attested = role == "user" and bare == text and _is_one_text(message) and message.keys() == PLAIN
                 turns.append(Turn(role, bare, digest.hex(), sequence, attested=attested))
         return turns
 
