@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from conflicts.front import exclude_each_other, with_rank
+from conflicts.front import exclude_each_other, may_protect, with_rank
 from memories.models import Claim
 from memories.models.words import Status
 
@@ -26,11 +26,11 @@ def outdone(
 ) -> set[uuid.UUID]:
     """Those among the hits whose claim gives way to that of another hit. `places` ranks their namespaces, 0 first.
 
-    What the question's user said (in a scope of `nearest`) hides what is said for all; what several users say of
-    themselves is no rivalry. Of other lasting claims those of the asked namespaces and the shared one go before other
-    agents', then authority decides (that of a ruling too), then the order of the namespaces, then the newer. A
-    session's claim is shown when the gate would let it replace the lasting one: nobody weaker hides in a session what a
-    stronger one said.
+    What the question's user said (in a scope of `nearest`) hides what is said for all, where it is no weaker than
+    that or no less than `user_implicit`; what several users say of themselves is no rivalry. Of other lasting claims
+    those of the asked namespaces and the shared one go before other agents', then authority decides (that of a ruling
+    too), then the order of the namespaces, then the newer. A session's claim is shown when the gate would let it
+    replace the lasting one: nobody weaker hides in a session what a stronger one said.
     """
     rivals = defaultdict(list)
     claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))
@@ -40,11 +40,13 @@ def outdone(
         rivals[bytes(claim.key_digest), apart].append(claim)
 
     def strength(claim: Any) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
-        place, near = places.get(claim.namespace_id, 0), claim.namespace_id in nearest
+        place = places.get(claim.namespace_id, 0)
+        near = claim.namespace_id in nearest and (may_protect(claim.rank) or claim.rank >= for_all)
         return near, place < FOREIGN, claim.rank, -place, claim.fragment.updated_at, claim.fragment_id
 
     hidden: set[uuid.UUID] = set()
     for group in rivals.values():
+        for_all = max((claim.rank for claim in group if claim.namespace_id not in nearest), default=0)
         group.sort(key=strength, reverse=True)
         hidden |= {claim.fragment_id for claim in group} - {claim.fragment_id for claim in _shown(group)}
     return hidden
