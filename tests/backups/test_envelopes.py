@@ -127,7 +127,7 @@ BROKEN = {
     "other fields": ({**ENVELOPE, "surprise": 1}, "an envelope has"),
     "no chunks": ({**ENVELOPE, "chunks": None}, "an envelope has"),
     "time of the export": ({**ENVELOPE, "exportedAtMs": 0}, "exportedAtMs"),
-    "nan": (json.dumps(with_chunk(embedding=[float("nan")])).encode(), "NaN is no number"),
+    "nan": (json.dumps(with_chunk(embedding=[float("nan")])).encode(), "NaN is not a JSON number"),
     "infinite": (b'{"schemaVersion": 1e999}', "too large"),
     "no chunk": ({**ENVELOPE, "chunks": [7]}, "chunks[0]"),
     "unknown field": (with_chunk(surprise=1), "chunks[0]"),

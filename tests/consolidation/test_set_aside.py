@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from conflicts.front import ClaimDraft
 from memories import access, jobs
+from memories.errors import NovaError
 from memories.models import PlanStep
 from memories.upkeep import report_lines
 from memories.upkeep.consolidation import contradicting, corroborating, digesting, fading, merging
@@ -20,7 +21,7 @@ PILL = "..... ..... ....."
 HERON, MILL = "The heron nests behind the old mill.", "The heron nests behind the old mill!"
 
 
-class Poisoned(Exception):
+class Poisoned(NovaError):
     code = "poisoned"
 
 

@@ -7,6 +7,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from memories import access
+from memories.errors import NovaError
 from memories.models import Embedding, Fragment
 from memories.providers import active_model
 from memories.upkeep import rebuilding
@@ -14,7 +15,7 @@ from memories.upkeep.failures import MOST_SET_ASIDE, SetAside
 from memories.upkeep.lifecycle import compaction, eviction, putting_away, tiers
 
 
-class Poisoned(Exception):
+class Poisoned(NovaError):
     code = "poisoned"
 
 
