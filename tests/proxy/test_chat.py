@@ -314,9 +314,12 @@ def test_a_worker_is_told(client, upstream, captured, committed):
         cursor.execute("SELECT pgmq.purge_queue('celery')")
         client.chat.completions.create(model="fake", messages=USER)
         captured()
-        time.sleep(0.1)
-        cursor.execute("SELECT message::text FROM pgmq.q_celery")
-        told = [message for (message,) in cursor if "memories.tasks.ingest_exchanges" in message]
+        end, told = time.monotonic() + 60, []
+        while not told:  # the message is sent after the commit
+            assert time.monotonic() < end
+            time.sleep(0.02)
+            cursor.execute("SELECT message::text FROM pgmq.q_celery")
+            told = [message for (message,) in cursor if "memories.tasks.ingest_exchanges" in message]
     assert len(told) == 1
     assert str(committed.id) in told[0]
 
