@@ -15,13 +15,16 @@ from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_
 from conflicts.recording import one_value_checked_at_the_end, record, supersede
 from conflicts.shadows import Shadow, shadows
 from conflicts.words import Kind
+from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
 from memories.models.words import Status
 
 
-class Disputed(Exception):
+class Disputed(NovaError):
     """What is disputed can't do that."""
+
+    code = "not_open"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Aliases: the further names of a key, the same for who reads a text and for the gate (SPEC §4).
+"""Aliases: the further names of a key, the same for who reads a text and for the gate (docs/spec.md §4).
 
 What stands around a name and changes nothing: articles, possessives, punctuation, words for "as it is now". Whom an
 agent works for, called the user. And how a disguised name is known: digits for letters, marks and separators among

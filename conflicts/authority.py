@@ -1,23 +1,14 @@
-"""Authority: how far a writer may be believed. Fixed when written; nothing later raises it (SPEC §4)."""
+"""Authority: how far a writer may be believed. Fixed when written; nothing later raises it (docs/spec.md §4)."""
 
 from collections.abc import Iterable
 
 from memories.access import NotPermitted, Principal
+from memories.errors import NovaError
+from memories.models.scoring import MOST_OF_THE_WEAK, SOURCE_WEIGHT
 from memories.models.words import SourceClass
 
-SOURCE_WEIGHT = {
-    SourceClass.USER_EXPLICIT: 1.0,
-    SourceClass.SYSTEM: 0.95,
-    SourceClass.TOOL_OUTPUT: 0.85,
-    SourceClass.USER_IMPLICIT: 0.7,
-    SourceClass.DOCUMENT: 0.6,
-    SourceClass.INFERENCE: 0.5,
-}
 # 6 for the strongest class down to 1 for the weakest.
-SOURCE_RANK = {source: rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
-
-# From this importance on upkeep neither shortens nor evicts. Only whom the user is near says so.
-PROTECTED, MOST_OF_THE_WEAK = 0.7, 0.69
+SOURCE_RANK = {SourceClass(source): rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
 
 
 def rank_of(principal: Principal) -> int:
@@ -31,8 +22,11 @@ def refuse_below(principal: Principal, authorities: Iterable[int | None], *, wha
         raise NotPermitted(f"{what} is believed more than this key's ceiling")
 
 
-class CeilingExceeded(Exception):
+class CeilingExceeded(NovaError):
     """The writer asked for a source class above what its grant allows."""
+
+    status = 403
+    code = "authority_ceiling"
 
     def __init__(self, *, source: str, ceiling: str) -> None:
         super().__init__(f"source {source} is above this key's ceiling, {ceiling}")

@@ -21,6 +21,7 @@ from conflicts.splitting import CannotSplit
 from conflicts.words import Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 
 REFUSALS = (NotFound, NotPermitted, AlreadyResolved, StaleConflict, NotApplicable, CannotSplit, CannotUndo)
 
@@ -30,7 +31,7 @@ class Outcome:
     """What became of one decision: nothing in the way (`refused` None), or the refusal."""
 
     conflict_id: uuid.UUID
-    refused: Exception | None = None
+    refused: NovaError | None = None
 
 
 def resolve_all(

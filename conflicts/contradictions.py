@@ -8,10 +8,11 @@ nothing of now; another owner or another thing ("the user's sister", "the dinner
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from conflicts import sightings
-from conflicts.cues import CLOSED, COMPANY, CUES, Cue
+from conflicts.aliases import USERS, subject_key
+from conflicts.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
 from conflicts.owners import speaks_of
 from conflicts.passages import Passage, passages, stem
 from conflicts.sightings import Sighting
@@ -22,6 +23,7 @@ from memories.language.words import listed
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
 FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
+SPEAKERS = frozenset({"we", "us", "our"})  # of whom the user may be none
 SHORT = 200  # characters of a word on oneself
 LINKS = listed("""
     is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually
@@ -206,6 +208,10 @@ ALONE: tuple[list[str], ...] = (
 )
 
 
+# How values of a kind are seen, and which of them are a claim's own.
+Kind = tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """A claim that stands, under the name of its predicate and with its other names."""
@@ -235,7 +241,8 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     for passage in said:
         if found := _against(passage, claim, cues):
             # What the same text asks, supposes or tells of the past may be what all of it is about.
-            return replace(found, sure=found.sure and not any(map(_says_nothing_of_now, said)))
+            sure = found.sure and _names_owner(passage, claim, cues) and not any(map(_says_nothing_of_now, said))
+            return replace(found, sure=sure)
     return None
 
 
@@ -269,17 +276,22 @@ def read(text: str) -> list[Passage]:
 
 def cues_of(claim: Standing) -> tuple[Cue, ...]:
     """All phrases that speak of its predicate."""
-    named = {tuple(map(stem, re.split(r"[\s_-]+", name.strip()))) for name in (claim.predicate, *claim.spellings)}
-    return (*(Cue(stems) for stems in named), *CUES.get(claim.predicate, ()))
+    return _cues_named(claim.predicate, claim.spellings)
+
+
+@lru_cache(maxsize=1024)
+def _cues_named(predicate: str, spellings: tuple[str, ...]) -> tuple[Cue, ...]:
+    named = {tuple(map(stem, re.split(r"[\s_-]+", name.strip()))) for name in (predicate, *spellings)}
+    return (*(Cue(stems) for stems in named), *CUES.get(predicate, ()))
 
 
 def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely: bool = False) -> Contrary | None:
     spans = _cue_spans(passage, claim.predicate, cues)
-    seen, same = _kind(claim)
+    seen, same = kind_of(claim)
     found = list(seen(passage)) if seen else []
     if claim.normaliser == Normaliser.NUMBER:
         # So rare a value is spoken of without a cue.
-        spans += [(s.start, s.end) for s in found if same(s.form) and _denied(passage, s, strict=True)]
+        spans += [(s.start, s.end) for s in found if same(s.form) and denied(passage, s, strict=True)]
     if loosely:
         given_up = ((GIVEN_UP.search(passage.text, 0, s.start), s) for s in found if same(s.form))
         spans += [(verb.start(), own.end) for verb, own in given_up if verb]
@@ -296,12 +308,12 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
         _is_denied_to_be(passage, span) for span in spans
     ):
         return Contrary(claim.value, negated=True)
-    own = [s for s in found if same(s.form)] or list(_literal(passage, claim.value))
+    own = [s for s in found if same(s.form)] or list(literal(passage, claim.value))
     others = [s for s in found if not same(s.form) and not any(s.start < o.end and o.start < s.end for o in own)]
     attached = [s for s in others if any(_is_attached(passage, span, s, claim, loosely=loosely) for span in spans)]
     attached = [s for s in attached if not REFUTED_BEFORE.search(passage.text, 0, s.start)]
     kept = [one for one in own if not (loosely and GIVEN_UP.search(passage.text, 0, one.start))]
-    if any(not _denied(passage, one, strict=not attached) for one in kept):
+    if any(not denied(passage, one, strict=not attached) for one in kept):
         return None
     if attached:
         first = min(attached, key=lambda s: (not s.sure, s.start))
@@ -310,13 +322,21 @@ def _against(passage: Passage, claim: Standing, cues: Sequence[Cue], *, loosely:
     return Contrary(claim.value, negated=True) if own else None
 
 
+def _names_owner(passage: Passage, claim: Standing, cues: Sequence[Cue]) -> bool:
+    """Whether it is surely the user's, where the claim is: the user is named, or nobody is and the key plainly."""
+    stems = {word.stem for word in passage.words}
+    if subject_key(claim.subject) not in USERS or stems & PEOPLE - SPEAKERS:
+        return True
+    return not stems & SPEAKERS and bool(_cue_spans(passage, claim.predicate, [cue for cue in cues if not cue.weak]))
+
+
 def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tuple[int, int]]:
     stems = [word.stem for word in passage.words]
     low = passage.text.lower().replace("colour", "color").replace("colors", "color").replace("favourite", "favorite")
     company: bool | None = None
     found = []
     for cue in cues:
-        for start, end in _places_of(cue, stems):
+        for start, end in places_of(cue, stems):
             if cue.weak and company is None:
                 company = _in_company(low, predicate)
             if company or not cue.weak:
@@ -326,7 +346,7 @@ def _cue_spans(passage: Passage, predicate: str, cues: Sequence[Cue]) -> list[tu
     return found
 
 
-def _places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
+def places_of(cue: Cue, stems: list[str]) -> Iterator[tuple[int, int]]:
     """Where the words of a cue stand, and speak of more than of the next word."""
     if cue.stems[0] not in stems:
         return
@@ -358,7 +378,7 @@ def _says_nothing_of_now(passage: Passage, *, loosely: bool = False) -> bool:
     return bool(PAST.search(text)) and not NOW.search(text)
 
 
-def _kind(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | None, Callable[[str], bool]]:
+def kind_of(claim: Standing) -> Kind:
     """How values of the claim's kind are seen, and which of them are its own."""
     own = claim.value.strip()
     low = own.casefold().rstrip(".")
@@ -383,7 +403,7 @@ def _kind(claim: Standing) -> tuple[Callable[[Passage], Iterator[Sighting]] | No
 
 def agrees(value: str, claim: Standing) -> bool:
     """Whether a value that was read out of a text says what the claim does, in other words."""
-    seen, same = _kind(claim)
+    seen, same = kind_of(claim)
     found = list(seen(_alone(value))) if seen else []
     return bool(found) and all(same(sighting.form) for sighting in found)
 
@@ -402,14 +422,14 @@ def _overlaps(own: str, form: str) -> bool:
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
 
-def _literal(passage: Passage, value: str) -> Iterator[Sighting]:
+def literal(passage: Passage, value: str) -> Iterator[Sighting]:
     text = value.strip().rstrip(".")
     if text:
         for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", passage.text, re.IGNORECASE):
             yield Sighting(text.casefold(), *match.span())
 
 
-def _denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
+def denied(passage: Passage, own: Sighting, *, strict: bool) -> bool:
     """Whether the claim's own value is said not to be so (any more); `strict` where no other stands in its place."""
     before, after = passage.text[max(0, own.start - 60) : own.start], passage.text[own.end : own.end + 60]
     pattern = STRICT_BEFORE if strict else DENIED_BEFORE

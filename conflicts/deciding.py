@@ -17,6 +17,7 @@ from conflicts.recording import Succession, supersede, supersede_claims
 from conflicts.splitting import split
 from conflicts.verdicts import Change, put
 from conflicts.words import Keep, Kind, Resolution
+from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment, Link
 from memories.models.bulk import insert
 from memories.models.words import STANDING, LinkKind, Status
@@ -24,8 +25,11 @@ from memories.models.words import STANDING, LinkKind, Status
 REJECTED, EDITED, UNDONE = "rejected", "edited", "undone"
 
 
-class NotApplicable(Exception):
+class NotApplicable(NovaError):
     """This decision makes no sense for this conflict."""
+
+    code = "not_applicable"
+    title = "This can’t be decided so"
 
 
 @dataclass(frozen=True, slots=True)

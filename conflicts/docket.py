@@ -19,6 +19,7 @@ from conflicts.rulings import binding_of
 from conflicts.shadows import standing_of
 from conflicts.verdicts import give, whole
 from conflicts.words import Kind, Policy
+from memories.errors import NovaError
 from memories.models import Claim, Fragment
 from memories.models.claim import claim_id
 from memories.models.namespace import roots_of
@@ -35,8 +36,11 @@ class Contradiction:
     opponents: tuple[Stance, ...]
 
 
-class ClaimsDisagree(Exception):
+class ClaimsDisagree(NovaError):
     """The claims of one text exclude each other, or belong to several sessions."""
+
+    status = 400
+    code = "claims_disagree"
 
 
 @dataclass(slots=True)

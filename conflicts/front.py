@@ -14,7 +14,6 @@ from conflicts.admission import (
 from conflicts.aliases import PRESENT, USER, names_user
 from conflicts.announcements import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.authority import (
-    PROTECTED,
     SOURCE_RANK,
     CeilingExceeded,
     bounded_importance,
@@ -30,6 +29,7 @@ from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroborating import corroborate_all, independent
 from conflicts.deciding import Correction, NotApplicable
 from conflicts.docket import ClaimsDisagree
+from conflicts.doubts import Vector
 from conflicts.examining import Fate, Finding, examine, foresee
 from conflicts.folding import AT_ONCE, Fold, Queue, alone, fold_of, forked, from_source, queue, queue_length, unforked
 from conflicts.foreseeing import replaced_if_accepted
@@ -84,16 +84,11 @@ from conflicts.settling import (
 from conflicts.shadows import contradicting, words_of
 from conflicts.spelling import canonical_key, says_something
 from conflicts.splitting import CannotSplit
-from conflicts.trust import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust, trust_of, worth_of
 from conflicts.votes import Counted, is_disputed, vote
 from conflicts.words import Action, Keep, Kind, Normaliser, Policy, Reason, Resolution, Uncounted
 
 __all__ = [
-    "AGREEMENT",
     "AT_ONCE",
-    "FEEDBACK",
-    "MOST_AGREEMENT",
-    "PROTECTED",
     "Action",
     "Admission",
     "AliasCollision",
@@ -147,6 +142,7 @@ __all__ = [
     "USER",
     "Uncounted",
     "Upheld",
+    "Vector",
     "admit",
     "alone",
     "believed",
@@ -205,8 +201,6 @@ __all__ = [
     "says_something",
     "spelling_digests",
     "timeline",
-    "trust",
-    "trust_of",
     "undisturbed",
     "unforked",
     "undo",
@@ -218,7 +212,6 @@ __all__ = [
     "withdraw",
     "withdraw_all",
     "yield_to",
-    "worth_of",
     "binding_on",
     "of_conflicts",
     "protection",

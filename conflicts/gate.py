@@ -1,4 +1,4 @@
-"""The gate: who may replace whom. One pure function that decides once for the whole set of opponents (SPEC §4)."""
+"""The gate: who may replace whom; one pure function decides once for the whole set of opponents (docs/spec.md §4)."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Belief history: what was true when (valid time) and what was believed when (record time), both axes (SPEC §4).
+"""Belief history: what was true when (valid time) and what was believed when (record time) (docs/spec.md §4).
 
 The row history of claims is the axis of record time. It holds digests: the words come from the claim as it stands, or
 from the revision that kept them when it was changed, and go with the fragment.

@@ -1,4 +1,4 @@
-"""Locks of belief: whoever decides on a key does so alone (DESIGN §4, writes).
+"""Locks of belief: whoever decides on a key does so alone.
 
 The order that keeps writers from waiting for each other in a circle: namespaces, keys, fragments by id, the rest.
 """

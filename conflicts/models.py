@@ -291,7 +291,7 @@ class RulingQuerySet(TenantQuerySet):
     late=("valid_from", "valid_until"),
 )
 class Ruling(TenantModel):
-    """What a decision leaves on a key: the values that were chosen, and those that were ruled out (SPEC §18.2).
+    """What a decision leaves on a key: the values that were chosen, and those that were ruled out (docs/spec.md §4.5).
 
     A value is known by its keyed digest, in hex; its words stand in the fragments that are named, and go with them.
     """

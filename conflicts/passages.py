@@ -10,6 +10,7 @@ from conflicts.structures import sentences as said_by_structures
 LONGEST = 20_000  # characters that are read; longer texts are split before they come here
 MARKUP = re.compile(r"[*`\"“”«»|]+|(?<!\w)[_~#>]+|[_~]+(?!\w)|\b_\b|</?[a-zA-Z][^<>]{0,80}>")
 QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "–": "-", "—": "-", "−": "-", "➔": "→", "⇒": "→", "➜": "→"})
+SPACED = re.compile(r"(?<![\w'])(?:[^\W\d_] ){3,}[^\W\d_](?!\w)")  # b u d g e t
 ARROW = re.compile(r"[-=]+>")
 # Whom the assistant that reads it works for.
 ASSISTED = re.compile(
@@ -64,7 +65,8 @@ def plain(text: str) -> str:
     """A text without markup and disguise, with single spaces; the user by that name."""
     shown = MARKUP.sub(" ", ARROW.sub("→", visible(text[:LONGEST]).translate(QUOTES)))
     shown = ASSISTED.sub("the user", ADDRESSED.sub("", shown))
-    return re.sub(r"[ \t\r\f\v]+", " ", shown.replace("_", " "))
+    shown = re.sub(r"[ \t\r\f\v]+", " ", shown.replace("_", " "))
+    return SPACED.sub(lambda match: match.group().replace(" ", ""), shown)
 
 
 def _goes_on(before: str, sentence: str) -> bool:

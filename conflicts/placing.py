@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from memories.errors import NovaError
 from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
 from memories.models.bulk import insert
 from memories.models.namespace import roots_of
@@ -15,12 +16,20 @@ from memories.models.search import LIVE
 from memories.models.words import Tier
 
 
-class BlockedByErasure(Exception):
+class BlockedByErasure(NovaError):
     """The text was forgotten on purpose and may not come back."""
+
+    code = "blocked_by_erasure"
+    title = "This text was forgotten"
 
     def __init__(self, *, index: int) -> None:
         super().__init__("this text was forgotten; an administrator may lift the erasure")
         self.index = index
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return the text as the field at fault."""
+        return [{"field": "content", "message": "This text was forgotten."}]
 
 
 def refuse_forgotten(fragments: Sequence[Fragment]) -> None:

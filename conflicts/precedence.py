@@ -1,4 +1,4 @@
-"""Precedence: which standing claims a question asks for, and which weaker texts say otherwise (SPEC §18.5, ADR 0092).
+"""Precedence: which claims a question asks for, and which weaker texts say otherwise (docs/spec.md §4.4, ADR 0092).
 
 Pure. Held against the few candidates of an answer, so it suspects more than admission does: nobody waits because of
 it; a text only stands below the claim, and says what it contradicts.
@@ -13,6 +13,7 @@ from functools import cached_property
 from conflicts.aliases import USERS, subject_key
 from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_spoken_of, read
 from conflicts.cues import PEOPLE
+from conflicts.doubts import ALIKE, Nearness, Vector, is_in_doubt
 from conflicts.mentions import keys_of, keys_told
 from conflicts.naming import Naming
 from conflicts.passages import Passage, stem
@@ -35,6 +36,7 @@ class Upheld:
     key: bytes
     rank: int
     source: str
+    vector: Vector | None = field(default=None, compare=False)  # of its fragment, where it has one
 
 
 def keys_sought(question: str, texts: Iterable[str], names: Iterable[Naming]) -> set[bytes]:
@@ -55,6 +57,7 @@ class ClaimsAtHand:
     claims: Sequence[Upheld]
     names: Mapping[uuid.UUID, Naming]
     _standing: dict[Upheld, Standing] = field(default_factory=dict)
+    _read: dict[str, list[Passage]] = field(default_factory=dict)
 
     @cached_property
     def asked_for(self) -> list[Upheld]:
@@ -76,12 +79,12 @@ class ClaimsAtHand:
 
     def named_by(self, text: str, claims: Iterable[Upheld]) -> list[Upheld]:
         """Return those of the claims whose key a text speaks of, whatever it says of it."""
-        said = read(text)
+        said = self.passages(text)
         return [claim for claim in self._near(said, claims) if is_spoken_of(said, self.standing(claim))]
 
     def contradicted_by(self, text: str, claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest of the claims of which a text states another value; None where it states none."""
-        said = read(text)
+        said = self.passages(text)
         for claim in sorted(self._near(said, claims), key=lambda one: -one.rank)[:MOST_HELD]:
             against = differs(said, self.standing(claim))
             if against is None or not (claim.exclusive or against.negated):
@@ -89,6 +92,27 @@ class ClaimsAtHand:
             if against.negated or not self._is_said_beside(against.value, claim):
                 return claim
         return None
+
+    def in_doubt_of(self, text: str, vector: Vector | None, claims: Iterable[Upheld]) -> Upheld | None:
+        """Return the strongest of the claims of which a text may state another value, those asked for first.
+
+        None where it states the value of another claim of the same key.
+        """
+        said, asked = self.passages(text), set(self.asked_for)
+        named = set(self._near(said, claims))
+        nearness = {one: Nearness.between(vector, one.vector, asked=one in asked) for one in claims}
+        held = [one for one, near in nearness.items() if one in asked or one in named or near.reaches(ALIKE)]
+        for claim in sorted(held, key=lambda one: (one not in asked, -one.rank))[:MOST_HELD]:
+            of_key = [one for one in self.claims if one.key == claim.key]
+            if all(is_in_doubt(said, self.standing(one), nearness[claim], exclusive=one.exclusive) for one in of_key):
+                return claim
+        return None
+
+    def passages(self, text: str) -> list[Passage]:
+        """Return the passages of a text, which is read once."""
+        if text not in self._read:
+            self._read[text] = read(text)
+        return self._read[text]
 
     def _is_said_beside(self, value: str, claim: Upheld) -> bool:
         others = [one for one in self.claims if one.key == claim.key and one.fragment_id != claim.fragment_id]

@@ -1,4 +1,4 @@
-"""Predicates: what is known of them: their other names, how many values they take, how values are read (SPEC §4).
+"""Predicates: their other names, how many values they take, how values are read (docs/spec.md §4).
 
 A namespace registers rules of its own; they come before the seeds. A predicate nobody knows takes one value, as text:
 what is taken for exclusive by mistake asks a person, what is taken for multi-valued by mistake opposes nobody.
@@ -11,10 +11,13 @@ from types import MappingProxyType
 from conflicts.aliases import spelled
 from conflicts.spelling import canonical_key
 from conflicts.words import Normaliser, Policy
+from memories.errors import NovaError
 
 
-class AliasCollision(Exception):
+class AliasCollision(NovaError):
     """Two rules claim one spelling."""
+
+    code = "alias_taken"
 
     def __init__(self, *, spelling: str, names: tuple[str, str]) -> None:
         super().__init__(f"{spelling!r} names both {names[0]} and {names[1]}")

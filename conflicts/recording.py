@@ -16,7 +16,6 @@ from conflicts.ledger import Ledger, paired
 from conflicts.locking import Place
 from conflicts.models import FACED, PendingConflict
 from conflicts.rulings import count_repeats
-from conflicts.trust import trust_of
 from conflicts.verdicts import Change, put
 from conflicts.votes import Voter, corroborate, roots_of
 from conflicts.words import Kind, Reason, Resolution
@@ -264,7 +263,7 @@ def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[
         "scope": newcomer.scope,
         "session_id": newcomer.session_id,
         "new_authority": newcomer.authority,
-        "new_trust": round(trust_of(newcomer.fragment, now=now), 4),
+        "new_trust": round(newcomer.fragment.trust_at(now), 4),
         **_opponent(existing, now=now),
     }
 
@@ -274,7 +273,7 @@ def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
         "existing_id": existing.fragment_id,
         "existing_claim": existing.id,
         "existing_authority": existing.authority,
-        "existing_trust": round(trust_of(existing.fragment, now=now), 4),
+        "existing_trust": round(existing.fragment.trust_at(now), 4),
     }
 
 
@@ -312,7 +311,7 @@ def _text_conflict(
             "negated": said.negated,
         },
         new_authority=fragment.authority,
-        new_trust=round(trust_of(fragment, now=docket.now), 4),
+        new_trust=round(fragment.trust_at(docket.now), 4),
         created_at=docket.now,
         **_opponent(docket.claims[existing], now=docket.now),
     )

@@ -1,4 +1,4 @@
-"""The registry: what a namespace says of its predicates (SPEC §4). Its rules come before the built-in ones.
+"""The registry: what a namespace says of its predicates (docs/spec.md §4). Its rules come before the built-in ones.
 
 Whoever changes a rule holds the namespace alone, and the standing claims take the names that the rule gives them.
 """
@@ -20,6 +20,7 @@ from conflicts.rekeying import rekey, with_users
 from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models import Claim, Namespace
 from memories.models.words import STANDING, SourceClass, Verb
 
@@ -27,16 +28,20 @@ LONGEST, MOST_ALIASES = 100, 50
 CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "policy"))
 
 
-class PredicateTaken(Exception):
+class PredicateTaken(NovaError):
     """The namespace has a rule of that name already."""
+
+    code = "predicate_taken"
 
     def __init__(self, *, name: str) -> None:
         super().__init__(f"{name!r} is registered here already: change it instead")
         self.name = name
 
 
-class StaleRule(Exception):
+class StaleRule(NovaError):
     """Somebody changed the rule since the caller read it; without `current` it is gone."""
+
+    code = "stale_revision"
 
     def __init__(self, *, current: int | None) -> None:
         super().__init__(f"the rule is at revision {current} now" if current else "the rule is gone")

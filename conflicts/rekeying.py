@@ -1,4 +1,4 @@
-"""Re-keying: a changed rule names standing claims anew, unless that would set them against each other (DETAILS 4).
+"""Re-keying: a changed rule names standing claims anew, unless it sets them against each other (docs/spec.md §4).
 
 The digests of a claim follow from its raw columns and the rules of its namespace; whoever changes a rule holds the
 namespace and brings them up to date here.
@@ -17,6 +17,7 @@ from django.db.models import Q
 from conflicts.gate import Period
 from conflicts.models import PendingConflict, Ruling
 from conflicts.naming import Naming
+from memories.errors import NovaError
 from memories.models import Claim
 from memories.models.words import STANDING
 
@@ -64,12 +65,19 @@ class Collision:
     other: uuid.UUID
 
 
-class ClaimsCollide(Exception):
+class ClaimsCollide(NovaError):
     """Standing claims would come to oppose each other; nothing was changed. At most MOST_PAIRS of them are named."""
+
+    code = "claims_collide"
 
     def __init__(self, pairs: Sequence[Collision]) -> None:
         super().__init__("these claims could not stand together any more: settle them first")
         self.pairs = tuple(pairs)
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which claims could not both stand."""
+        return [{"field": p.cause, "message": f"{p.one} and {p.other} could not both stand."} for p in self.pairs]
 
 
 @dataclass(frozen=True, slots=True)

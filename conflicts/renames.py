@@ -16,7 +16,6 @@ from django.db import connections
 from conflicts.gate import Period
 from conflicts.naming import Naming, rule_of
 from conflicts.predicates import spellings_of
-from conflicts.trust import trust_of
 from conflicts.words import Kind, Reason
 from memories.models.words import STANDING, Status
 
@@ -239,7 +238,7 @@ def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str,
         "session_id": newcomer.session_id,
         "new_authority": newcomer.authority,
         "existing_authority": existing.authority,
-        "new_trust": round(trust_of(newcomer.fragment, now=now), 4),
-        "existing_trust": round(trust_of(existing.fragment, now=now), 4),
+        "new_trust": round(newcomer.fragment.trust_at(now), 4),
+        "existing_trust": round(existing.fragment.trust_at(now), 4),
         "created_at": now,
     }

@@ -1,4 +1,4 @@
-"""Ruling marks: which rulings were in force on what a memory says, and until when (SPEC §18.2)."""
+"""Ruling marks: which rulings were in force on what a memory says, and until when (docs/spec.md §4.5)."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Rulings: what a decision leaves on a key, so that it holds; and what of it is undone with it (SPEC §18.2)."""
+"""Rulings: what a decision leaves on a key, so that it holds; and what of it is undone with it (docs/spec.md §4.5)."""
 
 import datetime
 import uuid

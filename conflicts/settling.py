@@ -1,4 +1,4 @@
-"""Settling: a person decides what waits, once, as they saw it; and may take it back (SPEC §4, conflicts)."""
+"""Settling: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
 
 import datetime
 import uuid
@@ -22,24 +22,48 @@ from conflicts.snapshots import bring_back, same_belief, snapshot
 from conflicts.words import Ballot, Keep, Kind, Resolution
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models import Claim, Fragment
 from memories.models.words import OPEN, STANDING
 
 
-class AlreadyResolved(Exception):
+class AlreadyResolved(NovaError):
     """Somebody settled it before."""
 
+    code = "already_resolved"
+    title = "Settled before you"
 
-class StaleConflict(Exception):
+
+class StaleConflict(NovaError):
     """It changed since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
 
     def __init__(self, *, current: int) -> None:
         super().__init__(f"the conflict is at revision {current} now: read it again")
         self.current = current
 
 
-class CannotUndo(Exception):
-    """Something changed since; the message says what."""
+NAMED = 3  # memories in a sentence
+TAKEN, MAKE_ROOM = "other values came to stand meanwhile", "archive or forget them, then undo again"
+
+
+class CannotUndo(NovaError):
+    """Something changed since; the message says what, and what to do. `memories` are those in the way."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
+
+    def __init__(self, why: str, memories: Iterable[uuid.UUID | str] = (), *, then: str = "") -> None:
+        self.memories = sorted(map(str, memories))
+        named = ", ".join([*self.memories[:NAMED], *["…"] * (len(self.memories) > NAMED)])
+        super().__init__(why + (f": {named}" if named else "") + (f"; {then}" if then else ""))
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which memories are in the way."""
+        return [{"field": "fragments", "message": one} for one in self.memories]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +191,18 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in mine])
         sides = Fragment.objects.within(row.project_id).filter(id__in={*done["fragments"], *done.get("made", ())})
         authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
-        if not same_belief(snapshot(row.project_id, map(uuid.UUID, done["after"])), done["after"]):
-            raise CannotUndo("one of the memories was changed since, or forgotten")
+        if changed := _changed(row.project_id, done["after"]):
+            raise CannotUndo("these memories were changed since, or forgotten", changed)
         rulings.take_away(settled_ids, row.project_id)
         try:
             with transaction.atomic(), one_value_checked_at_the_end():
                 bring_back(row.project_id, done["fragments"])
                 Effects.from_json(done).take_back(row.project_id, now=now)
-        except (IntegrityError, StaleRule, ClaimsCollide) as error:
-            raise CannotUndo("another value took the place meanwhile") from error
+        except StaleRule as error:
+            raise CannotUndo("the predicate's rule was changed since", then="change that rule instead") from error
+        except (IntegrityError, ClaimsCollide) as error:
+            decided = {*done["fragments"], *done.get("made", ())}
+            raise CannotUndo(TAKEN, _others(row, places, error, decided), then=MAKE_ROOM) from error
         _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at)
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
         for conflict in settled:
@@ -186,14 +213,31 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         return row
 
 
+def _changed(project_id: uuid.UUID, then: dict[str, Any]) -> list[str]:
+    """Return the memories that are believed otherwise than a decision left them, or are gone."""
+    now = snapshot(project_id, map(uuid.UUID, then))
+    return [key for key, state in then.items() if not same_belief({key: now[key]} if key in now else {}, {key: state})]
+
+
+def _others(row: PendingConflict, places: set[Place], error: Exception, decided: set[str]) -> set[str]:
+    """Return the memories, but for those that were decided on, that could not stand with what would stand again."""
+    if isinstance(error, ClaimsCollide):
+        found = {str(side) for pair in error.pairs for side in (pair.one, pair.other)}
+    else:
+        docket = _docket(row, places, now=row.resolved_at or row.created_at)
+        found = {str(one.fragment_id) for ledger in docket.ledgers.values() for one in ledger.standing.values()}
+    return found - decided
+
+
 def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.datetime) -> None:
     """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
     for ledger in docket.ledgers.values():
         for stance in [one for one in ledger.standing.values() if one.fragment_id in restored]:
             others = [o for o in ledger.opponents(stance) if o.fragment_id not in restored]
             rivals = [o for o in others if o.id not in ledger.contesting]
-            if any(o.slot == stance.slot or docket.claims[o.id].fragment.created_at >= since for o in rivals):
-                raise CannotUndo("another value came to stand meanwhile")
+            rivals = [o for o in rivals if o.slot == stance.slot or docket.claims[o.id].fragment.created_at >= since]
+            if rivals:
+                raise CannotUndo(TAKEN, {o.fragment_id for o in rivals}, then=MAKE_ROOM)
 
 
 def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> None:

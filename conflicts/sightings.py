@@ -51,7 +51,7 @@ MONEY_WORD = (
     r"|usd|eur|gbp|chf|jpy|cad|aud|inr"
 )
 AMOUNT = re.compile(
-    rf"(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹])? ?(?P<number>\d(?:[\d.,' ]*\d)?)"
+    rf"(?:(?P<sign>(?:US|CA|AU|A|C)?[$€£¥₹]) ?)?(?P<number>\d(?:[\d.,' ]*\d)?)"
     rf"(?P<scale> ?(?:k|thousand|grand|m|million)\b)?"
     rf"(?P<unit> ?(?:{MONEY_WORD})\b| ?[€£$](?!\d))?",
     re.IGNORECASE,
@@ -267,6 +267,9 @@ def _amount(value: float) -> str:
 
 def _spelled(text: str) -> float | None:
     """The number that words spell: "seven hundred and fifty"; None when they spell none."""
+    digits = [UNITS.get(word, 10) for word in re.split(r"[ -]+", text.lower().strip())]
+    if len(digits) > 2 and max(digits) < 10:  # "five four three two"
+        return float("".join(map(str, digits)))
     total, current, any_word = 0, 0, False
     for word in re.split(r"[ -]+", text.lower().strip()):
         if word == "and" or not word:

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conflicts.gate import Period, Stance
+from memories.errors import NovaError
 
 
-class CannotSplit(Exception):
+class CannotSplit(NovaError):
     """No instant lies between the two."""
+
+    code = "cannot_split"
+    title = "The periods can’t be split"
 
 
 def split(

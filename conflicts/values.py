@@ -1,4 +1,4 @@
-"""Values: the one form in which they compare: "$750" is "750 USD" and neither "$7500" nor "€750" (SPEC §4).
+"""Values: the one form in which they compare: "$750" is "750 USD" and neither "$7500" nor "€750" (docs/spec.md §4).
 
 A parsed form begins with its kind, everything else with `text:`, so that both never meet. Where a reading is uncertain
 (05/08/2023, €1.000) the value stays text: two spellings taken for two values go to a person, two values taken for one

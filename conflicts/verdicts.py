@@ -1,4 +1,4 @@
-"""Verdicts: what became of each claim of a fragment, and what that makes of the fragment (SPEC §18.5)."""
+"""Verdicts: what became of each claim of a fragment, and what that makes of the fragment (docs/spec.md §4.4)."""
 
 import datetime
 import uuid

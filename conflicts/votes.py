@@ -1,4 +1,4 @@
-"""Votes: what owners say of a fragment, once each, and the trust that follows (SPEC §4, feedback)."""
+"""Votes: what owners say of a fragment, once each, and the trust that follows (docs/spec.md §4, feedback)."""
 
 import datetime
 import uuid
@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from conflicts.authority import SOURCE_RANK, bounded_importance
 from conflicts.models import PendingConflict, Vote
 from conflicts.rulings import protection
-from conflicts.trust import trust_of
 from conflicts.words import Ballot, Kind, Reason, Resolution, Uncounted
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
 from memories.models.words import SourceClass, Status
 
-DISPUTE_THRESHOLD = 0.4  # three disputes of an inference reach .35; [3]'s .3 can't be reached
+DISPUTE_THRESHOLD = 0.4  # three disputes of an inference reach .35; less can't be reached
 OUTVOTED = 5  # owners who dispute, when nobody supports
 RELEVANCE_GAIN, IMPORTANCE_GAIN = 0.1, 0.05
 
@@ -144,7 +143,7 @@ def is_disputed(fragment: Fragment) -> bool:
 
 
 def _is_low(fragment: Fragment) -> bool:
-    return fragment.disputes > 0 and (trust_of(fragment, now=None) < DISPUTE_THRESHOLD or _is_outvoted(fragment))
+    return fragment.disputes > 0 and (fragment.trust_at(None) < DISPUTE_THRESHOLD or _is_outvoted(fragment))
 
 
 def _is_outvoted(fragment: Fragment) -> bool:
@@ -207,7 +206,7 @@ def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Pend
         key_digest=claim.key_digest if claim else b"",
         new_authority=voter.rank,
         existing_authority=fragment.authority,
-        existing_trust=round(trust_of(fragment, now=now), 4),
+        existing_trust=round(fragment.trust_at(now), 4),
         created_at=now,
     )
     return made

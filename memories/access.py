@@ -26,13 +26,14 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from psycopg import sql
 
+from memories.errors import NovaError
 from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Project
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
 from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 
 T = TypeVar("T")
 DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
-RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # [1]: 100 ms doubling, five times
+RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
 log = structlog.get_logger(__name__)
 _away = threading.Event()  # this process found that all tries were in vain
 _patience = threading.Lock()  # of the one who goes on trying meanwhile
@@ -44,23 +45,31 @@ ROLE_VERBS = {
 }
 
 
-class NotFound(Exception):
+class NotFound(NovaError):
     """It does not exist, or the principal may not know that it does: both look the same."""
 
+    status = 404
     code = "not_found"
+    is_public = False
 
     @property
-    def told(self) -> dict[str, str]:
-        """What kind of thing it is, for an operation that ends by it."""
+    def summary(self) -> dict[str, Any]:
+        """Return what kind of thing it is."""
         return {"missing": str(self).partition(" ")[0]}
 
 
-class NotPermitted(Exception):
+class NotPermitted(NovaError):
     """The principal sees the thing but lacks the right to do this with it."""
 
+    status = 403
+    code = "not_permitted"
 
-class UserRequired(Exception):
+
+class UserRequired(NovaError):
     """The key speaks for users only, and the request names none: failing open would mix people."""
+
+    status = 400
+    code = "user_required"
 
     def __init__(self) -> None:
         super().__init__("this key speaks for users: name the user of each request")
@@ -421,7 +430,7 @@ def _context(principal: Principal, why: str) -> str:
 
 
 def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str) -> None:
-    # Literals, not set_config: they have to reach the workers of a distributed database (DESIGN §7).
+    # Literals, not set_config: they have to reach the workers of a distributed database.
     statement = "SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {}"
     values = map(sql.Literal, (str(project_id or ""), users, context or ""))
     with connection.cursor() as cursor:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
@@ -17,6 +19,9 @@ from django.utils import timezone
 
 from memories import access, jobs, upkeep
 from memories.models import EmbeddingModel, Membership, Project
+
+for model in (get_user_model(), Group):
+    admin.site.unregister(model)
 
 
 class AttributionMiddleware:
@@ -53,6 +58,16 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # subscriptable for
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody."""
         return False
+
+
+@admin.register(get_user_model())
+class AccountAdmin(ReadOnly):
+    """Accounts: made with a membership, closed by `member close`; superusers by `createsuperuser --database owner`."""
+
+    list_display = ("username", "is_superuser", "is_staff", "is_active", "last_login", "date_joined")
+    list_filter = ("is_superuser", "is_active")
+    search_fields = ("username",)
+    fields = list_display
 
 
 @admin.register(Project)

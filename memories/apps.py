@@ -1,6 +1,14 @@
 """The Django app."""
 
 from django.apps import AppConfig
+from django.contrib.admin import apps as admin
+
+
+class AdministrationConfig(admin.AdminConfig):
+    """Django's admin, on our site."""
+
+    default = False  # of this module the other is
+    default_site = "memories.console.logins.Administration"
 
 
 class MemoriesConfig(AppConfig):

@@ -15,8 +15,10 @@ from django.utils.dateparse import parse_datetime
 from conflicts.front import lock_namespace
 from memories import access, backups, ingest
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation, Project, Tombstone
 from memories.models.history import events_of
+from memories.models.scoring import relevance_of
 from memories.models.words import BackupOrigin, Verb
 from memories.operations import BadOptions, Options, Progress
 from memories.retrieval import Filters
@@ -24,21 +26,23 @@ from memories.retrieval import Filters
 FEW = 1_000  # so many are forgotten at once; more are an operation
 MOST_NAMED = 100
 TIMES = ("since", "until", "event_since", "event_until")
-# What decay leaves of a memory at a moment; see `decayed`.
-RELEVANCE = """base_relevance * CASE WHEN is_pinned OR is_anchor THEN 1 ELSE exp(-0.05 * greatest(0,
-    extract(epoch FROM %s::timestamptz - greatest(created_at, (SELECT a.last_accessed_at FROM memories_access a
-        WHERE a.project_id = memories_fragment.project_id AND a.fragment_id = memories_fragment.id)))::float8 / 86400))
-    END"""
+RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz")
 
 
-class CountDiffers(Exception):
+class CountDiffers(NovaError):
     """Other memories than the caller expects would be forgotten: by their number."""
 
     code = "count_differs"
+    title = "Nothing was erased"
 
     def __init__(self, *, count: int, expected: int) -> None:
         super().__init__(f"{count} memories fit, not {expected}; nothing was forgotten")
         self.count = count
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return how many fit."""
+        return [{"field": "expected_count", "message": str(self.count)}]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError as BrokerAway
 
 from memories import access, backups, branches, forgetting, governance, operations, packs, upkeep
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
 from memories.operations import BadOptions, Kind, Options, Progress
 
@@ -87,16 +88,27 @@ KINDS: Mapping[str, Kind] = {
 UNDO = "undo"
 
 
-class AlreadyRunning(Exception):
+class AlreadyRunning(NovaError):
     """The namespace is being consolidated already, by that operation."""
+
+    code = "already_running"
+    title = "This namespace is being consolidated already"
 
     def __init__(self, operation_id: uuid.UUID) -> None:
         super().__init__(f"operation {operation_id} consolidates this namespace already")
         self.operation_id = operation_id
 
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which operation runs."""
+        return [{"field": "namespace", "message": str(self.operation_id)}]
 
-class NotUndoable(Exception):
+
+class NotUndoable(NovaError):
     """There is nothing to undo, or operations of this kind can't be undone."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
 
 
 def check_options(
@@ -262,17 +274,18 @@ def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> N
 def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
     """Starts a look for contradictions in free texts in each namespace of the project, where a model is there.
 
-    None beside one that is open.
+    None beside one that is open. Of the scopes of users only in those in which memories have changed since the last.
     """
     if not governance.has_model():
         return
     with access.enter(principal, why="start evolve"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, kind="evolve")
         busy = set(open_ones.values_list("namespace_id", flat=True))
-        # Of users' scopes those that a consolidation would look at.
-        here = Q(parent=None) | Q(id__in=Connected.objects.filter(changed=True).values("namespace_id"))
-        places = Namespace.objects.within(principal.project_id).filter(here).exclude(id__in=busy).order_by("name")
-        for place in places:
+        unexamined = Connected.objects.within(principal.project_id).filter(unexamined=True).exclude(namespace__in=busy)
+        scopes = set(unexamined.select_for_update().values_list("namespace_id", flat=True))
+        unexamined.update(unexamined=False)
+        rows = Namespace.objects.within(principal.project_id).exclude(id__in=busy)
+        for place in rows.filter(Q(parent=None) | Q(id__in=scopes)).order_by("name"):
             start(principal, kind="evolve", namespace=place, options={}, now=now)
 
 

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import ApiKey, Grant, KeyText, Owner, Project
 from memories.models.key import PATH_LIMIT, PATTERN_LIMIT, every_user
 from memories.models.namespace import FORM
@@ -19,8 +20,12 @@ UPSTREAM_PATH = re.compile(r"((GET|HEAD|POST|PUT|PATCH|DELETE) )?[A-Za-z0-9*][A-
 OVERLAP = datetime.timedelta(hours=24)
 
 
-class BadGrant(Exception):
+class BadGrant(NovaError):
     """The grant can't be issued as asked."""
+
+    status = 400
+    code = "validation"
+    title = "This key can’t be made"
 
 
 @dataclass(frozen=True, slots=True)

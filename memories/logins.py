@@ -12,6 +12,8 @@ from typing import Any
 import segno
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.hashers import check_password
 from django.db import transaction
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
@@ -19,6 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from memories.models import LoginEvent, Membership
+from memories.models.raw import fetch
 from memories.models.words import LoginOutcome, Role
 
 WINDOW = datetime.timedelta(minutes=15)
@@ -55,6 +58,20 @@ class Trier:
         return cls(_digest("name", username.strip().casefold()), _digest("address", _network(address)))
 
 
+class PasswordBackend(ModelBackend):
+    """Django's, which leaves a superuser's hash as it is: to keep a stronger one is for the owner's login."""
+
+    def authenticate(
+        self, request: Any, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> Any:
+        """Return the person whose name and password these are, or None."""
+        found: Any = get_user_model()._default_manager.filter(username=username, is_superuser=True).first()
+        if found is None or password is None:
+            return super().authenticate(request, username, password, **kwargs)
+        is_right = check_password(password, found.password)
+        return found if is_right and self.user_can_authenticate(found) else None
+
+
 def begin(username: str, address: str, *, now: datetime.datetime) -> LoginEvent:
     """Note a try, a failure until `succeed` is called, and return it. Raise Locked after too many of them.
 
@@ -82,6 +99,13 @@ def note(user: Any, outcome: LoginOutcome, *, address: str, now: datetime.dateti
     """Note what became of somebody's second factor."""
     trier = Trier.of(user.get_username(), address)
     LoginEvent.objects.create(name=trier.name, address=trier.address, user_id=user.pk, at=now, outcome=outcome)
+
+
+def expire(*, now: datetime.datetime) -> int:
+    """Delete what is older than LOGIN_DAYS, and return how many."""
+    before = now - datetime.timedelta(days=settings.LOGIN_DAYS)
+    ((gone,),) = fetch("SELECT nova_forget_logins(%s)", [before])
+    return int(gone)
 
 
 def _wait(trier: Trier, *, now: datetime.datetime, but: int = 0) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -12,6 +13,7 @@ from django.db import IntegrityError
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Membership, Project
 from memories.models.words import Role
 
@@ -19,12 +21,20 @@ log = structlog.get_logger(__name__)
 SECRET_BYTES = 12  # 16 characters of a password made here
 
 
-class BadRole(Exception):
+class BadRole(NovaError):
     """This role can't be given to this person."""
 
+    status = 400
+    code = "validation"
+    title = "The role was not changed"
 
-class BadMember(Exception):
+
+class BadMember(NovaError):
     """This person can't be made, or belongs to the project already."""
+
+    status = 400
+    code = "validation"
+    title = "Nobody was added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +74,25 @@ def make(username: str, password: str, *, known: Any = None) -> Any:
     except ValidationError as error:
         raise BadMember(" ".join(error.messages)) from error
     user.set_password(password)
-    user.save()
+    if known is None:
+        user.save()
+    else:  # of a superuser not by the login that serves
+        users = get_user_model()._default_manager.using(owner_alias() if user.is_superuser else "default")
+        users.filter(pk=user.pk).update(password=user.password)
     return user
+
+
+def close(username: str, *, closed: bool) -> bool:
+    """Let somebody log in no more, or again; whether there is such an account."""
+    users = get_user_model()._default_manager.using(owner_alias())
+    return bool(users.filter(username=username).update(is_active=not closed))
+
+
+def owner_alias() -> str:
+    """Return the connection that may change accounts. Raise BadMember when this process has none."""
+    if "owner" not in settings.DATABASES:
+        raise BadMember("Accounts are changed as the owner of the tables: set DATABASE_OWNER_URL.")
+    return "owner"
 
 
 def set_role(project: Project, user_id: int, *, role: str, by: Principal) -> None:

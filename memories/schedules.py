@@ -7,6 +7,7 @@ from typing import Any
 import structlog
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
+from memories.errors import NovaError
 from memories.models import Membership, Project
 from memories.models.words import Role
 
@@ -17,8 +18,12 @@ LEAST, MOST = datetime.timedelta(minutes=5), datetime.timedelta(days=366)
 log = structlog.get_logger(__name__)
 
 
-class BadSchedule(Exception):
+class BadSchedule(NovaError):
     """Nothing runs so often, or so seldom."""
+
+    status = 400
+    code = "validation"
+    title = "The schedule was not changed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from celery.signals import worker_ready
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep
+from memories import audit, backups, governance, ingest, jobs, logins, operations, retrieval, upkeep
 from memories.access import Principal, enter, system_principal, undisturbed
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
@@ -114,6 +114,12 @@ def expire_calls() -> None:
         governance.expire_calls(principal, now=timezone.now())
 
     _in_each_project(expire)
+
+
+@shared_task
+def expire_logins() -> None:
+    """Deletes how logins ended that is older than the setting."""
+    logins.expire(now=timezone.now())
 
 
 @shared_task

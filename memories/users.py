@@ -1,4 +1,4 @@
-"""Users, the people behind agents: who they are, all that is kept of one, and erasing it (SPEC §18.1)."""
+"""Users, the people behind agents: who they are, all that is kept of one, and erasing it (docs/spec.md §2.2)."""
 
 import datetime
 import uuid

@@ -29,6 +29,7 @@ app.conf.beat_schedule = {
     "back up": {"task": "memories.tasks.back_up", "schedule": 86_400.0, "options": {"expires": 86_400}},
     "expire backups": {"task": "memories.tasks.expire_backups", "schedule": 3600.0},
     "expire consolidations": {"task": "memories.tasks.expire_consolidations", "schedule": 3600.0},
+    "expire logins": {"task": "memories.tasks.expire_logins", "schedule": 3600.0},
     "expire calls": {"task": "memories.tasks.expire_calls", "schedule": 86_400.0},
     "expire receipts": {"task": "memories.tasks.expire_receipts", "schedule": 3600.0},
 }

@@ -1,6 +1,6 @@
 """The configuration file: every setting has a place in a TOML file, for who prefers one file to an environment.
 
-Sections and keys follow HindsightConfig ([1]) and [4]'s config where these name a setting; either spelling of a key is
+Sections and keys follow older configuration files where these name a setting; either spelling of a key is
 read, `top_k` or `topK`. The environment wins over the file, the file over the defaults.
 """
 
@@ -25,6 +25,7 @@ PLACES = {
         "behind_tls": "BEHIND_TLS",
         "trusted_proxies": "TRUSTED_PROXIES",
         "require_second_factor": "REQUIRE_SECOND_FACTOR",
+        "login_days": "LOGIN_DAYS",
         "metrics_token": "METRICS_TOKEN",
         "event_streams_per_key": "EVENT_STREAMS_PER_KEY",
         "uploads_per_key": "UPLOADS_PER_KEY",

@@ -67,6 +67,7 @@ SCHEME: dict[str, tuple[type, Any]] = {
     "OPERATION_LEASE_SECONDS": (int, 60),
     "RECEIPT_DAYS": (int, 90),
     "LLM_CALL_DAYS": (int, 90),
+    "LOGIN_DAYS": (int, 400),
     "DECAY_SM2": (bool, False),
     "ARCHIVE_DAYS": (int, 365),
     "PUT_AWAY_DAYS": (int, 365),
@@ -102,6 +103,7 @@ MOST = 1_000_000
 # Within limits: days that fit the calendar, numbers of fragments; 0 fragments of a tier are no limit.
 WITHIN = {
     **dict.fromkeys(("ARCHIVE_DAYS", "PUT_AWAY_DAYS"), (1, 36_500)),
+    "LOGIN_DAYS": (30, 36_500),
     "CAPACITY_FRAGMENTS": (1, 10**12),
     "OWNER_SHARE": (0.01, 1),
     "BACKUP_KEEP": (1, 100_000),

@@ -5,6 +5,7 @@ database its first line (the others quote rows).
 """
 
 import io
+import logging
 import re
 import uuid
 from typing import Any
@@ -18,6 +19,16 @@ from structlog.typing import ExcInfo
 
 MOST = 20  # parameters of a request that are named
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+class WithoutTraceback(logging.Filter):
+    """What Django refuses for its headers is no error of ours: one line tells of it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record through."""
+        if record.name.startswith("django.security"):
+            record.exc_info = None
+        return True
 
 
 def logging_config(*, level: str, style: str) -> dict[str, Any]:
@@ -52,7 +63,8 @@ def logging_config(*, level: str, style: str) -> dict[str, Any]:
                 "foreign_pre_chain": shared,
             }
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "filters": {"refusals": {"()": WithoutTraceback}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["refusals"]}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Who asks is logged already, by us; django.request would tell the whole path.

@@ -18,6 +18,7 @@ DEBUG = ENV["DEBUG"]
 ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
 CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
 REQUIRE_SECOND_FACTOR = ENV["REQUIRE_SECOND_FACTOR"]
+LOGIN_DAYS = ENV["LOGIN_DAYS"]
 METRICS_TOKEN = ENV["METRICS_TOKEN"]
 QUERY_WORDS = ENV["QUERY_WORDS"]
 EVENT_STREAMS_PER_KEY = ENV["EVENT_STREAMS_PER_KEY"]
@@ -70,7 +71,7 @@ RETRIEVAL_CROSS_AGENT_THRESHOLD = ENV["RETRIEVAL_CROSS_AGENT_THRESHOLD"]
 
 INSTALLED_APPS = [
     "django_prometheus",
-    "django.contrib.admin",
+    "memories.apps.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -156,9 +157,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["memories.logins.PasswordBackend"]
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
+SESSION_ENGINE = "memories.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 # Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).

@@ -1,13 +1,31 @@
 """Every path of the server, door by door."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.core.exceptions import DisallowedHost
+from django.http import HttpResponse
 from django.urls import include, path
+from django.views import defaults
 from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import reference
 from memories.api.health import healthz, metrics, readyz
-from memories.console import logins
+from memories.api.problems import problem
+from memories.proxy.refusals import Refused, refusal
 
+
+def bad_request(request: Any, exception: Exception) -> HttpResponse:
+    """Answer what Django refuses before a view sees it, as each door tells errors."""
+    told = "This host is not served here." if isinstance(exception, DisallowedHost) else "Bad Request."
+    if request.path.startswith("/v1/"):
+        return refusal(Refused(400, "malformed", told))
+    if request.path.startswith(("/api/", "/compat/")):
+        return problem(400, "malformed", detail=told)
+    return defaults.bad_request(request, exception)
+
+
+handler400 = bad_request
 urlpatterns = [
     path("healthz", healthz),
     path("health", healthz),
@@ -20,7 +38,6 @@ urlpatterns = [
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", reference.overview, name="docs"),
     path("api/docs/<slug:name>/", reference.group, name="docs-group"),
-    path("admin/login/", logins.log_in_to_admin),
     path("admin/", admin.site.urls),
     path("", include("memories.console.urls")),
 ]

@@ -18,6 +18,8 @@ import httpx2
 import hypothesis
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
@@ -229,6 +231,43 @@ def count(principal: Principal) -> Count:
 
 
 @contextmanager
+def as_owner() -> Iterator[database.Connection]:
+    """A connection of the tables' owner: it commits, beside the transaction that a test may run in."""
+    url = database.url_for(django_settings.ENV["DATABASE_OWNER_URL"], TEST_DATABASE)
+    with database.connect(url, setting=database.OWNER) as connection:
+        yield connection
+
+
+def take_away(*users: int) -> None:
+    """Delete committed accounts with all that belongs to them; the app's login may not."""
+    with as_owner() as connection:
+        connection.execute(
+            """DELETE FROM otp_static_statictoken t USING otp_static_staticdevice d
+            WHERE t.device_id = d.id AND d.user_id = ANY(%s)""",
+            [list(users)],
+        )
+        for table in ("otp_static_staticdevice", "otp_totp_totpdevice", "django_admin_log", "memories_membership"):
+            connection.execute(f"DELETE FROM {table} WHERE user_id = ANY(%s)".encode(), [list(users)])
+        connection.execute("DELETE FROM auth_user WHERE id = ANY(%s)", [list(users)])
+
+
+@pytest.fixture
+def superuser_of(django_db_setup: None) -> Callable[[str], Any]:
+    """Makes a superuser of a name, as the owner of the tables; it goes after the test."""
+
+    def make(username: str) -> Any:
+        with as_owner() as connection:
+            connection.execute(
+                """INSERT INTO auth_user (username, password, is_superuser, is_staff, is_active, first_name, last_name,
+                    email, date_joined) VALUES (%s, %s, true, true, true, '', '', '', now())""",
+                [username, make_password("a long enough one")],
+            )
+        return get_user_model()._default_manager.get(username=username)
+
+    return make
+
+
+@contextmanager
 def _a_committed_project() -> Iterator[Project]:
     made = keys.ensure_project(f"committed-{secrets.token_hex(4)}")
     try:
@@ -261,6 +300,10 @@ def neighbour(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project
 def _nobody_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
     """A test that commits takes its projects and people away again: others count those of the whole database."""
     yield
+    if "superuser_of" in request.fixturenames:
+        with as_owner() as connection:
+            made = connection.execute("SELECT id FROM auth_user WHERE is_superuser").fetchall()
+        take_away(*(number for (number,) in made))
     if "django_db_setup" in request.fixturenames and "db" not in request.fixturenames:
         with django_db_blocker.unblock(), connections["owner"].cursor() as cursor:
             cursor.execute("DELETE FROM memories_membership")

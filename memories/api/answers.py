@@ -10,8 +10,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from conflicts.front import Admission, trust_of
-from memories.models import Claim, EmbeddingModel, Fragment, days_between
+from conflicts.front import Admission
+from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.words import (
     ClaimScope,
     Compression,
@@ -24,7 +24,6 @@ from memories.models.words import (
     Tier,
 )
 from memories.providers import active_model
-from memories.weighing import effective_weight
 
 AS_IT_IS = (
     serializers.CharField,
@@ -101,7 +100,7 @@ class ProvenanceAnswer(Shown):
 
     def get_trust(self, row: Fragment) -> float:
         """Trust now."""
-        return round(trust_of(row, now=self.context["now"]), 4)
+        return round(row.trust_at(self.context["now"]), 4)
 
 
 class ClaimFields(Shown):
@@ -153,7 +152,7 @@ class ContestAnswer(serializers.Serializer[Any]):
 
 
 class FragmentAnswer(Shown):
-    """A fragment as the API shows it (SPEC §3)."""
+    """A fragment as the API shows it (docs/spec.md §3)."""
 
     id = serializers.UUIDField()
     namespace = serializers.CharField(source="namespace.root_name")
@@ -230,15 +229,8 @@ class FragmentAnswer(Shown):
         return round(row.relevance_at(self._now), 6)
 
     def get_effective_weight(self, row: Fragment) -> float:
-        """[4]'s weight now."""
-        weight = effective_weight(
-            importance=row.importance,
-            access_count=row.access_count,
-            age_days=days_between(row.created_at, self._now),
-            valence=row.emotional_valence,
-            pinned_or_anchor=row.is_pinned or row.is_anchor,
-        )
-        return round(weight, 6)
+        """Weight now."""
+        return round(row.weight_at(self._now), 6)
 
     def get_last_accessed_at(self, row: Fragment) -> datetime.datetime | None:
         """When an answer last contained it."""
@@ -247,10 +239,10 @@ class FragmentAnswer(Shown):
 
     def get_trust(self, row: Fragment) -> float:
         """Trust now."""
-        return round(trust_of(row, now=self._now), 4)
+        return round(row.trust_at(self._now), 4)
 
     def get_confidence(self, row: Fragment) -> float:
-        """Confidence is trust ([3])."""
+        """Confidence is trust."""
         return self.get_trust(row)
 
     def get_supersedes(self, row: Any) -> list[str]:

@@ -4,7 +4,11 @@ import base64
 import binascii
 import datetime
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Self
 
 from django.db.models import Q, QuerySet
@@ -16,13 +20,13 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from conflicts.front import Question, believed, claims, lives, timeline
+from conflicts.front import Believed, Question, believed, claims, lives, timeline
 from memories import access
 from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Moment, Text, validated
 from memories.api.inputs import namespace_form
-from memories.api.pages import page_of, paged
+from memories.api.pages import page_of
 from memories.api.rulings import RulingMarkAnswer
 from memories.models.words import SourceClass, Status
 
@@ -106,14 +110,74 @@ class ClaimsView(APIView):
         principal = principal_of(request)
         with access.enter(principal, why="claims"):
             rows = claims(principal, question, now=timezone.now())
-            page = paged(
-                request,
-                rows,
-                lambda found: list(BelievedAnswer(believed(principal, found), many=True).data),
-                limit=limit,
-                cursor=cursor,
-            )
-            return Response(page)
+            found, links = _listed(request, rows, partial(believed, principal), limit=limit, cursor=cursor)
+            return Response({**links, "results": BelievedAnswer(found, many=True).data})
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCursor:
+    """A claim in the list, and whether the page before or after it is wanted."""
+
+    back: bool
+    at: datetime.datetime
+    fragment: uuid.UUID
+    claim: uuid.UUID
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return the cursor of a link. Raise ValidationError for anything that is not one of ours."""
+        way, (at,), (fragment, claim) = _cursor_parts(text, moments=1)
+        return cls(way == "<", at, fragment, claim)
+
+    def __str__(self) -> str:
+        return _cursor_text(self.back, self.at.isoformat(), self.fragment, self.claim)
+
+    def reach(self) -> Q:
+        """The fragments on the wanted side, with the claim's own."""
+        side = "gt" if self.back else "lt"
+        same = Q(created_at=self.at, **{f"id__{side}e": self.fragment})
+        return Q(**{f"created_at__{side}": self.at}) | same
+
+
+def _listed(
+    request: Request,
+    rows: QuerySet[Any],
+    told: Callable[[list[Any]], list[Believed]],
+    *,
+    limit: int,
+    cursor: str | None,
+) -> tuple[list[Believed], dict[str, str | None]]:
+    """One page of the claims of fragments, with the links to its neighbours. Raises ValidationError for a bad cursor.
+
+    A fragment's claims keep together and in their order, over pages too.
+    """
+    place = ClaimCursor.read(cursor) if cursor else None
+    back = place is not None and place.back
+    asked = rows.filter(place.reach()) if place else rows
+    asked = asked.order_by(*(("created_at", "id") if back else ("-created_at", "-id")))
+    page: list[Believed] = []
+    moments: dict[uuid.UUID, datetime.datetime] = {}
+    done = 0
+    while len(page) <= limit and (batch := list(asked[done : done + limit + 2])):
+        done += len(batch)
+        moments |= {row.id: row.created_at for row in batch}
+        for _, mine in groupby(told(batch), key=attrgetter("fragment_id")):
+            page += _after(place, list(mine), back=back)
+    more, page = len(page) > limit, page[:limit]
+    if back:
+        page.reverse()
+
+    def link(one: Believed, *, back: bool) -> str:
+        return _link(request, ClaimCursor(back, moments[one.fragment_id], one.fragment_id, one.id))
+
+    return page, _neighbours(page, link, back=back, more=more, placed=place is not None)
+
+
+def _after(place: ClaimCursor | None, mine: list[Believed], *, back: bool) -> list[Believed]:
+    """Of a fragment's claims those beyond the cursor, in the order of reading."""
+    ordered = mine[::-1] if back else mine
+    ids = [one.id for one in ordered]
+    return ordered[ids.index(place.claim) + 1 :] if place and place.claim in ids else ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +192,11 @@ class Cursor:
     @classmethod
     def read(cls, text: str) -> Self:
         """The cursor of a link. Raises ValidationError for anything that is not one of ours."""
-        try:
-            way, *moments, row = base64.urlsafe_b64decode(text.encode()).decode().split("|")
-            begins, recorded_at = map(datetime.datetime.fromisoformat, moments)
-            if way not in ("<", ">") or begins.tzinfo is None or recorded_at.tzinfo is None:
-                raise ValueError(text)
-            return cls(way == "<", begins, recorded_at, uuid.UUID(row))
-        except (ValueError, OverflowError, binascii.Error) as error:
-            raise serializers.ValidationError({"cursor": ["This is no cursor of a list."]}) from error
+        way, (begins, recorded_at), (row,) = _cursor_parts(text, moments=2)
+        return cls(way == "<", begins, recorded_at, row)
 
     def __str__(self) -> str:
-        text = f"{'<' if self.back else '>'}|{self.begins.isoformat()}|{self.recorded_at.isoformat()}|{self.row}"
-        return base64.urlsafe_b64encode(text.encode()).decode()
+        return _cursor_text(self.back, self.begins.isoformat(), self.recorded_at.isoformat(), self.row)
 
     def beyond(self) -> Q:
         """The rows on the wanted side."""
@@ -180,10 +237,35 @@ def _turned(
         page.reverse()
 
     def link(row: Any, *, back: bool) -> str:
-        text = str(Cursor(back, row.begins, row.recorded_at, row.id))
-        return str(replace_query_param(request.build_absolute_uri(), "cursor", text))
+        return _link(request, Cursor(back, row.begins, row.recorded_at, row.id))
 
-    has_next, has_previous = (True, more) if back else (more, place is not None)
+    return page, _neighbours(page, link, back=back, more=more, placed=place is not None)
+
+
+def _cursor_text(back: bool, *parts: object) -> str:  # the first part
+    return base64.urlsafe_b64encode("|".join(map(str, ["<" if back else ">", *parts])).encode()).decode()
+
+
+def _cursor_parts(text: str, *, moments: int) -> tuple[str, list[datetime.datetime], list[uuid.UUID]]:
+    try:
+        way, *parts = base64.urlsafe_b64decode(text.encode()).decode().split("|")
+        times = [datetime.datetime.fromisoformat(part) for part in parts[:moments]]
+        if way not in ("<", ">") or len(parts) != 3 or any(time.tzinfo is None for time in times):
+            raise ValueError(text)
+        return way, [time.astimezone(datetime.UTC) for time in times], [uuid.UUID(part) for part in parts[moments:]]
+    except (ValueError, OverflowError, binascii.Error) as error:
+        raise serializers.ValidationError({"cursor": ["This is no cursor of a list."]}) from error
+
+
+def _link(request: Request, cursor: Cursor | ClaimCursor) -> str:
+    return str(replace_query_param(request.build_absolute_uri(), "cursor", str(cursor)))
+
+
+def _neighbours(
+    page: Sequence[Any], link: Callable[..., str], *, back: bool, more: bool, placed: bool
+) -> dict[str, str | None]:
+    """The links of a page, of which the one where it came from is known."""
+    has_next, has_previous = (True, more) if back else (more, placed)
     following = link(page[-1], back=False) if page and has_next else None
     former = link(page[0], back=True) if page and has_previous else None
-    return page, {"next": following, "previous": former}
+    return {"next": following, "previous": former}

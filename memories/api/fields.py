@@ -115,7 +115,7 @@ class UserField(serializers.CharField):
 
 
 class AboutUser(Strict):
-    """A request about one user, or about all of them; `principal_of` reads both (SPEC §18.1)."""
+    """A request about one user, or about all of them; `principal_of` reads both (docs/spec.md §2.2)."""
 
     user = UserField(help_text="Whose memories: the scope of this user below the namespace.")
     all_users = Flag(required=False, help_text="Those of all users; the key has to reach them all.")

@@ -1,4 +1,4 @@
-"""Idempotency-Key: the same key and body give the same answer and one effect (SPEC §4)."""
+"""Idempotency-Key: the same key and body give the same answer and one effect (docs/spec.md §4)."""
 
 import hashlib
 import json
@@ -16,18 +16,25 @@ from rest_framework.utils.encoders import JSONEncoder
 from memories import access
 from memories.access import Principal
 from memories.api.authentication import principal_of
+from memories.errors import NovaError
 from memories.models import RepeatedRequest
 
 LONGEST = 255
 T = TypeVar("T")
 
 
-class InFlight(Exception):
+class InFlight(NovaError):
     """The first request with this key is still being worked on."""
 
+    code = "in_flight"
+    retry_after = 1
 
-class KeyReused(Exception):
+
+class KeyReused(NovaError):
     """The key was used before with another body."""
+
+    status = 422
+    code = "idempotency_mismatch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,12 @@
-"""Reading JSON strictly: what Postgres or a later reader could not take is refused here, with its place."""
+"""Bodies of requests: strict JSON, whatever the client calls it."""
 
-import json
-import math
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
 from rest_framework.exceptions import APIException, ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 
-DEPTH = 32
+from memories import strict_json
 
 
 class TooLarge(APIException):
@@ -31,7 +29,7 @@ class StrictJSONParser(BaseParser):
         if len(body) > limit:
             raise TooLarge
         try:
-            data = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_pairs)
+            data = strict_json.loads(body.decode("utf-8"))
         except RecursionError as error:
             raise ParseError("The JSON is nested too deeply.") from error
         except ValueError as error:
@@ -53,37 +51,9 @@ class UnlabelledJSONParser(BaseParser):
 
 def check_storable(data: Any) -> None:
     """Raises ValidationError or ParseError for JSON values that Postgres or a later reader could not take."""
-    _check(data, place="", depth=0)
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return dict(pairs)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _check(value: Any, *, place: str, depth: int) -> None:
-    if depth > DEPTH:
-        raise ParseError(f"The JSON is nested deeper than {DEPTH} levels.")
-    if isinstance(value, str):
-        _check_text(value, place)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise ValidationError({place: ["This number is too large."]})
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            _check_text(key, place)
-            _check(inner, place=f"{place}.{key}" if place else key, depth=depth + 1)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            _check(inner, place=f"{place}[{index}]", depth=depth + 1)
-
-
-def _check_text(text: str, place: str) -> None:
-    if "\x00" in text:
-        raise ValidationError({place: ["NUL characters can't be stored."]})
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValidationError({place: ["A lone surrogate is not text."]})
+    try:
+        strict_json.check(data)
+    except strict_json.NotStorable as error:
+        raise ValidationError({error.place: [str(error)]}) from error
+    except RecursionError as error:
+        raise ParseError(f"The JSON is nested deeper than {strict_json.DEPTH} levels.") from error

@@ -13,51 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import APIException, NotAuthenticated, Throttled, ValidationError
 
-from conflicts.front import (
-    AliasCollision,
-    AlreadyResolved,
-    BlockedByErasure,
-    CannotSplit,
-    CannotUndo,
-    CeilingExceeded,
-    ClaimsCollide,
-    ClaimsDisagree,
-    Disputed,
-    NotApplicable,
-    PredicateTaken,
-    StaleConflict,
-    StaleRule,
-)
-from memories.access import NotFound, NotPermitted, UserRequired
-from memories.api.once import InFlight, KeyReused
-from memories.backups import (
-    BaseMissing,
-    BrokenBundle,
-    EnvelopeTooLarge,
-    FileMissing,
-    IdentityMissing,
-    NoEnvelope,
-    NoSpace,
-    StillNeeded,
-    UnknownVersion,
-    WrongProject,
-)
-from memories.branches import BranchTaken
-from memories.forgetting import CountDiffers
-from memories.governance import NoDigest
-from memories.ingest import History, StaleRevision
-from memories.jobs import AlreadyRunning, NotUndoable
-from memories.operations import NotOpen
-from memories.providers import EmbeddingFailed, NoSuchModel
-from memories.upkeep import (
-    CannotDigest,
-    NoPlan,
-    PlanUsed,
-    Purged,
-    TierMismatch,
-    WaitsForDecision,
-)
-from memories.upkeep import CannotUndo as CannotTakeBack
+from memories.errors import NovaError
+from memories.providers import NoSuchModel
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -65,7 +22,7 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How an exception of a room is told to a client."""
+    """How an exception of Django or the database is told to a client."""
 
     status: int
     code: str
@@ -73,79 +30,15 @@ class Known:
 
 
 KNOWN: dict[type[Exception], Known] = {
-    NoPlan: Known(404, "no_plan"),
-    NotFound: Known(404, "not_found"),
     Http404: Known(404, "not_found"),
-    UserRequired: Known(400, "user_required"),
-    NotPermitted: Known(403, "not_permitted"),
     PermissionDenied: Known(403, "not_permitted"),
-    CeilingExceeded: Known(403, "authority_ceiling"),
-    StaleRevision: Known(409, "stale_revision"),
-    StaleRule: Known(409, "stale_revision"),
-    PredicateTaken: Known(409, "predicate_taken"),
-    AliasCollision: Known(409, "alias_taken"),
-    ClaimsCollide: Known(409, "claims_collide"),
-    ClaimsDisagree: Known(400, "claims_disagree"),
-    BlockedByErasure: Known(409, "blocked_by_erasure"),
-    CountDiffers: Known(409, "count_differs"),
-    BranchTaken: Known(409, "branch_taken"),
-    NotOpen: Known(409, "not_open"),
-    History: Known(409, "not_open"),
-    Disputed: Known(409, "not_open"),
-    StaleConflict: Known(409, "stale_revision"),
-    AlreadyResolved: Known(409, "already_resolved"),
-    CannotUndo: Known(409, "cannot_undo"),
-    CannotSplit: Known(409, "cannot_split"),
-    NotApplicable: Known(409, "not_applicable"),
-    CannotTakeBack: Known(409, "cannot_undo"),
-    NotUndoable: Known(409, "cannot_undo"),
-    PlanUsed: Known(409, "plan_used"),
-    AlreadyRunning: Known(409, "already_running"),
-    TierMismatch: Known(409, "tier_mismatch"),
-    WaitsForDecision: Known(409, "waits_for_decision"),
-    CannotDigest: Known(409, "cannot_digest"),
-    NoDigest: Known(503, "no_digest", retry_after=60),
-    UnknownVersion: Known(400, "unknown_version"),
-    BrokenBundle: Known(400, "broken_bundle"),
-    WrongProject: Known(400, "wrong_project"),
-    BaseMissing: Known(409, "base_missing"),
-    IdentityMissing: Known(409, "identity_missing"),
-    StillNeeded: Known(409, "still_needed"),
-    FileMissing: Known(410, "file_missing"),
-    NoSpace: Known(507, "no_space"),
-    Purged: Known(410, "purged"),
-    EmbeddingFailed: Known(503, "embedder_unavailable", retry_after=10),
-    InFlight: Known(409, "in_flight", retry_after=1),
-    KeyReused: Known(422, "idempotency_mismatch"),
     RequestDataTooBig: Known(413, "too_large"),
     **dict.fromkeys(
         (SuspiciousOperation, BadRequest, MultiPartParserError, UnreadablePostError), Known(400, "malformed")
     ),
-    EnvelopeTooLarge: Known(413, "too_large"),
-    NoEnvelope: Known(409, "increment"),
     OperationalError: Known(503, "database_unavailable", retry_after=5),
     InterfaceError: Known(503, "database_unavailable", retry_after=5),
 }
-SAFE_DETAIL = (
-    *(
-        NotPermitted,
-        UserRequired,
-        CeilingExceeded,
-        StaleRevision,
-        StaleRule,
-        BlockedByErasure,
-        NotOpen,
-        InFlight,
-        KeyReused,
-    ),
-    *(PredicateTaken, AliasCollision, ClaimsCollide, ClaimsDisagree, History, Disputed),
-    *(StaleConflict, AlreadyResolved, CannotUndo, CannotSplit, NotApplicable),
-    *(TierMismatch, WaitsForDecision, Purged, CannotDigest),
-    *(BrokenBundle, WrongProject, BaseMissing, StillNeeded, FileMissing, NoSpace, EnvelopeTooLarge, NoEnvelope),
-    IdentityMissing,
-    *(CannotTakeBack, NotUndoable, AlreadyRunning, NoPlan, PlanUsed),
-    *(CountDiffers, BranchTaken, NoDigest),
-)
 CODES = {401: "unauthenticated", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed", 400: "malformed"}
 CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "rate_limited"}
 
@@ -168,11 +61,11 @@ def problem(
 
 def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """The REST framework's exception handler."""
+    if isinstance(error, NovaError):
+        return _of_room(error)
     for kind, known in KNOWN.items():
         if isinstance(error, kind):
-            detail = str(error) if isinstance(error, SAFE_DETAIL) else ""
-            headers = {"Retry-After": str(known.retry_after)} if known.retry_after else {}
-            return problem(known.status, known.code, detail=detail, errors=_pairs(error), headers=headers)
+            return problem(known.status, known.code, headers=_retry(known.retry_after))
     if isinstance(error, NoSuchModel):  # it was retired since the request was read
         error = ValidationError({"model": [str(error)]})
     if isinstance(error, ValidationError):
@@ -185,22 +78,14 @@ def handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
     return problem(500, "internal", detail="Something went wrong here; the request id leads to the log.")
 
 
-def _pairs(error: Exception) -> list[dict[str, str]]:
-    """Which claims collide, which operation runs, which memories have to stay or are forgotten, how many fit."""
-    if isinstance(error, AlreadyRunning):
-        return [{"field": "namespace", "message": str(error.operation_id), "code": "already_running"}]
-    if isinstance(error, BlockedByErasure):
-        return [{"field": "content", "message": "This text was forgotten.", "code": "blocked_by_erasure"}]
-    if isinstance(error, CannotDigest):
-        reasons = sorted(error.reasons.items())
-        return [{"field": f"ids[{n}]", "message": why, "code": "cannot_digest"} for n, why in reasons]
-    if isinstance(error, CountDiffers):
-        return [{"field": "expected_count", "message": str(error.count), "code": "count_differs"}]
-    pairs = error.pairs if isinstance(error, ClaimsCollide) else ()
-    return [
-        {"field": p.cause, "message": f"{p.one} and {p.other} could not both stand.", "code": "claims_collide"}
-        for p in pairs
-    ]
+def _of_room(error: NovaError) -> HttpResponse:
+    detail = str(error) if error.is_public else ""
+    errors = [{**field, "code": error.code} for field in error.fields]
+    return problem(error.status, error.code, detail=detail, errors=errors, headers=_retry(error.retry_after))
+
+
+def _retry(seconds: int | None) -> dict[str, str]:
+    return {"Retry-After": str(seconds)} if seconds else {}
 
 
 def _of_framework(error: APIException) -> HttpResponse:

@@ -157,7 +157,7 @@ def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) 
 
 
 class ContradictedAnswer(serializers.Serializer[Any]):
-    """The stronger claim of which a text states another value, and how far that may be believed."""
+    """The stronger claim of which a text states another value, or may, and how far that may be believed."""
 
     fragment_id = serializers.UUIDField()
     subject = serializers.CharField()
@@ -180,6 +180,7 @@ class HitAnswer(FragmentAnswer):
     score = serializers.FloatField()
     ranking_signals = serializers.DictField(child=serializers.FloatField())
     contradicts = ContradictedAnswer(allow_null=True, help_text="It stands below this, whatever its words are worth.")
+    on_record = ContradictedAnswer(allow_null=True, help_text="It is near this, and may state another value of it.")
 
 
 class TermAnswer(serializers.Serializer[Any]):
@@ -202,6 +203,7 @@ class PathAnswer(serializers.Serializer[Any]):
     meaning_rank = serializers.IntegerField(allow_null=True)
     rank = serializers.IntegerField(allow_null=True)
     contradicts = serializers.UUIDField(allow_null=True)
+    on_record = serializers.UUIDField(allow_null=True)
     bm25 = serializers.FloatField(allow_null=True)
     cosine = serializers.FloatField(allow_null=True)
     relevance = serializers.FloatField(allow_null=True)
@@ -290,6 +292,7 @@ def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
             "score": hit.score,
             "ranking_signals": hit.signals,
             "contradicts": ContradictedAnswer.of(hit.contradicts),
+            "on_record": ContradictedAnswer.of(hit.on_record),
         }
         for fragment, hit in zip(shown, results.hits, strict=True)
     ]

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Counted, Uncounted, trust_of, vote
+from conflicts.front import Counted, Uncounted, vote
 from memories.api.answers import FragmentAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Strict, Text, validated
@@ -56,7 +56,7 @@ class VoteAnswer(serializers.Serializer[Any]):
 def told(counted: Counted) -> dict[str, Any]:
     """What a vote did, as the API shows it."""
     row = counted.fragment
-    trust = round(trust_of(row, now=timezone.now()), 4)
+    trust = round(row.trust_at(timezone.now()), 4)
     shown = {
         "id": row.id,
         "counted": counted.counted,

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO, Protocol, cast
 import pyrage
 from django.conf import settings
 
+from memories.errors import NovaError
+
 HEADER = b"age-encryption.org/v1\n"
 _identity_file: ContextVar[str | None] = ContextVar("identity_file", default=None)
 
@@ -30,10 +32,11 @@ class BadRecipient(ValueError):
     """It is no public key of age or SSH."""
 
 
-class IdentityMissing(Exception):
+class IdentityMissing(NovaError):
     """The file is encrypted, and no identity is at hand that opens it."""
 
     code = "identity_missing"
+    title = "This backup is encrypted"
 
 
 def check_recipients(texts: Sequence[str]) -> None:

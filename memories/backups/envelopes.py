@@ -1,4 +1,4 @@
-"""The V1 envelope ([2] ADR-004): a small backup as one JSON document, out of a bundle and into one.
+"""The V1 envelope: a small backup as one JSON document, out of a bundle and into one.
 
 `{schemaVersion: 1, exportedAtMs, selection, counts, chunks}`. Nobody signs an envelope, so what comes in as one is a
 stranger's: it becomes a bundle that is signed with a key which nobody keeps.
@@ -23,6 +23,7 @@ from memories.backups import policies, vectors
 from memories.backups.manifest import Footer, Manifest, canonical
 from memories.backups.reading import BrokenBundle, Line, Reader, UnknownVersion, parsed
 from memories.backups.records import LEFT_OUT, LONGEST, UNDER
+from memories.errors import NovaError
 from memories.models import Fragment, Namespace
 from memories.models.words import ExportPolicy, FragmentType, SourceClass, SourceType
 
@@ -56,13 +57,14 @@ PARTS = 1_000_000  # of an envelope, whose vectors are lists of numbers
 SPARE = 10_000  # bytes and values beside the chunks
 
 
-class EnvelopeTooLarge(Exception):
+class EnvelopeTooLarge(NovaError):
     """The backup is too large for one JSON document: take the bundle."""
 
+    status = 413
     code = "too_large"
 
 
-class NoEnvelope(Exception):
+class NoEnvelope(NovaError):
     """The backup is an increment, and says too little by itself."""
 
     code = "increment"

@@ -15,6 +15,7 @@ from memories.backups import encryption, envelopes, places
 from memories.backups.manifest import Manifest
 from memories.backups.reading import Reader
 from memories.backups.restoring import BaseMissing, check_place
+from memories.errors import NovaError
 from memories.models import Backup, Operation
 from memories.models.backups import SOUND
 from memories.models.raw import fetch
@@ -43,8 +44,11 @@ SPOILED = """SELECT o.id FROM memories_operation o CROSS JOIN LATERAL (
     ))"""
 
 
-class StillNeeded(Exception):
+class StillNeeded(NovaError):
     """The backup is protected, or another one goes on from it."""
+
+    code = "still_needed"
+    title = "This backup is still needed"
 
 
 def backups(principal: Principal) -> QuerySet[Backup]:

@@ -16,6 +16,7 @@ from django.core.files import File
 from django.core.files.storage import FileSystemStorage, storages
 
 from memories.backups import encryption
+from memories.errors import NovaError
 
 ALIAS = "backups"
 PART = ".part"
@@ -24,19 +25,23 @@ SPARE = 64 * 1024 * 1024  # bytes that stay free beside what is written
 ABANDONED = 86_400  # seconds after which what a killed writer left is cleared away
 
 
-class NoSpace(Exception):
+class NoSpace(NovaError):
     """The storage has no room for the file: nothing was written."""
 
+    status = 507
     code = "no_space"
+    title = "There is no space left"
 
     def __init__(self, why: str = "there is not enough room for the file") -> None:
         super().__init__(why)
 
 
-class FileMissing(Exception):
+class FileMissing(NovaError):
     """The storage does not hold the file any more."""
 
+    status = 410
     code = "file_missing"
+    title = "The file is missing"
 
 
 def check_room(needed: int) -> None:

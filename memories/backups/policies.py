@@ -1,4 +1,4 @@
-"""Which memories a backup holds ([2] ADR-003): explicit, versioned, every choice with the reason for it."""
+"""Which memories a backup holds: explicit, versioned, every choice with the reason for it."""
 
 import uuid
 from collections.abc import Callable, Mapping

@@ -14,6 +14,7 @@ from memories import access, failpoints
 from memories.access import NotFound, Principal
 from memories.backups import accompanying, applying, barring, judging, places, records, restoring, staging, writing
 from memories.backups.reading import BrokenBundle, Line, Reader
+from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation
 from memories.models.backups import SOUND
 from memories.models.raw import execute, fetch
@@ -35,7 +36,7 @@ KEYS = {
 }
 
 
-class DrillFailed(Exception):
+class DrillFailed(NovaError):
     """What was restored is not what the backup holds."""
 
     code = "drill_failed"
@@ -44,8 +45,13 @@ class DrillFailed(Exception):
         super().__init__("what was restored is not what the backup holds")
         self.told = told
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return what differs."""
+        return self.told
 
-class FileChanged(Exception):
+
+class FileChanged(NovaError):
     """The file is not the one that was written."""
 
     code = "file_changed"

@@ -6,19 +6,20 @@ Whatever the file is, reading it takes bounded memory and raises nothing but Bro
 import datetime
 import hashlib
 import json
-import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from django.conf import settings
 
+from memories import strict_json
 from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import READ, Footer, Manifest
 from memories.backups.upgrades import upgrade
+from memories.errors import NovaError
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
 # The emptiest texts that may be stored shrink to a 300th, a bomb to less. The first bytes may do as they like.
@@ -30,15 +31,21 @@ AHEAD = datetime.timedelta(minutes=5)  # of our clock
 ORDER = {kind: place for place, kind in enumerate((*records.KINDS, *changes.KINDS))}
 
 
-class BrokenBundle(Exception):
+class BrokenBundle(NovaError):
     """It is no bundle, or not as it was written; nothing of it was applied. `line` counts from 1."""
 
+    status = 400
     code = "broken_bundle"
+    title = "This is no sound backup"
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")
         self.line, self.why = line, why
-        self.told = {"line": line, "detail": why}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return the line and what is wrong with it."""
+        return {"line": self.line, "detail": self.why}
 
 
 class UnknownVersion(BrokenBundle):
@@ -183,50 +190,13 @@ def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
     opened = raw.count(b"{") + raw.count(b"[")
     if records.parts(raw, most=most) > most:
         raise ValueError("it has too many parts")
-    told = json.loads(
-        raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_doubles
-    )
+    told = strict_json.loads(raw.decode("utf-8"), parse_float=strict_json.finite)
     if type(told) is not dict:
         raise ValueError("it is no object")
     lowered = raw.lower() if b"\\" in raw else b""
     if opened > shapes.DEPTH or b"\\u0000" in lowered or b"\\ud" in lowered:
-        _walk(told, 0)
+        strict_json.check(told, left=shapes.DEPTH)
     return told
-
-
-def _walk(value: Any, depth: int) -> None:
-    """Looks for what Postgres can't take: too deep, NUL, lone surrogates."""
-    if depth > shapes.DEPTH:
-        raise RecursionError
-    if type(value) is str:
-        if "\0" in value:
-            raise ValueError("a text holds NUL")
-        value.encode("utf-8")
-    elif type(value) is dict:
-        for name, inner in value.items():
-            _walk(name, depth)
-            _walk(inner, depth + 1)
-    elif type(value) is list:
-        for inner in value:
-            _walk(inner, depth + 1)
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("a number is too large")
-    return number
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return found
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:

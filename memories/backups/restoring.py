@@ -28,6 +28,7 @@ from memories.backups import (
 )
 from memories.backups.manifest import Manifest
 from memories.backups.reading import BrokenBundle, Reader, UnknownVersion, ahead, batches
+from memories.errors import NovaError
 from memories.models import Backup, Fragment, Operation
 from memories.models.raw import execute, fetch
 from memories.models.words import BackupOrigin
@@ -36,16 +37,19 @@ from memories.operations import BadOptions, Options, Progress, check_plan_id, st
 OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id"}
 
 
-class WrongProject(Exception):
+class WrongProject(NovaError):
     """The bundle is another project's."""
 
+    status = 400
     code = "wrong_project"
+    title = "This is another project’s backup"
 
 
-class BaseMissing(Exception):
+class BaseMissing(NovaError):
     """The bundle goes on from others that are not here."""
 
     code = "base_missing"
+    title = "Another backup is missing"
 
 
 def check(options: Options) -> None:

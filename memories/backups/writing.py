@@ -20,6 +20,7 @@ from memories.backups import changes, encryption, places, policies, records, sal
 from memories.backups.estimating import size
 from memories.backups.manifest import Footer, Manifest
 from memories.backups.records import Record
+from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation, Project
 from memories.models.raw import execute, fetch, horizon
 from memories.models.words import BackupOrigin, ExportPolicy
@@ -31,14 +32,19 @@ ORIGINS = (BackupOrigin.ASKED, BackupOrigin.SCHEDULED, BackupOrigin.SYNC)
 OPTIONS = {"policy", "namespaces", "include_embeddings", "base", "origin", "prove", "recipients"}
 
 
-class RecordTooLong(Exception):
+class RecordTooLong(NovaError):
     """A record is longer than any reader takes."""
 
     code = "record_too_long"
 
     def __init__(self, record: Record) -> None:
-        self.told = {"kind": record.kind, "id": json.loads(record.line)["row"]["id"]}
-        super().__init__(f"the {record.kind} {self.told['id']} is longer than any reader takes")
+        self.kind, self.id = record.kind, json.loads(record.line)["row"]["id"]
+        super().__init__(f"the {self.kind} {self.id} is longer than any reader takes")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return which record it is."""
+        return {"kind": self.kind, "id": self.id}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,18 @@ from conflicts.front import lock_namespace
 from memories import access, failpoints
 from memories.access import Principal
 from memories.branches.copying import PARTS, PARTS_OF_NAMESPACES, Way, await_vectors, chosen, copy, note_origins
+from memories.errors import NovaError
 from memories.models import Fragment, Namespace, Operation, Origin
 from memories.models.namespace import SHARED, is_written, parts_of
 from memories.models.raw import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 
 
-class BranchTaken(Exception):
+class BranchTaken(NovaError):
     """There is a namespace of that name, and it is not empty."""
 
     code = "branch_taken"
+    title = "This name is taken"
 
 
 def check_fork(options: Options) -> None:

@@ -10,14 +10,9 @@ from dataclasses import dataclass
 from memories.branches.copying import Way
 from memories.models.lineage import lineages_in, quoting
 from memories.models.raw import execute, fetch
+from memories.models.scoring import relevance_of
 from memories.models.words import STANDING
-from memories.upkeep.relevance import LAST_USED, days_since, decayed
 
-# What decay leaves of a memory at a moment; see `decayed`.
-RELEVANCE = f"""CASE WHEN {{f}}.is_pinned OR {{f}}.is_anchor THEN {{f}}.base_relevance ELSE (
-    SELECT {decayed("f.base_relevance", days=days_since(LAST_USED))}
-    FROM (SELECT {{f}}.*) AS f
-    LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id) END"""
 # Every memory of both sides with the root of its line: copies of one memory have one, and so have those of one key.
 SIDES = """
     CREATE TEMP TABLE branch_{side} ON COMMIT DROP AS
@@ -70,7 +65,7 @@ BARRED = """
         AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))"""
 # Found by the line or by the source, each by its index.
 RIVALS = f"""
-    SELECT k.mine, t.id, t.authority, {RELEVANCE.format(f="t")}, t.updated_at, bool_or(k.same)
+    SELECT k.mine, t.id, t.authority, {relevance_of("t")}, t.updated_at, bool_or(k.same)
     FROM (
         SELECT bs.id AS mine, bt.id AS theirs, true AS same
         FROM branch_source bs JOIN branch_target bt ON bt.line = bs.line WHERE bs.id = ANY (%(ids)s)
@@ -84,7 +79,7 @@ RIVALS = f"""
     JOIN memories_fragment t ON t.project_id = %(project)s AND t.id = k.theirs AND t.status = ANY (%(standing)s)
     GROUP BY k.mine, t.project_id, t.id ORDER BY k.mine, t.id"""
 RELEVANCES = f"""
-    SELECT f.id, {RELEVANCE.format(f="f")} FROM memories_fragment f
+    SELECT f.id, {relevance_of("f")} FROM memories_fragment f
     WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)"""
 
 

@@ -1,4 +1,4 @@
-"""/api/v1/bridges/atlas: build logs and retrospectives in, memories for a question out ([1] ATLASBridge)."""
+"""/api/v1/bridges/atlas: build logs and retrospectives in, memories for a question out."""
 
 import hashlib
 from typing import Any
@@ -51,7 +51,7 @@ OUTCOME_OF = {
 def map_tags(tags: list[str]) -> list[str]:
     """The tags of the fixed vocabulary that semantic tags of ATLAS mean, sorted; `atlas` when none is known.
 
-    The order and spelling of the tags make no difference ([1] P13).
+    The order and spelling of the tags make no difference.
     """
     found = {TAG_OF[word] for tag in tags for word in canonical_key(tag).replace("/", " ").split() if word in TAG_OF}
     return sorted(found) or [FALLBACK]

@@ -1,4 +1,4 @@
-"""/api/v1/bridges/taste-vault: patterns and resolutions in, memories out ([1] TasteVaultBridge)."""
+"""/api/v1/bridges/taste-vault: patterns and resolutions in, memories out."""
 
 from typing import Any
 

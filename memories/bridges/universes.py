@@ -1,4 +1,4 @@
-"""/api/v1/bridges/universes: branches of parallel runs ([1] ParallelUniverseBridge)."""
+"""/api/v1/bridges/universes: branches of parallel runs."""
 
 from typing import Any
 

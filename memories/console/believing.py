@@ -8,10 +8,11 @@ from typing import Any
 
 from django.db.models import Max
 
-from conflicts.front import Question, believed, claims, lives, timeline, trust
+from conflicts.front import Believed, Question, believed, claims, lives, timeline
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment
+from memories.models.namespace import scope_name
 from memories.models.words import Status
 
 VALID, RECORD = "valid", "record"
@@ -74,7 +75,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The drawing of one namespace, and what was believed there at the chosen day: nothing is shared between two."""
+    """The drawing of one namespace or user's scope, and what was believed there at the chosen day.
+
+    Nothing is shared between two.
+    """
 
     namespace: str
     lanes: list[Lane]
@@ -148,15 +152,19 @@ def drawn(
         votes = _votes(fragments)
         known_at = at if axis == RECORD else None
         asked = Question(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
-        held = claims(principal, asked, now=now).order_by("-created_at", "id")[:MOST]
+        held = claims(principal, asked, now=now).filter(id__in=[row.id for row in rows]).order_by("-created_at", "id")
         says = believed(principal, list(held))
     scale = _Scale(first, last)
     charts = []
-    for name in sorted({life.namespace for life in found}):
-        lanes = _lanes([life for life in found if life.namespace == name], fragments, votes, axis, scale)
-        charts.append(Chart(name, lanes, LANE * len(lanes) + AXIS, [one for one in says if one.namespace == name]))
+    for name in sorted({_scope(life) for life in found}):
+        lanes = _lanes([life for life in found if _scope(life) == name], fragments, votes, axis, scale)
+        charts.append(Chart(name, lanes, LANE * len(lanes) + AXIS, [one for one in says if _scope(one) == name]))
     days, chosen = ((end.date() - first.date()).days for end in (last, at))
     return Timeline(charts, first, last, at, scale.x(at), days, chosen, _ticks(scale), len(rows), known)
+
+
+def _scope(one: Believed) -> str:
+    return scope_name(one.namespace, one.user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +228,7 @@ def _ticks(scale: _Scale) -> list[Tick]:
 
 
 def _spans(life: Any, row: Fragment, axis: str, scale: _Scale) -> list[Span]:
-    worth = trust(
-        source=row.source,
-        corroboration=row.corroboration,
-        reinforcements=row.reinforcements,
-        disputes=row.disputes,
-    )
+    worth = row.trust_at(None)
     if axis == VALID:
         parts = [(life.valid_from or scale.first, life.valid_until or scale.last, life.status)]
     else:

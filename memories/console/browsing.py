@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Q, QuerySet
 
-from conflicts.front import trust_of
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console.asking import ALL, Asked
@@ -70,7 +69,7 @@ def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Lis
         page = [] if asked.q else _page(rows, asked, scopes)
     names = [namespace.name for namespace in namespaces]
     found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
-    shown = [Row(row, trust_of(row, now=now), asked.url(row.id)) for row in page[:PAGE]]
+    shown = [Row(row, row.trust_at(now), asked.url(row.id)) for row in page[:PAGE]]
     older = asked.url(cursor=Cursor(page[PAGE - 1].created_at, page[PAGE - 1].id)) if len(page) > PAGE else None
     is_new = not asked.narrowed and not any(option.count for option in facets[0].options)
     return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)

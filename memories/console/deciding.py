@@ -10,8 +10,6 @@ from conflicts.front import (
     Action,
     AlreadyResolved,
     BlockedByErasure,
-    CannotSplit,
-    CannotUndo,
     Keep,
     NotApplicable,
     Outcome,
@@ -28,6 +26,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.console.asking import typed
 from memories.console.refusals import Refusal, sentence
 from memories.console.reviewing import OUTCOMES, names_of
+from memories.errors import NovaError
 from memories.models.fragment import CONTENT_LIMIT
 
 NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
@@ -109,23 +108,14 @@ def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> Told:
     return Told(seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most."))
 
 
-TITLES: dict[type[Exception], str] = {
-    NotFound: "It is gone",
-    NotPermitted: "You may not settle this",
-    AlreadyResolved: "Settled before you",
-    StaleConflict: "It changed while you looked",
-    NotApplicable: "This can’t be decided so",
-    CannotSplit: "The periods can’t be split",
-    CannotUndo: "This can’t be undone",
-    BlockedByErasure: "This text was forgotten",
-}
+UNTITLED: dict[type[NovaError], str] = {NotFound: "It is gone", NotPermitted: "You may not settle this"}
 
 
 def _told(principal: Principal, outcome: Outcome, *, now: datetime.datetime) -> Told:
     error = outcome.refused
     if error is None:
         return Told(outcome.conflict_id)
-    title = next(title for kind, title in TITLES.items() if isinstance(error, kind))
+    title = error.title or UNTITLED[type(error)]
     if isinstance(error, AlreadyResolved):
         detail = _who_was_first(principal, outcome.conflict_id, now=now)
     else:

@@ -23,15 +23,13 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Exp, Floor, Greatest, Least, TruncDate
 
-from conflicts.front import AGREEMENT, FEEDBACK, MOST_AGREEMENT, trust
-from memories.models import decayed
-from memories.models.fragment import DECAY_PER_DAY
-from memories.models.words import SourceClass, Status
+from memories.models.scoring import COLD, DECAY_PER_DAY, FADED, decayed, trust, trust_expression
+from memories.models.words import Status
 
 WEEK = datetime.timedelta(days=7)
-COLD, FADED = 0.15, 0.1  # where decay moves a memory to the cold tier, and to the archive
 CROSSINGS = {"cooling": COLD, "fading": FADED}
-OLDEST = datetime.timedelta(days=60)  # whatever is unread for so long has faded
+OLDEST = 60  # days: what is unread for so long, times its stability, has faded
+STABILITY = Coalesce(F("access__stability"), Value(1.0))
 BELIEVED = ("source", "corroboration", "reinforcements", "disputes")
 
 
@@ -68,21 +66,21 @@ def figures_of(rows: Any, *, since: datetime.datetime, now: datetime.datetime) -
             found.held += number if recent and group["status"] == Status.QUARANTINED else 0
         if group["status"] == Status.ACTIVE:
             _believe(found, group)
-            _fade(found, group, now.date())
+            _fade(found, group)
     return found
 
 
 def _groups(rows: Any, since: datetime.datetime, now: datetime.datetime) -> Any:
-    active, oldest = Q(status=Status.ACTIVE), Value((now - OLDEST).date())
-    used = Greatest(TruncDate(Coalesce("access__last_accessed_at", "created_at")), oldest)
+    active = Q(status=Status.ACTIVE)
     each = rows.order_by().annotate(
         made=Case(When(created_at__gte=since, then=TruncDate("created_at"))),
         kept=ExpressionWrapper(Q(is_pinned=True) | Q(is_anchor=True), output_field=BooleanField()),
-        used=Case(When(active, then=used)),
+        unread=Case(When(active, then=_unread(now.date()))),
+        stability=Case(When(active, then=STABILITY)),
         tenths=Cast(F("base_relevance") * 10, IntegerField()),  # rounds
         octet=Func(F("content"), function="octet_length", output_field=BigIntegerField()),
     )
-    groups = each.values("status", *BELIEVED, "made", "kept", "used", "tenths")
+    groups = each.values("status", *BELIEVED, "made", "kept", "unread", "stability", "tenths")
     return groups.annotate(n=Count("id"), octets=Sum("octet"))
 
 
@@ -91,11 +89,11 @@ def _believe(found: Figures, group: dict[str, Any]) -> None:
     found.trusted[tenth(worth), group["source"]] += group["n"]
 
 
-def _fade(found: Figures, group: dict[str, Any], today: datetime.date) -> None:
+def _fade(found: Figures, group: dict[str, Any]) -> None:
     if group["kept"]:
         return
-    age, base, number = max(0, (today - group["used"]).days), group["tenths"] / 10, group["n"]
-    is_, will = (decayed(base, days=days, kept=False) for days in (age, age + WEEK.days))
+    unread, base, number = group["unread"], group["tenths"] / 10, group["n"]
+    is_, will = (decayed(base, days=days / group["stability"], kept=False) for days in (unread, unread + WEEK.days))
     found.relevant[tenth(is_)] += number
     found.cooling += number if is_ >= COLD > will else 0
     found.fading += number if is_ >= FADED > will else 0
@@ -108,37 +106,34 @@ def tenth(share: float) -> int:
 
 def in_tenth_of_trust(rows: Any, wanted: int) -> Any:
     """The rows that count in a tenth of `Figures.trusted`, of any status: its sum in SQL."""
-    votes = F("reinforcements") + F("disputes")
-    balance = Cast(F("reinforcements") - F("disputes"), FloatField()) / votes * FEEDBACK
-    worth = (
-        Case(*[When(source=source, then=Value(trust(source=source))) for source in SourceClass.values])
-        + Least(Value(MOST_AGREEMENT), Cast(F("corroboration") - 1, FloatField()) * AGREEMENT)
-        + Case(When(reinforcements=0, disputes=0, then=Value(0.0)), default=balance)
-    )
-    return rows.alias(tenth_of_trust=_tenth(worth)).filter(tenth_of_trust=wanted)
+    return rows.alias(tenth_of_trust=_tenth(trust_expression())).filter(tenth_of_trust=wanted)
 
 
 def in_tenth_of_relevance(rows: Any, wanted: int, *, now: datetime.datetime) -> Any:
     """The rows that count in a tenth of `Figures.relevant`, of any status."""
-    left = _left(now.date(), now=now)
     fading = rows.filter(is_pinned=False, is_anchor=False)
-    return fading.alias(tenth_of_relevance=_tenth(left)).filter(tenth_of_relevance=wanted)
+    return fading.alias(tenth_of_relevance=_tenth(_relevance(now.date()))).filter(tenth_of_relevance=wanted)
 
 
 def crossing(rows: QuerySet[Any], which: str, *, now: datetime.datetime) -> QuerySet[Any]:
     """The rows that count in `Figures.cooling` or `Figures.fading`, of any status."""
     bound, fading = CROSSINGS[which], rows.filter(is_pinned=False, is_anchor=False)
-    is_, will = (_left(day, now=now) for day in (now.date(), now.date() + WEEK))
+    is_, will = (_relevance(now.date(), later=days) for days in (0, WEEK.days))
     found: QuerySet[Any] = fading.alias(is_now=is_, will_be=will).filter(is_now__gte=bound, will_be__lt=bound)
     return found
 
 
-def _left(day: datetime.date, *, now: datetime.datetime) -> Any:
-    """The relevance that is left of each on a day; whatever is unread for too long counts as old as `OLDEST` now."""
-    used = Greatest(TruncDate(Coalesce("access__last_accessed_at", "created_at")), Value((now - OLDEST).date()))
-    days = Func(Value(day), used, template="(%(expressions)s)", arg_joiner=" - ", output_field=IntegerField())
+def _unread(today: datetime.date) -> Any:
+    """Whole days since each was last used, from 0 to as many as have faded it."""
+    used = TruncDate(Coalesce("access__last_accessed_at", "created_at"))
+    days = Func(Value(today), used, template="(%(expressions)s)", arg_joiner=" - ", output_field=IntegerField())
+    return Least(Greatest(Value(0), days), Cast(STABILITY * OLDEST, IntegerField()))
+
+
+def _relevance(today: datetime.date, *, later: int = 0) -> Any:
+    """The relevance that is left of each, today or so many days later."""
     base = Cast(Cast(F("base_relevance") * 10, IntegerField()), FloatField()) / 10.0
-    return base * Exp(Cast(Greatest(Value(0), days), FloatField()) * -DECAY_PER_DAY)
+    return base * Exp(Cast(_unread(today) + later, FloatField()) * -DECAY_PER_DAY / STABILITY)
 
 
 def _tenth(share: Any) -> Any:

@@ -6,13 +6,16 @@ from typing import Any
 
 import django_otp
 from django import forms
+from django.contrib.admin import AdminSite
+from django.contrib.admin.forms import AdminPasswordChangeForm
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView, redirect_to_login
+from django.contrib.auth.views import LoginView, PasswordChangeView, redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
@@ -25,7 +28,7 @@ from memories.models.words import LoginOutcome
 
 PENDING, PATIENCE = "entering", 300  # seconds between the password and the code
 GUARDED = ("console", "admin")
-FREE = ("console:login", "console:logout", "console:code", "console:factor", "admin:logout")
+FREE = ("console:login", "console:logout", "console:code", "console:factor", "admin:login", "admin:logout")
 
 
 class PasswordForm(AuthenticationForm):
@@ -210,12 +213,33 @@ def _tell(request: Any, codes: list[str]) -> HttpResponse:
 ACTS = {"confirm": _confirm, "renew": _renew, "remove": _remove}
 
 
-@never_cache
-def log_in_to_admin(request: Any) -> HttpResponse:
-    """Django's admin has no login of its own; whoever is in and may not see it is told so."""
-    if request.user.is_authenticated:
-        return render(request, "403.html", status=403)
-    return _to("login", _next(request))
+class OwnPasswordForm(AdminPasswordChangeForm):
+    """A new password of one's own; of an account the pages may write no other column."""
+
+    def set_password_and_save(self, user: Any, password_field_name: str = "", commit: bool = True) -> Any:  # Django's
+        """Keep the password."""
+        user.set_password(self.cleaned_data[password_field_name])
+        user.save(update_fields=["password"])
+        return user
+
+
+class Administration(AdminSite):
+    """Django's admin: without a login of its own, and without the password of an operator, who may not change it."""
+
+    @method_decorator(never_cache)
+    def login(self, request: Any, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Lead to the one login; whoever is in and may not see the admin is told so."""
+        if request.user.is_authenticated:
+            return render(request, "403.html", status=403)
+        return _to("login", _next(request))
+
+    def password_change(self, request: Any, extra_context: dict[str, Any] | None = None) -> Any:
+        """Let a person change their own password."""
+        if request.user.is_superuser:
+            return render(request, "console/operator_password.html", status=403)
+        there, context = reverse("admin:password_change_done"), self.each_context(request)
+        view = PasswordChangeView.as_view(form_class=OwnPasswordForm, success_url=there, extra_context=context)
+        return view(request)
 
 
 class SecondFactorGate:

@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conflicts.front import worth_of
 from memories.models import Fragment
 
 
@@ -78,6 +77,6 @@ class Trust:
 
 def trust_in_parts(fragment: Fragment, *, now: datetime.datetime) -> Trust:
     """What it is made of, to four digits."""
-    found = worth_of(fragment, now=now)
+    found = fragment.trust_parts_at(now)
     parts = (found.trust, found.source, found.corroboration, found.feedback, found.age)
     return Trust(*(round(part, 4) for part in parts))

@@ -1,4 +1,4 @@
-"""Calls of the language model: each leaves a row of provenance ([2] I-LLM-ROUTE-1)."""
+"""Calls of the language model: each leaves a row of provenance."""
 
 import datetime
 import json
@@ -119,7 +119,7 @@ class Conversation:
 
 
 def lineage(calls: list[LlmCall], judge: str) -> dict[str, Any]:
-    """What a memory says in `extra` of the calls that it came of, and of who let it pass ([2] I-LLM-ROUTE-3).
+    """What a memory says in `extra` of the calls that it came of, and of who let it pass.
 
     The hashes stay with the calls, and go with them when a text that went in is forgotten.
     """

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.governance.calls import UNUSABLE, Conversation, lineage
 from memories.governance.gate import SKIPPED, Ruling, is_shut, nothing, rule
 from memories.governance.history import Entry, record
@@ -25,8 +26,12 @@ INSTRUCTION = (
 )
 
 
-class NoDigest(Exception):
+class NoDigest(NovaError):
     """The language model gave no digest that may be used; why, in words of ours."""
+
+    status = 503
+    code = "no_digest"
+    retry_after = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The reduction gate: what a language model proposes is judged, and fails closed ([2] ADR-006)."""
+"""The reduction gate: what a language model proposes is judged, and fails closed."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -70,7 +70,7 @@ def judge_name() -> str | None:
 
 
 def is_shut() -> bool:
-    """Whether no model may be asked: nobody is bound to judge, and it is not advisory mode ([2] I-LLM-ROUTE-7)."""
+    """Whether no model may be asked: nobody is bound to judge, and it is not advisory mode."""
     return not settings.REDUCTION_CLIENT and not settings.ADVISORY_MODE
 
 

@@ -1,4 +1,4 @@
-"""The history of proposals: what became of each, bounded by task and by time ([2] I-LLM-ROUTE-6)."""
+"""The history of proposals: what became of each, bounded by task and by time."""
 
 import datetime
 import json

@@ -43,7 +43,7 @@ class Situation:
 
 
 class OptionProposer(Protocol):
-    """Works out how to go about a task ([2] I-LLM-ROUTE-5: replaceable)."""
+    """Works out how to go about a task."""
 
     def propose(self, situation: Situation, ask: Asker) -> dict[str, Any] | None:
         """The option as the model words it, unchecked; None when it has none."""

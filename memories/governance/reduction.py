@@ -1,4 +1,4 @@
-"""The reduction gate's contract: who judges what a language model proposes. Pure types ([2] I-LLM-ROUTE-4)."""
+"""The reduction gate's contract: who judges what a language model proposes. Pure types."""
 
 import datetime
 import uuid

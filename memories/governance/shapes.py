@@ -1,10 +1,11 @@
 """The shapes of what a language model may answer. Whatever else it says is no answer."""
 
-import json
 import re
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from memories import strict_json
 
 Title = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
@@ -76,14 +77,8 @@ def parsed(text: str | None) -> dict[str, Any] | None:
         return None
     fenced = FENCED.match(text)
     try:
-        found = json.loads(fenced[1] if fenced else text, parse_constant=_refused)
-        json.dumps(found, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):  # no JSON, or no Unicode
+        found = strict_json.loads(fenced[1] if fenced else text)
+        strict_json.check(found)
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or "\\u0000" in json.dumps(found):
-        return None
-    return found
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(constant)
+    return found if isinstance(found, dict) else None

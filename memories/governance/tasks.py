@@ -1,4 +1,4 @@
-"""Task history: what agents report of their tasks, and the short, bounded view of it that prompts get ([2] DR-H9)."""
+"""Task history: what agents report of their tasks, and the short, bounded view of it that prompts get."""
 
 import datetime
 import time

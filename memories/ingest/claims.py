@@ -2,7 +2,7 @@
 
 It would rather say nothing than something wrong. A sentence is tried at its beginning and behind each comma, "and",
 "that" and the like; what stands there has to be a subject, a verb it knows, and a value that its reader accepts.
-SPEC 4; seed 3, feature 1.
+docs/spec.md §4.2.
 """
 
 import re

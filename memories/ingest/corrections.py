@@ -1,4 +1,4 @@
-"""Corrections: what a person types in place of a challenger becomes a memory of their own (SPEC §18.2)."""
+"""Corrections: what a person types in place of a challenger becomes a memory of their own (docs/spec.md §4.5)."""
 
 import datetime
 import uuid

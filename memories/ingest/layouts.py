@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memories.strict_json import UNSTORABLE
+
 Kind = Literal["message", "text"]
 
 ROLES = {
@@ -26,7 +28,6 @@ MILLISECONDS_ABOVE = 1e11
 ID_LIMIT = 255
 SESSION = re.compile(r"session_(\d{1,9})")
 LOCOMO_TIME = "%I:%M %p on %d %B, %Y"
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from memories.ingest.reading import NOTHING, Reading, read
 from memories.ingest.revising import require_may_keep
 from memories.language.routing import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
+from memories.models.scoring import initial_importance
 from memories.models.words import FragmentType, SourceClass, SourceType
 from memories.providers import active_model, embed
-from memories.weighing import initial_importance
 
 
 class EmptyAfterTrimming(Exception):
@@ -206,7 +206,7 @@ def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment
 
 
 def default_type(source_type: str, routing: Routing) -> str:
-    """Procedures are procedural, what was said is episodic, everything else semantic (DETAILS 1–3)."""
+    """Procedures are procedural, what was said is episodic, everything else semantic (docs/spec.md §3)."""
     if routing.type == "procedural":
         return FragmentType.PROCEDURAL
     return FragmentType.EPISODIC if source_type == SourceType.CONVERSATION else FragmentType.SEMANTIC

@@ -21,6 +21,7 @@ from conflicts.front import (
 )
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
 from memories.ingest.reading import stated
 from memories.language.routing import route
 from memories.models import (
@@ -36,12 +37,18 @@ from memories.providers import active_model, embed
 ARCHIVED_BY_HAND = "by_hand"
 
 
-class History(Exception):
+class History(NovaError):
     """The memory does not stand any more, so this can't be done with it."""
 
+    code = "not_open"
+    title = "This memory is history"
 
-class StaleRevision(Exception):
+
+class StaleRevision(NovaError):
     """Somebody changed the fragment since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
 
     def __init__(self, *, current: int) -> None:
         super().__init__(f"the fragment is at revision {current} now")
@@ -226,12 +233,20 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
     with access.enter(principal, why="archive"):
         hold_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
+        _refuse_putting_away(principal, row)
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
         withdraw(row, now=now)
         row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
         row.save(update_fields=["status", "archived_reason", "updated_at"])
         return row
+
+
+def _refuse_putting_away(principal: Principal, row: Fragment) -> None:
+    """Raise NotPermitted for what another owner of as much authority keeps under a key of its own."""
+    stronger = SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority or Verb.REVIEW in principal.verbs
+    if row.key and not (may_rewrite(principal, row) or stronger):
+        raise NotPermitted("this memory is under another owner's key: its owner or a reviewer archives it")
 
 
 def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:

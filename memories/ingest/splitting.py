@@ -42,7 +42,7 @@ def clean(text: str) -> str:
 def skip_reason(text: str, *, role: str) -> str | None:
     """Why a message isn't kept: `empty`, `too_short`, for an assistant `error`, `apology`, `refusal`; else None.
 
-    Seed 4, task 3.4. Characters are counted after cleaning.
+    Characters are counted after cleaning.
     """
     text = clean(text)
     if not text:

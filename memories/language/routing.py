@@ -42,7 +42,7 @@ class Routing:
 
 
 def route(text: str) -> Routing:
-    """Reads a text of any kind, a memory or a question; nothing is refused. Seed 4, task 2.2; DETAILS 5 and 6."""
+    """Reads a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
     lines = list(sentences(text))
     entities = recognise_in(lines)
     lowered = text.lower()
@@ -68,7 +68,7 @@ def _topics(names: list[str], lines: list[Line], tokens: list[str]) -> list[str]
 
 
 def _valence(tokens: list[str]) -> float:
-    """(positive − negative) / (positive + negative) words; 0 when there are none. Seed 4, task 2.2."""
+    """(positive − negative) / (positive + negative) words; 0 when there are none."""
     positive = sum(token in words.POSITIVE for token in tokens)
     negative = sum(token in words.NEGATIVE for token in tokens)
     return (positive - negative) / (positive + negative) if positive or negative else 0.0

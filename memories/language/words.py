@@ -62,7 +62,7 @@ NEGATIVE = listed("""
     poorly unfortunately nightmare
 """)
 
-# What asks for which kind of memory ([4] 2.2); `search_types` of a question.
+# What asks for which kind of memory; `search_types` of a question.
 PROCEDURAL_ASKS = ("how to", "how do i", "how do we", "how do you", "how can i", "how should i", "steps to")
 PROCEDURAL_WORDS = listed("guide tutorial instructions procedure recipe walkthrough")
 SEMANTIC_ASKS = ("what is", "what are", "what does", "what's", "what’s")

@@ -200,7 +200,7 @@ def list_claims(
     asked = {name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query}
     with access.enter(caller.principal, why="claims"):
         rows = claims(caller.principal, Question(**asked), now=timezone.now())
-        found = believed(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))
+        found = believed(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))[:limit]
         return {"claims": list(BelievedAnswer(found, many=True).data)}
 
 

@@ -1,4 +1,4 @@
-"""Users: scopes below a namespace, and which of them a key speaks for (SPEC §18.1)."""
+"""Users: scopes below a namespace, and which of them a key speaks for (docs/spec.md §2.2)."""
 
 import django.contrib.postgres.fields
 import django.db.models.deletion

@@ -1,4 +1,4 @@
-"""The search tables by root namespace: a namespace and its users lie side by side (SPEC §18.1).
+"""The search tables by root namespace: a namespace and its users lie side by side (docs/spec.md §2.2).
 
 Tables are made anew and filled; vector indexes are built again in the background.
 """

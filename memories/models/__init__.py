@@ -23,8 +23,6 @@ from memories.models.fragment import (
     Access,
     Fragment,
     Revision,
-    days_between,
-    decayed,
 )
 from memories.models.governance import LlmCall, PendingReading, Proposal, Task
 from memories.models.key import ApiKey, Grant, KeyText
@@ -32,6 +30,7 @@ from memories.models.limits import LoginEvent, RateBudget, Seat
 from memories.models.namespace import Namespace
 from memories.models.operation import Heartbeat, Operation, Receipt, RepeatedRequest, Seal
 from memories.models.project import AccountEvent, Membership, Owner, Project
+from memories.models.scoring import days_between, decayed
 from memories.models.search import (
     DocumentFrequency,
     Embedding,

@@ -191,7 +191,7 @@ class Tombstone(TenantModel):
         return f"{self.original_id} evicted {self.evicted_at:%Y-%m-%d}"
 
     def sentence(self) -> str:
-        """What to say of the gap ([4])."""
+        """What to say of the gap."""
         topics = _listed(self.topics) or "various topics"
         people = _listed(self.participants) or "unknown participants"
         date = f"{self.approximate_date:%B %Y}" if self.approximate_date else "an unknown date"

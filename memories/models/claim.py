@@ -1,4 +1,4 @@
-"""Claims: a fragment's decomposition into subject, predicate and value, one or several (SPEC §4, §18.5)."""
+"""Claims: a fragment's decomposition into subject, predicate and value, one or several (docs/spec.md §4, §18.5)."""
 
 import hashlib
 import uuid

@@ -97,6 +97,8 @@ class Connected(TenantModel):
     links_moved = models.BooleanField(default=False)
     # Whether memories have changed since a consolidation began: the scopes of users in which none did cost nothing.
     changed = models.BooleanField(default=True)
+    # Whether memories have changed since contradictions among its free texts were looked for.
+    unexamined = models.BooleanField(default=True)
     clustered_at = models.DateTimeField(null=True)
 
     catalogue = Catalogue(

@@ -1,7 +1,6 @@
-"""Fragments: the canonical record of one memory (SPEC §3), its old texts and how often it was read."""
+"""Fragments: the canonical record of one memory (docs/spec.md §3), its old texts and how often it was read."""
 
 import datetime
-import math
 import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,6 +14,15 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from memories.models.history import tracked
+from memories.models.scoring import (
+    MORE_STABLE,
+    MOST_STABLE,
+    TrustParts,
+    days_between,
+    decayed,
+    effective_weight,
+    trust_parts,
+)
 from memories.models.tenant import (
     Catalogue,
     Current,
@@ -33,10 +41,8 @@ from memories.models.words import Compression, FragmentType, Outcome, SourceClas
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 CONTENT_LIMIT = 2000
 KEY_LIMIT = 512
-DECAY_PER_DAY = 0.05  # [1] P9
-MORE_STABLE, MOST_STABLE = 1.3, 10.0
 
-# What row history keeps: ids, enums, numbers, times and the keyed digest; never text (SPEC §4 audit).
+# What row history keeps: ids, enums, numbers, times and the keyed digest; never text (docs/spec.md §4 audit).
 EVENT_FIELDS = [
     *("id", "project", "namespace", "type", "source_type", "sequence", "outcome", "importance", "emotional_valence"),
     *("is_pinned", "is_anchor", "status", "tier", "compression", "base_relevance"),
@@ -159,7 +165,7 @@ class Fragment(TenantModel):
     parents = ArrayField(models.UUIDField(), default=list)
     roots = ArrayField(models.UUIDField(), default=list)
 
-    # What trust is made of (SPEC §4); counted once per owner and lineage root.
+    # What trust is made of (docs/spec.md §4); counted once per owner and lineage root.
     corroboration = models.PositiveIntegerField(default=1)
     reinforcements = models.PositiveIntegerField(default=0)
     disputes = models.PositiveIntegerField(default=0)
@@ -245,7 +251,7 @@ class Fragment(TenantModel):
         events: Any  # the manager that `tracked` adds
 
     def __str__(self) -> str:
-        """Type, the first 100 characters, agent and project ([1] P6)."""
+        """Type, the first 100 characters, agent and project."""
         return f"[{self.type}] {self.content[:100]} ({self.agent_id}, {self.project.name})"
 
     @property
@@ -261,20 +267,34 @@ class Fragment(TenantModel):
         return access.access_count if access else 0
 
     def relevance_at(self, now: datetime.datetime) -> float:
-        """See `decayed`."""
+        """Return what decay has left of its relevance."""
         kept, access = self.is_pinned or self.is_anchor, getattr(self, "access", None)
         days = days_between(self.last_used_at, now) / (access.stability if access else 1)
         return decayed(self.base_relevance, days=days, kept=kept)
 
+    def weight_at(self, now: datetime.datetime) -> float:
+        """Return its effective weight."""
+        return effective_weight(
+            importance=self.importance,
+            access_count=self.access_count,
+            age_days=days_between(self.created_at, now),
+            valence=self.emotional_valence,
+            pinned_or_anchor=self.is_pinned or self.is_anchor,
+        )
 
-def decayed(base: float, *, days: float, kept: bool) -> float:
-    """base · e^(−.05·days since last access ÷ stability); what is pinned or an anchor does not decay ([1] P9)."""
-    return base if kept else base * math.exp(-DECAY_PER_DAY * days)
+    def trust_parts_at(self, now: datetime.datetime | None) -> TrustParts:
+        """Return what its trust is made of; without its age part when `now` is None."""
+        return trust_parts(
+            source=self.source,
+            corroboration=self.corroboration,
+            reinforcements=self.reinforcements,
+            disputes=self.disputes,
+            age_days=days_between(self.created_at, now) if now else 0.0,
+        )
 
-
-def days_between(then: datetime.datetime, now: datetime.datetime) -> float:
-    """Days from `then` to `now`, never below zero."""
-    return max(0.0, (now - then).total_seconds() / 86_400)
+    def trust_at(self, now: datetime.datetime | None) -> float:
+        """Return its trust, 0 to 1; without its age part when `now` is None."""
+        return self.trust_parts_at(now).trust
 
 
 class Revision(TenantModel):

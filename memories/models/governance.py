@@ -14,8 +14,8 @@ from django.utils import timezone
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
 from memories.models.words import Decision, ProposalKind, ProposalOutcome, TaskStatus
 
-TITLE_LIMIT, SUMMARY_LIMIT = 120, 200  # [2] TASK-HIST-2
-KEPT_PER_TASK = 50  # [2] I-LLM-ROUTE-6
+TITLE_LIMIT, SUMMARY_LIMIT = 120, 200  # docs/spec.md §11
+KEPT_PER_TASK = 50  # docs/spec.md §11
 KEPT_FOR = datetime.timedelta(minutes=30)
 
 
@@ -163,7 +163,7 @@ class TaskQuerySet(TenantQuerySet):
     """Tasks."""
 
     def newest(self, namespace_ids: Sequence[uuid.UUID]) -> Self:
-        """Of these namespaces, in the order of [2] TASK-HIST-3."""
+        """Of these namespaces, the newest first."""
         return self.filter(namespace__in=namespace_ids).order_by("-updated_at", "-task_id", "-id")
 
 

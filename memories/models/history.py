@@ -1,4 +1,4 @@
-"""Row history: triggers write one event per change, whoever made it (SPEC §4 audit, DESIGN §5)."""
+"""Row history: triggers write one event per change, whoever made it (docs/spec.md §4 audit)."""
 
 import uuid
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""API keys and the immutable grants they carry (SPEC §2)."""
+"""API keys and the immutable grants they carry (docs/spec.md §2)."""
 
 import hashlib
 import secrets
@@ -70,9 +70,9 @@ def every_user() -> list[str]:
 
 
 @tracked(
-    *("id", "project", "ceiling", "may_attest_user", "may_read_wide", "users", "requests_per_minute", "created_at"),
+    *("id", "project", "ceiling", "may_attest_user", "requests_per_minute", "created_at"),
     digested=("user_patterns", "upstream_paths"),
-    late=("namespaces", "verbs"),
+    late=("namespaces", "verbs", "users", "may_read_wide"),
 )
 class Grant(TenantModel):
     """What a key may do. Never changed: a change is a revocation and a reissue (a trigger sees to it)."""

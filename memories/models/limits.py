@@ -77,7 +77,7 @@ class Seat(models.Model):
 class LoginEvent(models.Model):
     """A try to log in, or a change of a second factor: digests of the name and the address that was used, no text.
 
-    A try begins as a failure and becomes a success; nothing else about a row changes, and none goes.
+    A try begins as a failure and becomes a success; nothing else about a row changes. Old ones go.
     """
 
     at = models.DateTimeField(default=timezone.now)

@@ -1,4 +1,4 @@
-"""Namespaces: `project:agent`, `project:shared` or a branch; and below each the scopes of its users (SPEC §18.1)."""
+"""Namespaces: `project:agent`, `project:shared` or a branch; below each the scopes of its users (docs/spec.md §2.2)."""
 
 import re
 import unicodedata

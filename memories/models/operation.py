@@ -157,7 +157,7 @@ class RepeatedRequest(TenantModel):
 
 
 class Seal(TenantModel):
-    """A link in a project's audit chain: the digests of the events up to a point, hashed and signed (DESIGN §5)."""
+    """A link in a project's audit chain: the digests of the events up to a point, hashed and signed."""
 
     number = models.PositiveIntegerField()
     # Events of transactions below this id are covered by this seal or an earlier one.

@@ -1,6 +1,6 @@
 """The narrow tables that search reads: vectors by model, keywords, and what still waits for its vector.
 
-Both are hash-partitioned by the root namespace and written in raw SQL by the migration (DESIGN §4): a namespace and its
+Both are hash-partitioned by the root namespace and written in raw SQL by the migration: a namespace and its
 users lie side by side, so that one user is read as fast as a small namespace, and all of them as one large one.
 """
 

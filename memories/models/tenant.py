@@ -1,4 +1,4 @@
-"""What every row that belongs to a project has in common, and what each table says of itself (DESIGN §6)."""
+"""What every row that belongs to a project has in common, and what each table says of itself."""
 
 import datetime
 import uuid
@@ -70,7 +70,7 @@ class TenantModel(models.Model):
 
 
 def unique_in_project(name: str, *fields: str) -> models.UniqueConstraint:
-    """A unique key that starts with the project (DESIGN §7)."""
+    """A unique key that starts with the project."""
     return models.UniqueConstraint(fields=["project", *fields], name=name)
 
 

@@ -1,4 +1,4 @@
-"""The closed vocabularies (SPEC §1–§4): one spelling for the API, the code and the CHECK constraints."""
+"""The closed vocabularies (docs/spec.md §1–§4): one spelling for the API, the code and the CHECK constraints."""
 
 from django.db.models import TextChoices
 
@@ -237,7 +237,7 @@ class Decision(TextChoices):
 
 
 class ProposalOutcome(TextChoices):
-    """What became of a proposal ([2] ADR-006)."""
+    """What became of a proposal."""
 
     ALLOWED = "allowed"
     BLOCKED = "blocked"

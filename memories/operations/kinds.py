@@ -5,14 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Operation
 from memories.operations.running import Handler
 
 Options = Mapping[str, Any]
 
 
-class BadOptions(Exception):
+class BadOptions(NovaError):
     """The options do not fit the kind; `field` is the one at fault."""
+
+    status = 400
+    code = "validation"
+    title = "This can’t be started"
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(why)

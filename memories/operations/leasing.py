@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 
 from memories import access
 from memories.access import NotFound, Principal
+from memories.errors import NovaError
 from memories.models import Namespace, Operation
 from memories.models.operation import MOST_STAGES
 from memories.models.words import OperationState
@@ -19,8 +20,11 @@ ATTEMPTS = 5  # a job that loses its worker so often is what ends the worker
 OPEN = (OperationState.QUEUED, OperationState.RUNNING)
 
 
-class NotOpen(Exception):
+class NotOpen(NovaError):
     """The operation has ended already."""
+
+    code = "not_open"
+    title = "It has ended already"
 
 
 class LeaseLost(Exception):

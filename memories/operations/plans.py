@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from memories.access import NotFound
+from memories.errors import NovaError
 from memories.models import Operation
 from memories.models.words import OperationState
 from memories.operations.kinds import BadOptions, Options
@@ -18,15 +19,18 @@ class NoPlan(NotFound):
     """There is no such plan of what the run is about, or it is gone."""
 
     code = "no_plan"
+    title = "This plan is gone"
+    is_public = True
 
 
-class PlanUsed(Exception):
+class PlanUsed(NovaError):
     """The plan was applied already."""
 
     code = "plan_used"
+    title = "This plan was applied already"
 
 
-class PlanChanged(Exception):
+class PlanChanged(NovaError):
     """What the run would do is no longer what its plan said."""
 
     code = "plan_changed"

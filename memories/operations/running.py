@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Operation
 from memories.models.history import events_of
 from memories.models.words import OperationState
@@ -162,15 +163,13 @@ def _left(progress: Progress) -> dict[str, Any]:
 
 
 def code_of(error: Exception) -> str:
-    """Return the exception's own word for itself, when it has one: other people's `code` may be anything."""
-    code = getattr(error, "code", None)
-    return code if isinstance(code, str) and code.isidentifier() else UNFORESEEN
+    """Return the error's code, if it is one of ours."""
+    return error.code if isinstance(error, NovaError) else UNFORESEEN
 
 
 def _more(error: Exception) -> dict[str, Any]:
-    """What an exception of a room tells people beside its code: words and numbers of ours, never a memory's text."""
-    told = getattr(error, "told", None)
-    return told if isinstance(told, dict) else {}
+    """Return what an error of ours says besides its code: words and numbers, never a memory's text."""
+    return error.summary if isinstance(error, NovaError) else {}
 
 
 def _end(principal: Principal, operation: Operation, state: OperationState, **values: Any) -> None:

@@ -6,13 +6,20 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from memories.errors import NovaError
+
 Vectors = NDArray[np.float32]
 Readiness = Literal["loading", "ready", "failed"]
 SHORTEST = 1e-9  # below this a vector has no direction
 
 
-class EmbeddingFailed(Exception):
+class EmbeddingFailed(NovaError):
     """The provider could not embed; store now and embed later."""
+
+    status = 503
+    code = "embedder_unavailable"
+    retry_after = 10
+    is_public = False
 
 
 class TextsRefused(EmbeddingFailed):

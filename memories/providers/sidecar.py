@@ -137,13 +137,13 @@ class Sidecar:
 
 
 def request_hash(envelope: dict[str, Any]) -> str:
-    """SHA-256 of the envelope with its keys in order: the same envelope, the same hash ([2] ADR-006)."""
+    """SHA-256 of the envelope with its keys in order: the same envelope, the same hash."""
     text = json.dumps(envelope, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def output_hash(text: str | None) -> str:
-    """SHA-256 of a tagged payload: an answer without text is told from an empty text ([2] ADR-006)."""
+    """SHA-256 of a tagged payload: an answer without text is told from an empty text."""
     payload = "missing:true" if text is None else f"text:{text}"
     return hashlib.sha256(payload.encode(errors="surrogatepass")).hexdigest()
 

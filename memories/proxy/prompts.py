@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from memories.ingest import Turn, split
 from memories.proxy.refusals import Refused
 from memories.retrieval import Spoken, plain, without_blocks
+from memories.strict_json import refuse_constant
 
 QUESTION = 4000  # characters of a long message that are looked up: its beginning and its end
 SYSTEM_ROLES = ("system", "developer")
@@ -99,7 +100,7 @@ def _digest(before: bytes, message: Message) -> bytes:
 def prompt_of(raw: bytes) -> Prompt:
     """The request in a body. Raises Refused (400)."""
     try:
-        body = json.loads(raw, parse_constant=_refuse_constant)
+        body = json.loads(raw, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(400, "invalid_json", "The body is not JSON.") from error
     if not isinstance(body, dict):
@@ -123,10 +124,6 @@ def _check(message: object, place: str) -> None:
     if not isinstance(content, str):
         place = f"{place}.content"
         raise Refused(400, "invalid_type", f"{place} has to be a string or a list of parts.", param=place)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def said(message: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from memories.proxy.wishes import Wish
 from memories.retrieval import Question, Request, context
 
 PATIENCE = 3.0  # seconds; whoever chats is better served without memory than by waiting longer
-FORMS = {"last_user": "markdown", "system": "xml"}  # [4] puts XML into the system message
+FORMS = {"last_user": "markdown", "system": "xml"}
 log = structlog.get_logger(__name__)
 
 

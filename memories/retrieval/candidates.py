@@ -6,11 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from django.db.models import Q
 
-from conflicts.front import Upheld, claim_ruled, text_ruled
-from memories.models import Claim, Fragment, decayed
+from conflicts.front import Upheld, Vector, claim_ruled, text_ruled
+from memories.models import Claim, Fragment
 from memories.models.raw import fetch
+from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.retrieval.conditions import literals, reached, where
 from memories.retrieval.hits import Search
 from memories.retrieval.scopes import SearchScope
@@ -57,6 +59,7 @@ class Candidate:
     owner_id: uuid.UUID | None = None
     content: str = ""
     claims: list[Upheld] = field(default_factory=list)
+    vector: Vector | None = None
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
     passes: bool = True
 
@@ -78,19 +81,16 @@ class Candidate:
 
     @property
     def relevance_score(self) -> float:
-        """See `decayed`."""
+        """Its relevance now, decayed."""
         return decayed(self.base_relevance, days=self.unread, kept=self.kept)
 
 
+NOW = "%s::timestamptz"
 AGES = {
-    name: f"greatest(0, extract(epoch FROM %s::timestamptz - {moment})::float8 / 86400)"
-    for name, moment in {
-        "age_of_created": "f.created_at",
-        "age_of_updated": "f.updated_at",
-        "age_of_used": "greatest(f.created_at, a.last_accessed_at)",
-    }.items()
+    "age_of_created": days_since("f.created_at", now=NOW),
+    "age_of_updated": days_since("f.updated_at", now=NOW),
+    "age_of_used": f"{days_since(LAST_USED, now=NOW)} / {STABILITY}",
 }
-AGES["age_of_used"] += " / coalesce(a.stability, 1)"
 # Each fragment is looked up by itself, and what stands beside it too: nothing then rests on statistics that a freshly
 # filled database does not have yet.
 LOADED = """
@@ -110,16 +110,18 @@ LOADED = """
         WHERE project_id = %s AND fragment_id = f.id AND status = 'active' ORDER BY position LIMIT 1
     ) AS c ON true
     LEFT JOIN LATERAL (
-        SELECT -(vector <#> %s::halfvec) AS cosine FROM memories_embedding
+        SELECT -(vector <#> %s::halfvec) AS cosine, vector FROM memories_embedding
         WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     WHERE f.project_id = %s AND f.id {among}"""
-PLAIN = "f.authority, f.owner_id, '', NULL"
+PLAIN = "f.authority, f.owner_id, '', NULL, NULL"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
             greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)
-        FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active')"""
+        FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
+        halfvec_send(e.vector)"""
+VECTOR_HEAD = 4  # bytes before the numbers of a vector as Postgres sends it
 MOST_CLAIMS = 50  # that a question brings in by their keys, the strongest
 QUOTED = """(SELECT bool_or(strpos(t.lowered, phrase) > 0)
     FROM (SELECT lower(f.content) AS lowered OFFSET 0) AS t, unnest(%s::text[]) AS phrase)"""
@@ -170,12 +172,13 @@ def _load(
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, claims, passes = row
+    *scored, rank, owner_id, content, claims, sent, passes = row
     found = Candidate(*[*scored, rank, owner_id, content])
     found.passes = passes
+    found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
     found.speaker = _speaker(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
-        said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source)
+        said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *said))
     return found
 

@@ -204,7 +204,7 @@ def nearest(
 def _nearest(
     scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
 ) -> list[tuple[uuid.UUID, float]]:
-    """The trailing `+ 0` keeps the planner from an approximate index (DESIGN §4)."""
+    """The trailing `+ 0` keeps the planner from an approximate index."""
     reach, told = reached(Embedding, search.reach)
     condition, values = where(Fragment, among.left if among else search.filters.conditions())
     joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id

@@ -196,7 +196,7 @@ def _ranked(
 
 
 def freshness(question: Question, *, foreign: bool) -> float:
-    """The least relevance that a memory may have now; another agent's has to be fresh ([1] P16)."""
+    """The least relevance that a memory may have now; another agent's has to be fresh."""
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
 
@@ -220,7 +220,7 @@ def _loaded(
     full = {row.id: row for row in rows.filter(id__in=ids) if row.status in question.filters.statuses}
     trail.stop_all(set(ids) - set(full), Stage.GONE)
     return [
-        Hit(full[seat.candidate.id], seat.score, signals, seat.contradicts, seat.reserved)
+        Hit(full[seat.candidate.id], seat.score, signals, seat.contradicts, seat.reserved, seat.on_record)
         for seat, signals in ranked
         if seat.candidate.id in full
     ]

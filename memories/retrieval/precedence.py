@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.front import ClaimsAtHand, Upheld
+from conflicts.front import ClaimsAtHand, Upheld, Vector
 from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.places import Places
@@ -22,12 +22,24 @@ Group = tuple[str, uuid.UUID | None]
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A place among the hits: whose, at which score, against which claim; `reserved` for a claim that is asked for."""
+    """A place among the hits: whose, at which score, against which claim; `reserved` for a claim that is asked for.
+
+    `on_record`: the claim of which it may state another value, where that is not sure.
+    """
 
     candidate: Candidate
     score: float
     contradicts: Upheld | None = None
     reserved: bool = False
+    on_record: Upheld | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What holding a text against stronger claims says: that it contradicts one, or may."""
+
+    contradicts: Upheld | None = None
+    on_record: Upheld | None = None
 
 
 @dataclass
@@ -52,7 +64,7 @@ class Seating:
         self._seat_all(self.waiting, capped=False)
         for claim in self._left():
             self._take(self._by_id[claim], self.scores[claim])
-        return sorted(self.seats.values(), key=lambda seat: (-seat.score, seat.contradicts is not None))
+        return sorted(self.seats.values(), key=lambda seat: (-seat.score, bool(seat.contradicts or seat.on_record)))
 
     def _asked_for(self) -> dict[uuid.UUID, Upheld]:
         """The claims that have a reserved place, by fragment."""
@@ -76,7 +88,7 @@ class Seating:
             if capped and which not in self._reserved and self._is_full(candidate):
                 self.waiting.append(candidate)
                 continue
-            against, above = self._precedents(candidate)
+            held, above = self._precedents(candidate)
             score = min([-cost, *(self.seats[i].score for i in above if i in self.seats)])
             missing = [i for i in above if i not in self.seats]
             if (lower := [i for i in missing if i not in self._reserved]) and not lowered:
@@ -86,10 +98,11 @@ class Seating:
                 if claim in self._reserved:
                     self._take(self._by_id[claim], score)
             if len(self.seats) + len(self._left()) < self.top_k:
-                self._take(candidate, score, against)
+                self._take(candidate, score, held)
 
-    def _take(self, candidate: Candidate, score: float, against: Upheld | None = None) -> None:
-        self.seats[candidate.id] = Seat(candidate, score, against, candidate.id in self._reserved)
+    def _take(self, candidate: Candidate, score: float, held: Held = Held()) -> None:
+        reserved = candidate.id in self._reserved
+        self.seats[candidate.id] = Seat(candidate, score, held.contradicts, reserved, held.on_record)
         self._taken.update(self._groups(candidate))
 
     def _is_full(self, candidate: Candidate) -> bool:
@@ -102,21 +115,31 @@ class Seating:
         if candidate.rank < self._strongest:
             yield "owner", candidate.owner_id
 
-    def _precedents(self, candidate: Candidate) -> tuple[Upheld | None, list[uuid.UUID]]:
-        """The claim that a text contradicts, and the fragments among the candidates that have to stand before it."""
+    def _precedents(self, candidate: Candidate) -> tuple[Held, list[uuid.UUID]]:
+        """What a text says against claims, and the fragments among the candidates that have to stand before it."""
         if self.claims is None:
-            return None, []
+            return Held(), []
         own = {claim.key for claim in candidate.claims}
         stronger = [
             claim
             for claim in self.claims.claims
             if may_hold(claim, candidate, self.places, rank=candidate.rank, keys=own)
         ]
-        against = self.claims.contradicted_by(candidate.content, stronger) if stronger else None
+        if not stronger:
+            return Held(), []
+        held = held_against(candidate.content, candidate.vector, stronger, self.claims)
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
-        named = self.claims.named_by(candidate.content, asked) if asked else []
-        above = dict.fromkeys(claim.fragment_id for claim in [*([against] if against else []), *named])
-        return against, [i for i in above if i in self._by_id]
+        before = [claim for claim in (held.contradicts, held.on_record) if claim]
+        before = [claim for claim in before if claim == held.contradicts or claim in asked]
+        above = dict.fromkeys(claim.fragment_id for claim in [*before, *self.claims.named_by(candidate.content, asked)])
+        return held, [i for i in above if i in self._by_id]
+
+
+def held_against(text: str, vector: Vector | None, stronger: Sequence[Upheld], claims: ClaimsAtHand) -> Held:
+    """Return what a text says against claims that are stronger."""
+    if contradicted := claims.contradicted_by(text, stronger):
+        return Held(contradicts=contradicted)
+    return Held(on_record=claims.in_doubt_of(text, vector, stronger))
 
 
 def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int, keys: set[bytes]) -> bool:
@@ -127,13 +150,13 @@ def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank:
     return mine is None or mine == theirs or theirs is None and claim.namespace_id in places.ranks
 
 
-def contradicting(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) -> set[uuid.UUID]:
-    """Return the ids of those that state another value than a stronger claim."""
+def held(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) -> dict[uuid.UUID, Held]:
+    """Return what fragments say against stronger claims, by id; their vectors are not at hand."""
 
-    def is_contrary(row: Fragment) -> bool:
+    def said(row: Fragment) -> Held:
         first: Claim | None = getattr(row, "claim", None)
         own = {bytes(first.key_digest)} if first else set()
-        held = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
-        return bool(held) and claims.contradicted_by(row.content, held) is not None
+        stronger = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
+        return held_against(row.content, None, stronger, claims) if stronger else Held()
 
-    return {row.id for row in fragments if is_contrary(row)}
+    return {row.id: said(row) for row in fragments}

@@ -184,7 +184,8 @@ class Question:
 class Hit:
     """A fragment that answers, its score and what the score is made of.
 
-    `contradicts` is the stronger claim of which it states another value; `reserved`: a claim that is asked for.
+    `contradicts` is the stronger claim of which it states another value, `on_record` one of which it may; `reserved`: a
+    claim that is asked for.
     """
 
     fragment: Fragment
@@ -192,6 +193,7 @@ class Hit:
     signals: dict[str, float]
     contradicts: Upheld | None = None
     reserved: bool = False
+    on_record: Upheld | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from conflicts.front import trust
-from memories.models import decayed
+from memories.models.scoring import decayed, effective_weight, trust
 from memories.retrieval.candidates import Candidate
-from memories.weighing import effective_weight
 
 Signals = Mapping[str, float]
 
-BALANCED = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}  # [3]
+BALANCED = {"relevance": 0.40, "confidence": 0.25, "recency": 0.20, "importance": 0.15}
 RECENCY_PER_DAY = 0.01
-USE = 10  # [1]: an access counts a tenth of its logarithm
+USE = 10  # an access counts a tenth of its logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +28,14 @@ def weighed(weights: Signals) -> Profile:
 
 
 def hindsight(signals: Signals) -> float:
-    """cosine · e^(−.05·days) · (1 + ln(1 + n)/10), days since the last access ([1])."""
+    """cosine · e^(−.05·days) · (1 + ln(1 + n)/10), days since the last access."""
     return signals["similarity"] * signals["decay"] * signals["use"]
 
 
 PROFILES: dict[str, Profile] = {
     "balanced": weighed(BALANCED),
     "hindsight": Profile(("similarity", "decay", "use"), hindsight),
-    "weighted": weighed({"similarity": 0.7, "weight": 0.3}),  # [4]
+    "weighted": weighed({"similarity": 0.7, "weight": 0.3}),
     "relevance": weighed({"relevance": 1.0}),
 }
 

@@ -1,7 +1,7 @@
 """Rivals: claims of one key that can't both be true, and which of them an answer shows.
 
 Inside a namespace the gate sees to it that one value stands. An answer draws on several namespaces, and on a session
-besides: of values that exclude each other it shows one (SPEC §6).
+besides: of values that exclude each other it shows one (docs/spec.md §6).
 """
 
 import datetime

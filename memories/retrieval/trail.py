@@ -60,6 +60,7 @@ class Path:
     neighbour: bool = False
     claim: bool = False  # its key was asked for
     contradicts: uuid.UUID | None = None
+    on_record: uuid.UUID | None = None
     relevance: float = 0.0
     rank: int | None = None
     stage: Stage = Stage.CANDIDATES
@@ -81,6 +82,7 @@ class Path:
             "meaning_rank": self.meaning_rank,
             "rank": self.rank,
             "contradicts": str(self.contradicts) if self.contradicts else None,
+            "on_record": str(self.on_record) if self.on_record else None,
             **{name: None if value is None else round(value, 4) for name, value in numbers.items()},
         }
 
@@ -133,13 +135,15 @@ class Trail:
 
     def seat(self, seats: Iterable[Seat], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
         """Who has a place in the end; the others stand behind in the order of their scores, some of them `waiting`."""
-        against = {seat.candidate.id: seat.contradicts for seat in seats}
+        against = {seat.candidate.id: seat for seat in seats}
         for rank, fragment_id in enumerate([*against, *(i for i in order if i not in against)], start=1):
             self.paths[fragment_id].rank = rank
             left = Stage.SHARE if fragment_id in waiting else Stage.TOP_K
             self.stop(fragment_id, Stage.ANSWERED if fragment_id in against else left)
-        for fragment_id, claim in against.items():
-            self.paths[fragment_id].contradicts = claim.fragment_id if claim else None
+        for fragment_id, seat in against.items():
+            path = self.paths[fragment_id]
+            path.contradicts = seat.contradicts.fragment_id if seat.contradicts else None
+            path.on_record = seat.on_record.fragment_id if seat.on_record else None
 
     def told(self) -> dict[str, Any]:
         """In JSON's terms, the best first."""

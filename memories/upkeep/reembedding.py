@@ -11,6 +11,7 @@ from django.db.models import Exists
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding, Project
 from memories.models.search import LIVE
 from memories.models.words import ModelState
@@ -23,7 +24,7 @@ PATIENCE = 60.0  # seconds for transactions that were open when the model was ad
 TRIES = 3  # batches in a row without a single vector
 
 
-class EmbedderAway(Exception):
+class EmbedderAway(NovaError):
     """The model's embedder answers nothing; what is done stays, a later backfill goes on."""
 
     code = "embedder_unavailable"

@@ -56,7 +56,7 @@ Run = Callable[[Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of attack. `hole` says why seed 3's rule falls to it, and is empty where it does not.
+    """A kind of attack. `hole` says why neolata's rule falls to it, and is empty where it does not.
 
     `measure` is what counts as a success there: see `Replayed.fell`.
     """

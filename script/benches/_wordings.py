@@ -31,13 +31,16 @@ class Fact:
 class Outcome:
     """Of a fact: which contradicting texts are served without a label, and which above what they contradict.
 
-    Of the others which are labelled, and which wait.
+    `recorded` are those that name what is on record, and no more. Of the others which say that they contradict
+    (`labelled`), which name what is on record (`noted`), and which wait.
     """
 
     fact: Fact
     served: list[str]
     above: list[str]
+    recorded: list[str]
     labelled: list[str]
+    noted: list[str]
     blocked: list[str]
 
 
@@ -59,23 +62,28 @@ def play(send: Send, namespace: str, fact: Fact) -> Outcome:
     }
     question = f"What is the {claim['predicate'].replace('_', ' ')} of the {claim['subject']}?"
     _, answer = send("reader", "POST", "/api/v1/search", {"namespace": namespace, "query": question, "top_k": 200})
-    hits = {hit["id"]: (place, hit["contradicts"]) for place, hit in enumerate(answer["results"])}
-    missing = (len(hits), None)
+    hits = {hit["id"]: hit | {"place": place} for place, hit in enumerate(answer["results"])}
+    missing: dict[str, Any] = {"place": len(hits), "contradicts": None, "on_record": None}
 
     def stands(text: str) -> bool:
         return bool(written[text]["status"] == "active")
 
     def place(which: str) -> int:
-        return hits.get(which, missing)[0]
+        return int(hits.get(which, missing)["place"])
 
-    def label(text: str) -> bool:
-        return hits.get(written[text]["id"], missing)[1] is not None
+    def says(label: str, text: str) -> bool:
+        return stands(text) and hits.get(written[text]["id"], missing)[label] is not None
+
+    def labels(text: str) -> bool:
+        return says("contradicts", text) or says("on_record", text)
 
     return Outcome(
         fact,
-        served=[text for text in fact.contradicting if stands(text) and not label(text)],
+        served=[text for text in fact.contradicting if stands(text) and not labels(text)],
         above=[text for text in fact.contradicting if stands(text) and place(written[text]["id"]) < place(truth)],
-        labelled=[text for text in fact.agreeing if stands(text) and label(text)],
+        recorded=[text for text in fact.contradicting if says("on_record", text)],
+        labelled=[text for text in fact.agreeing if says("contradicts", text)],
+        noted=[text for text in fact.agreeing if says("on_record", text)],
         blocked=[text for text in fact.agreeing if not stands(text)],
     )
 

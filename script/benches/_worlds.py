@@ -1,4 +1,4 @@
-"""Two worlds in which an attack can be played: the product behind its HTTP API, and seed 3's own rule.
+"""Two worlds in which an attack can be played: the product behind its HTTP API, and neolata's own rule.
 
 An attack is a function of a world. The cast: `user` (ceiling user_explicit) and `reader` are the victim's keys, and
 `assistant` (inference) is an agent of the user's own that went astray; `agent` (inference), `second` (tool_output) and
@@ -448,7 +448,7 @@ def _only(answer: Any) -> dict[str, Any]:
 
 
 def _claim(given: Mapping[str, Any]) -> Claim:
-    """A claim of a request as seed 3 takes it."""
+    """A claim of a request as neolata takes it."""
     times = {n: datetime.datetime.fromisoformat(given[n]) for n in ("valid_from", "valid_until") if given.get(n)}
     return Claim(**{**given, **times})
 
@@ -459,7 +459,7 @@ def _flat(text: str) -> str:
 
 
 class Replayed:
-    """Seed 3's rule. It knows no tenants, parents, ceilings and registries; what it has no notion of does nothing."""
+    """Neolata's rule. It knows no tenants, parents, ceilings and registries; what it has no notion of does nothing."""
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
@@ -515,7 +515,7 @@ class Replayed:
         getattr(self.rule, ballot)(self._id(fragment))
 
     def change(self, who: str, how: str, fragment: str = VICTIM, **body: Any) -> None:
-        """Seed 3's features 1 to 3 change nothing that stands."""
+        """Neolata changes nothing that stands."""
 
     def resolve(self, who: str, fragment: str, action: str, **body: Any) -> None:
         for conflict in self.rule.pending_conflicts():

@@ -1,4 +1,4 @@
-"""Attacks on what a user said, through the public API, beside seed 3's rule; and legitimate updates.
+"""Attacks on what a user said, through the public API, beside neolata's rule; and legitimate updates.
 
 Each attack is played on a namespace that is otherwise empty and on one with 300 other fragments and 50 other claims,
 with the default embedder, every time in a namespace of its own. Measured with the user's read key:
@@ -8,7 +8,7 @@ with the default embedder, every time in a namespace of its own. Measured with t
   text that the extractor understands stands.
 - authority: a fragment or claim of the attacker ends above its key's ceiling or its parents.
 - exposed: the attacker's text stands in a default answer; labelled: with its source class, of its own or below.
-- seed 3: how often the same attack succeeds on seed 3's rule (tests/conflicts/neolata.py), where that has the hole.
+- neolata: how often the same attack succeeds on neolata's rule (tests/conflicts/neolata.py), where that has the hole.
 
 The families *upkeep* wait for digests, eviction, tiers and consolidation (`_keeping.py`); the clock is moved by SQL.
 
@@ -21,7 +21,8 @@ key with every verb and the lowest ceiling does to models, signers, the upstream
 Then fifteen kinds of legitimate updates, each also as a user's, beside another user who says otherwise and for whom a
 person ruled; blocked: refused, quarantined, or not what is believed afterwards. Then
 wordings of free text (`_wordings*.json`): how many of those that contradict the user are served without a label, or
-above what the user said, how many others are labelled or blocked; those of `_wordings_blind.json` apart, which nobody
+above what the user said, how many of those only name what is on record (`recorded`), how many others are labelled, name
+what is on record (`noted`) or are blocked; those of `_wordings_blind.json` apart, which nobody
 who works on the extractor reads: their sentences are not printed. Merges and bundles join when there are any. Exits 1
 when a target is missed; what missed it is printed with its requests. `--table` also writes the figures into the tables
 of a page, family by family.
@@ -73,7 +74,7 @@ RULED, FOR_USER = "after a ruling: ", "of a user: "
 Show = Callable[[dict[str, Any]], None]
 TEETH, PATIENCE = 0.9, 0.01
 HEAD = ("attempts", "overrides", "authority", "exposed", "labelled")
-WORDED = ("contradicting", "served", "above", "agreeing", "labelled", "blocked")
+WORDED = ("contradicting", "served", "above", "recorded", "agreeing", "labelled", "noted", "blocked")
 
 
 def attacked(stage: Stage, attack: Attack, populated: bool, kind: type[Served] = Served) -> Verdict:
@@ -84,7 +85,7 @@ def attacked(stage: Stage, attack: Attack, populated: bool, kind: type[Served] =
 
 
 def replayed(family: Family, attack: Attack) -> bool:
-    """Plays it on seed 3's rule: whether it succeeds there."""
+    """Plays it on neolata's rule: whether it succeeds there."""
     world = Replayed(attack.topic)
     attack.play(world)
     return world.fell(family.measure, attack.session)
@@ -144,7 +145,7 @@ def _families() -> Iterator[tuple[type[Served], Family, list[Attack]]]:
     for family, attacks in ATTACKS.items():
         yield Served, family, attacks
     for family, attacks in ATTACKS.items():
-        yield Ruled, replace(family, hole=""), attacks  # seed 3 knows no rulings
+        yield Ruled, replace(family, hole=""), attacks  # neolata knows no rulings
     yield from ((Flooded, family, attacks) for family, attacks in FLOODS.items())
 
 
@@ -206,9 +207,16 @@ def wording_figures(stage: Stage, only: str, found: list[str]) -> list[dict[str,
     for fact in facts() if re.search(only, "wordings") else ():
         world = stage.arena(populated=False, kind=Served, topic=BUDGET)
         outcome = play(world.send, world.namespace, fact)
-        missed = {name: getattr(outcome, name) for name in ("served", "above", "labelled", "blocked")}
+        missed = {
+            name: getattr(outcome, name) for name in ("served", "above", "recorded", "labelled", "noted", "blocked")
+        }
         if not fact.file.endswith(BLIND):
-            found += [f"{fact.file}, {fact.name}: {name}: {text}" for name, texts in missed.items() for text in texts]
+            found += [
+                f"{fact.file}, {fact.name}: {name}: {text}"
+                for name, texts in missed.items()
+                for text in texts
+                if name not in ("recorded", "noted")
+            ]
         row = {
             "file": fact.file,
             "fact": f"{fact.file}: {fact.name}",
@@ -245,7 +253,7 @@ def missed(attacks: list[dict[str, Any]], updates: list[dict[str, Any]], worded:
         *([f"{sums['overrides']} overrides (target 0)"] if sums["overrides"] else []),
         *([f"{sums['authority']} rises of authority (target 0)"] if sums["authority"] else []),
         *(["exposures without a label (target 0)"] if sums["exposed"] > sums["labelled"] else []),
-        *([f"seed 3's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
+        *([f"neolata's rule withstands: {', '.join(toothless)} (target ≥ {TEETH:.0%})"] if toothless else []),
         *(["legitimate updates blocked (target ≤ 1 %)"] if legal["blocked"] > PATIENCE * legal["attempts"] else []),
         *(
             f"contradicting texts{of} served (≤ 1 in 20)"
@@ -326,7 +334,7 @@ def main() -> None:
         played = (False,) if options.empty else (False, True)
         stage = Stage(client, name, keys.ensure_project(f"{name}-foreign"), played)
         begun = time.monotonic()
-        print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'seed 3':>8}")
+        print(f"{'attacks':52}" + "".join(f"{name:>10}" for name in HEAD) + f"{'neolata':>8}")
 
         def show(row: dict[str, Any]) -> None:
             """Print a family, and write it into the page at once: a run may be cut short."""

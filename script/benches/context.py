@@ -1,7 +1,7 @@
 """How much of a prompt's budget contexts waste, beside plain top-K of the same search. Arguments: LoCoMo files.
 
 Waste of an answer is the share of its budget that carries no whole memory: the unspent rest, or, where an answer is
-longer than its budget, the overflow (seed 3: fifteen memories of 4000 tokens for a budget of 2000 waste as much as they
+longer than its budget, the overflow (fifteen memories of 4000 tokens for a budget of 2000 waste as much as they
 carry). Top-K is the best fifteen of the same search, laid out by the same code: cut at the budget, and uncut.
 """
 
@@ -21,8 +21,8 @@ from _serving import machine, manage, serving
 
 from script.benches._scoring import evidence, questions
 
-BUDGETS = (300, 500, 800, 1200, 2000)  # tokens; 1200 is the default, 500 and 2000 are seed 3's examples
-TOP_K = 15  # what seed 3 handed out before it knew budgets
+BUDGETS = (300, 500, 800, 1200, 2000)  # tokens; 1200 is the default
+TOP_K = 15  # what was handed out before it knew budgets
 WAYS = ("density", "top-K cut", "top-K uncut")
 KEYS = 60
 Row = dict[str, Any]

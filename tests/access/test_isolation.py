@@ -1,10 +1,15 @@
 """Isolation by the database: whatever the code asks, only the entered project's rows exist."""
 
+import hashlib
 from contextlib import suppress
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.db.utils import DatabaseError, ProgrammingError
+from django.test import Client
 
 from memories import access, keys
 from memories.models import Embedding, Fragment, Keywords, Namespace
@@ -183,3 +188,62 @@ class TestInjection:
                     assert cursor.fetchall() == [(mine.id,)]
             cursor.execute("SELECT session_user, current_user")
             assert cursor.fetchall() == [("nova_app", "nova_app")]
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE auth_user SET is_superuser = true",
+            "UPDATE auth_user SET is_active = true",
+            "UPDATE auth_user SET username = 'mine'",
+            "DELETE FROM auth_user",
+            "INSERT INTO auth_user_user_permissions (user_id, permission_id) VALUES (1, 1)",
+            "INSERT INTO auth_group (name) VALUES ('mine')",
+            "UPDATE auth_permission SET codename = 'mine'",
+            "UPDATE django_content_type SET model = 'mine'",
+            "UPDATE django_admin_log SET object_repr = ''",
+            "DELETE FROM django_admin_log",
+            "DELETE FROM django_migrations",
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('memories', 'mine', now())",
+            "UPDATE pghistory_context SET metadata = '{}'",
+            "UPDATE memories_loginevent SET user_id = 1",
+            "DELETE FROM memories_loginevent",
+            "SELECT * FROM memories_embedding_00",
+            "SELECT * FROM memories_keywords_07",
+        ],
+    )
+    def test_accounts_and_records_stay_as_they_are(self, statement, db):
+        with (
+            connection.cursor() as cursor,
+            pytest.raises(ProgrammingError, match="permission denied"),
+            transaction.atomic(),
+        ):
+            cursor.execute(statement)
+
+    def test_makes_nobody_an_operator(self, db):
+        with pytest.raises(ProgrammingError, match="operator"), transaction.atomic():
+            get_user_model()._default_manager.create_superuser("mine")
+
+    def test_an_operators_password_stays(self, superuser_of, project):
+        root = superuser_of("root")
+        with (
+            connection.cursor() as cursor,
+            pytest.raises(ProgrammingError, match="operator"),
+            transaction.atomic(),
+        ):
+            cursor.execute("UPDATE auth_user SET password = 'mine' WHERE id = %s", [root.pk])
+
+    def test_nobodys_session_is_taken_over_from_its_row(self, superuser_of, project):
+        theirs = Client()
+        theirs.force_login(superuser_of("root"))
+        assert theirs.get("/admin/").status_code == 200
+        cookie = theirs.cookies[settings.SESSION_COOKIE_NAME].value
+        (row,) = Session.objects.all()
+        mine = "s" * 32
+        Session.objects.create(session_key=mine, session_data=row.session_data, expire_date=row.expire_date)
+        digest = hashlib.sha256(mine.encode()).hexdigest()[:40]
+        Session.objects.create(session_key=digest, session_data=row.session_data, expire_date=row.expire_date)
+        for key in (row.session_key, mine):
+            thief = Client()
+            thief.cookies[settings.SESSION_COOKIE_NAME] = key
+            assert thief.get("/admin/").status_code == 302, key
+        assert row.session_key != cookie

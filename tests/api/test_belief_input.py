@@ -1,4 +1,4 @@
-"""What belief refuses, with which codes, changing nothing; and what search never answers (SPEC §4, §6, §15)."""
+"""What belief refuses, with which codes, changing nothing; and what search never answers (docs/spec.md §4, §6, §15)."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Claims over HTTP: what is admitted, what waits, what is refused (SPEC §4)."""
+"""Claims over HTTP: what is admitted, what waits, what is refused (docs/spec.md §4)."""
 
 import pytest
 

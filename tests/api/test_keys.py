@@ -11,6 +11,7 @@ from memories.models import Fragment, Namespace, Revision
 
 MAIN = "acme:main"
 URL = "/api/v1/fragments"
+OTHERS = {"another tool": ["read", "write"], "reviewer": ["read", "write", "review"]}
 
 
 @pytest.fixture
@@ -128,6 +129,21 @@ def test_put_away_by_its_key_and_stored_again_it_stands(alice):
     assert alice.client.post(f"{URL}/archive", {**named, "key": "b"}, format="json").status_code == 404
     again = put(alice, "a", "Ada drinks tea.", status=200)
     assert (again["id"], again["status"]) == (first["id"], "active")
+
+
+def test_another_owner_of_as_much_authority_does_not_put_it_away(bob, project, agent_of):
+    kept = put(bob, "a", "The heron nests.", provenance={"source": "tool_output"}, status=201)
+    tool, reviewer = (agent_of(project, owner=name, verbs=verbs) for name, verbs in OTHERS.items())
+    stronger = agent_of(project, owner="stronger", ceiling="system")
+    by_id, by_key = f"{URL}/{kept['id']}/archive", {"namespace": MAIN, "key": "a"}
+    for answer in (tool.client.post(by_id), tool.client.post(f"{URL}/archive", by_key, format="json")):
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert of_key(bob, "a")[0]["status"] == "active"
+    for agent in (bob, reviewer, stronger):
+        assert agent.client.post(by_id).status_code == 200
+        put(bob, "a", "The heron nests.", provenance={"source": "tool_output"})
+    plain = bob.client.post(URL, {"namespace": MAIN, "content": "The otter swims."}, format="json").json()
+    assert tool.client.post(f"{URL}/{plain['id']}/archive").status_code == 200
 
 
 def test_what_was_superseded_stands_again_by_its_key(alice):

@@ -1,4 +1,4 @@
-"""Conflicts over HTTP: listed, settled once, taken back exactly (SPEC §4, conflicts)."""
+"""Conflicts over HTTP: listed, settled once, taken back exactly (docs/spec.md §4, conflicts)."""
 
 import uuid
 
@@ -465,22 +465,36 @@ class TestTakingBack:
         assert bob.client.post(f"/api/v1/fragments/{waiting['newcomer']}/archive").status_code == 403
         assert carol.client.post(f"/api/v1/fragments/{waiting['newcomer']}/archive").status_code == 200
         before = see()
-        assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
+        problem = undo(carol, waiting["id"], status=409)
+        assert problem["code"] == "cannot_undo"
+        assert [error["message"] for error in problem["errors"]] == [waiting["newcomer"]]
         assert see() == before
 
     def test_undo_of_many_values_while_a_third_stands(self, carol, waiting, tell, see):
         resolve(carol, waiting["id"], action="keep_both", keep="predicate")
-        tell("$7")
+        third = tell("$7")["id"]
         before = see()
-        assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
+        problem = undo(carol, waiting["id"], status=409)
+        assert problem["code"] == "cannot_undo"
+        assert third in problem["detail"]
+        assert "archive or forget" in problem["detail"]
+        assert [error["message"] for error in problem["errors"]] == [third]
         assert see() == before
+        assert carol.client.post(f"/api/v1/fragments/{third}/archive").status_code == 200
+        assert undo(carol, waiting["id"])["status"] == "pending"
+        assert [see()["fragments"][waiting[side]]["status"] for side in ("standing", "newcomer")] == [
+            "active",
+            "quarantined",
+        ]
 
     def test_undo_after_the_rule_was_changed(self, carol, waiting, see):
         resolve(carol, waiting["id"], action="keep_both", keep="predicate")
         change = {"namespace": "acme:main", "name": "budget", "newer_wins": True}
         assert carol.client.patch("/api/v1/predicates", change, format="json").status_code == 200
         before = see()
-        assert undo(carol, waiting["id"], status=409)["code"] == "cannot_undo"
+        problem = undo(carol, waiting["id"], status=409)
+        assert problem["code"] == "cannot_undo"
+        assert "change that rule" in problem["detail"]
         assert see() == before
 
 

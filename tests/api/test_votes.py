@@ -1,4 +1,4 @@
-"""Votes and the archive: reinforce, dispute, corroborate, archive, unarchive (SPEC §4, feedback)."""
+"""Votes and the archive: reinforce, dispute, corroborate, archive, unarchive (docs/spec.md §4, feedback)."""
 
 import uuid
 

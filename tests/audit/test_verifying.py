@@ -1,11 +1,13 @@
 """Verifying: each kind of tampering is named exactly."""
 
 import json
+from importlib import import_module
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection, connections, transaction
+from django.utils import timezone
 
 from memories import access, audit
 from memories.audit import signing
@@ -253,3 +255,32 @@ def test_the_app_role_may_not_change_seals(service, sealed, refused):
 
 def test_the_app_role_may_not_delete_seals(service, sealed, refused):
     assert "permission denied" in refused(service, "DELETE FROM memories_seal")
+
+
+def test_a_chain_sealed_before_grants_knew_users_is_whole(committed, service, agent_of, seal):
+    """The upgrades that gave their events these columns gave them values; the seals of before know of none."""
+    upgrade = import_module("memories.migrations.0021_rights_of_the_app")
+    applied = "UPDATE django_migrations SET applied = '{}' WHERE app = 'memories' AND name IN ('{}', '{}')"
+
+    def as_owner(*statements):
+        with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def without_columns():
+        off, on = (f"ALTER TABLE memories_grantevent {word} TRIGGER USER" for word in ("DISABLE", "ENABLE"))
+        as_owner(off, "UPDATE memories_grantevent SET users = NULL, may_read_wide = NULL", on)
+
+    agent_of(committed)
+    without_columns()
+    seal()
+    upgraded = timezone.now()
+    as_owner(upgrade.DEFAULTS)
+    for _ in range(2):
+        agent_of(committed)
+        seal()
+    assert audit.verify(service).finding.kind == "changed"
+    names = upgrade.LATE.values()
+    as_owner(applied.format(upgraded, *names), *upgrade.RESEALED, applied.format("epoch", *names))
+    assert audit.verify(service).finding is None
+    assert audit.prove(service).is_whole

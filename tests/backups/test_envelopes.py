@@ -9,6 +9,7 @@ import uuid
 import pytest
 from django.core.management import CommandError, call_command
 
+from conflicts.front import ClaimDraft
 from memories import access, backups
 from memories.backups import envelopes
 from memories.models import Fragment, PendingEmbedding
@@ -70,6 +71,16 @@ def test_a_backup_as_an_envelope(alice, store, back_up):
     assert (chunk["metadata"]["namespace"], chunk["metadata"]["extra"]) == ("acme:main", {"n": 1})
     assert len(chunk["embedding"]) == 384
     assert chunk["embeddingModelId"] == "fake"
+
+
+def test_a_memory_of_several_claims_is_one_chunk_without_them(alice, store, back_up, wipe, take_in, kept):
+    claims = [ClaimDraft("Ada", "lives in", "Oslo"), ClaimDraft("Ada", "dog name", "Rex")]
+    row = store("acme:main", "Ada of Oslo has Rex.", by=alice.principal, claims=claims)
+    told = alice.client.get(f"/api/v1/backups/{back_up().id}/download?format=json").json()
+    assert [chunk["id"] for chunk in told["chunks"]] == [str(row.id)]
+    wipe()
+    assert take_in(told).report["insert"] == 1
+    assert kept()[str(row.id)].content == "Ada of Oslo has Rex."
 
 
 def test_an_empty_backup_is_an_envelope_too(alice, store, back_up):

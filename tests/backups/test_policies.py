@@ -1,4 +1,4 @@
-"""Export policies: explicit, versioned, every bucket with its reason ([2] ADR-003)."""
+"""Export policies: explicit, versioned, every bucket with its reason."""
 
 import gzip
 import json

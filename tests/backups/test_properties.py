@@ -1,4 +1,4 @@
-"""Seed 1's properties of export: 3 and 4."""
+"""Properties of export: 3 and 4."""
 
 import json
 

@@ -137,10 +137,10 @@ class TestConsole:
 
     @pytest.fixture
     def person(self, project):
-        """Makes an admin of the project, or a superuser."""
+        """Makes an admin of the project."""
 
-        def make(name, **more):
-            user = get_user_model()._default_manager.create_user(name, password="a long enough one", **more)
+        def make(name):
+            user = get_user_model()._default_manager.create_user(name, password="a long enough one")
             Membership.objects.create(user=user, project=project, role="admin")
             return user
 
@@ -155,9 +155,11 @@ class TestConsole:
         with access.enter(principal, why="test"):
             assert not Operation.objects.filter(kind="restore").exists()
 
-    def test_a_superuser_may(self, person, truth, back_up, another_key):
+    def test_a_superuser_may(self, superuser_of, project, truth, back_up, another_key):
         row = back_up()
         another_key()
-        page, planned = self.plan(person("root", is_superuser=True), row)
+        root = superuser_of("root")
+        Membership.objects.create(user=root, project=project, role="admin")
+        page, planned = self.plan(root, row)
         assert 'name="trust"' in page
         assert planned.status_code == 303

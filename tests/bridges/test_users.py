@@ -1,4 +1,4 @@
-"""Users at the bridges: what is told of one is told to nobody else (SPEC §18.1)."""
+"""Users at the bridges: what is told of one is told to nobody else (docs/spec.md §2.2)."""
 
 import pytest
 

@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 
 from memories import access, ingest, jobs, keys
 from memories.models import Membership, Operation, Project
+from tests.conftest import take_away
 
 # The browser's event loop runs in the thread of the tests; Django would refuse every query in it.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
@@ -88,8 +89,7 @@ def stage(server):
     user = get_user_model()._default_manager.create_user(name, password=PASSWORD)
     Membership.objects.create(user=user, project=project, role="viewer")
     yield Stage(server, project, name)
-    user.delete()
-    get_user_model()._default_manager.filter(memberships__project=project).delete()
+    take_away(*Membership.objects.filter(project=project).values_list("user_id", flat=True), user.pk)
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM memories_project WHERE id = %s", [project.id])
     connections["owner"].close()

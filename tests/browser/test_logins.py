@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from tests.browser.conftest import PASSWORD
+from tests.conftest import as_owner
 from tests.console.test_second_factor import code_of
 
 pytestmark = pytest.mark.browser
@@ -44,7 +45,8 @@ def test_a_second_factor_is_turned_on_and_asked_for(browser, stage, scripts):
 
 
 def test_the_admin_keeps_to_the_policy(at_memories, stage, complaints):
-    get_user_model()._default_manager.filter(username=stage.username).update(is_superuser=True, is_staff=True)
+    with as_owner() as connection:
+        connection.execute("UPDATE auth_user SET is_superuser = true WHERE username = %s", [stage.username])
     page = at_memories("/admin/")
     for path in ("memories/project/", f"memories/project/{stage.project.id}/change/", "memories/membership/"):
         page.goto(f"{stage.url}/admin/{path}")

@@ -9,11 +9,13 @@ import pytest
 import time_machine
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.utils import timezone
 
 from memories import access
 from memories.access import principal_of_key, principal_of_member
 from memories.models import ApiKey, KeyText, Project
+from tests.conftest import take_away
 
 
 def run(*args):
@@ -136,6 +138,35 @@ def test_weak_passwords_and_unknown_roles_are_refused(db, monkeypatch):
     with pytest.raises(CommandError, match="Unknown role"):
         run("member", "add", "--project", "acme", "--username", "mara", "--role", "king", "--password-stdin")
     assert authenticate(username="mara", password="123") is None
+
+
+def test_a_closed_account_is_out_of_every_session(committed, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    run("member", "add", "--project", committed.name, "--username", "mara", "--role", "viewer", "--password-stdin")
+    user = authenticate(username="mara", password="a-long-enough-secret")
+    browser = Client()
+    browser.force_login(user)
+    assert browser.get("/memories/").status_code == 200
+    run("member", "close", "--username", "mara")
+    assert browser.get("/memories/").status_code == 302
+    assert authenticate(username="mara", password="a-long-enough-secret") is None
+    run("member", "close", "--username", "mara", "--reopen")
+    assert authenticate(username="mara", password="a-long-enough-secret") == user
+    take_away(user.pk)
+
+
+def test_a_superuser_gets_a_password_as_the_owner(committed, superuser_of, monkeypatch, settings):
+    root = superuser_of("root")
+    give = ("member", "add", "--project", committed.name, "--username", "root", "--role", "admin", "--password-stdin")
+    owner = settings.DATABASES.pop("owner")
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    with pytest.raises(CommandError, match="DATABASE_OWNER_URL"):
+        run(*give)
+    settings.DATABASES["owner"] = owner
+    monkeypatch.setattr("sys.stdin", io.StringIO("a-long-enough-secret\n"))
+    run(*give)
+    assert authenticate(username="root", password="a-long-enough-secret")
+    take_away(root.pk)
 
 
 def test_people_read_sentences_and_tables(db):

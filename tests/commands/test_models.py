@@ -4,7 +4,6 @@ import io
 import json
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -201,9 +200,9 @@ class TestAdmin:
         return client.post("/admin/memories/embeddingmodel/", body, follow=True)
 
     @pytest.fixture
-    def root(self, db):
+    def root(self, db, superuser_of):
         """A superuser."""
-        return get_user_model()._default_manager.create_superuser("root", password="a long enough one")
+        return superuser_of("root")
 
     def test_a_superuser_fills_switches_and_retires(self, root, stored, small):
         self.act(root, "backfill", small)

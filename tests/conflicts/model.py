@@ -1,4 +1,4 @@
-"""Belief as SPEC §4 and DETAILS 4 tell it, in plain lists: what the real rooms are compared with, step by step.
+"""Belief as docs/spec.md §4 tell it, in plain lists: what the real rooms are compared with, step by step.
 
 It knows no slots, locks, digests or rows. That two values stand at once because a person said so is a relation between
 fragments here (`beside`). Where the texts leave something open, it follows what the rooms say of themselves:
@@ -87,7 +87,7 @@ class Said:
 
     @property
     def trust(self):
-        """The formula of [3] without age."""
+        """Trust without its age part (docs/spec.md §4.1)."""
         r, d = len(self.reinforced), len(self.disputed)
         agreed = min(Fraction(".2"), len(self.corroborated) * Fraction(".05"))
         return Fraction(WEIGHT[self.authority]) + agreed + (Fraction(r - d, r + d) * Fraction(".15") if r + d else 0)

@@ -1,8 +1,8 @@
-"""Seed 3's own rule (neolata-mem, features 1 to 3), in memory: what the attacks are replayed on.
+"""The rule of neolata-mem, an earlier design, in memory: what the attacks are replayed on.
 
-As faithful as it can be to the seed's JavaScript: the caller names its source, trust is the formula with every vote and
+As faithful as it can be to its JavaScript: the caller names its source, trust is the formula with every vote and
 every corroboration counted, whoever has at least the trust wins, each opponent is judged alone, keys are compared as
-strings, `exclusive` is the request's word, periods are closed at both ends. Where the seed's text and its code differ,
+strings, `exclusive` is the request's word, periods are closed at both ends. Where its text and its code differ,
 the code is followed; `keep_both` activates the newcomer, as its test list says. Pure: no clock, no files; `now` is set
 by whoever uses it.
 """
@@ -115,7 +115,7 @@ class Stored:
 def compute_trust(
     source: str, *, corroboration: int = 1, reinforcements: int = 0, disputes: int = 0, age_days: float = 0.0
 ) -> float:
-    """The seed's formula; an unknown source weighs .5."""
+    """Its formula; an unknown source weighs .5."""
     votes = reinforcements + disputes
     bonus = min(0.2, (corroboration - 1) * 0.05)
     feedback = (reinforcements - disputes) / votes * 0.15 if votes else 0.0

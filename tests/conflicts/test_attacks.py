@@ -1,7 +1,7 @@
 """Attacks on what a user said, and legitimate updates: a small part of what `script/bench attacks` plays.
 
-The attacks' definitions are the bench's. Of each family one is played on the product; on seed 3's rule all are, so that
-it is known that they bite.
+The attacks' definitions are the bench's. Of each family one is played on the product; on neolata's rule all are, so
+that it is known that they bite.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Seed 3, feature 1 (claim-based memory) and prompt 1: a test for each line of their lists."""
+"""Claim-based memory, promise by promise."""
 
 import datetime
 import uuid
@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from conflicts.gate import Period, Stance
 from conflicts.ledger import Ledger
-from conflicts.trust import trust
 from memories import access, jobs
 from memories.models import Claim, Fragment
+from memories.models.scoring import trust
 from memories.operations import start
 
 URL = "/api/v1/fragments"
@@ -79,7 +79,7 @@ class TestFeature1:
         assert status(alice, lasting) == "active"
 
     def test_claims_with_periods_that_do_not_overlap_are_no_conflict(self, alice, say, bob):
-        """Departs: periods are half-open, so that the seed's own example (Seattle until 2022, then Austin) holds."""
+        """Departs: periods are half-open, so that the usual example (Seattle until 2022, then Austin) holds."""
         home = {"claim": {"subject": "user", "predicate": "lives_in"}, "scope": "temporal"}
         seattle = say("Seattle", valid_from="2019-01-01T00:00:00Z", valid_until="2022-01-01T00:00:00Z", **home)
         austin = say("Austin", by=bob, source="tool_output", valid_from="2022-01-01T00:00:00Z", **home)

@@ -1,4 +1,4 @@
-"""The gate as a pure function: SPEC §4's rules, one by one, and the laws that hold for every set of opponents."""
+"""The gate as a pure function: its rules, one by one, and laws for every set of opponents (docs/spec.md §4)."""
 
 import datetime
 import uuid

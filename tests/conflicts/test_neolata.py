@@ -1,4 +1,4 @@
-"""Seed 3's rule does what seed 3's test lists say, so that attacks replayed on it meet the real thing.
+"""Neolata's rule does what its own tests say, so that attacks replayed on it meet the real thing.
 
 Left out of its lists: evolve, embeddings and persistence, which the rule doesn't touch.
 """

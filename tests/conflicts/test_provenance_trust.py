@@ -1,4 +1,4 @@
-"""Seed 3, feature 2 (provenance and trust) and prompt 3 (feedback): a test for each line of their lists."""
+"""Provenance, trust and feedback, promise by promise."""
 
 import uuid
 
@@ -84,7 +84,7 @@ class TestFeature2:
         assert body["owner"]
 
     def test_confidence_is_trust(self, alice, told):
-        """Departs from the line (trust, strength, importance), as the seed's own text does: confidence is trust."""
+        """Departs from the line (trust, strength, importance): confidence is trust."""
         fragment = told("tool_output")
         for importance in (0.1, 0.9):
             answer = alice.client.patch(f"{URL}/{fragment['id']}", {"importance": importance}, format="json").json()

@@ -1,4 +1,4 @@
-"""Rulings: what a person decided holds, until the same person or another reviewer changes it (SPEC §18.2)."""
+"""Rulings: what a person decided holds, until the same person or another reviewer changes it (docs/spec.md §4.5)."""
 
 from typing import Any
 

@@ -1,13 +1,18 @@
-"""Several claims of one fragment: each has an id and a status of its own (SPEC §18.5)."""
+"""Several claims of one fragment: each has an id and a status of its own (docs/spec.md §4.4)."""
 
+import io
 import json
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.api.users import address_of
+from memories.mcp.callers import Caller
+from memories.mcp.tools import list_claims
 from memories.models import Claim, Fragment
 
 HOME, BUDGET, DOG = ("user", "lives in"), ("user", "budget"), ("user", "dog name")
@@ -276,6 +281,43 @@ def test_a_fragment_has_twenty_claims_at_most(alice):
     assert alice.client.post("/api/v1/fragments", body, format="json").status_code == 400
 
 
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
+def test_pages_of_claims_hold_each_claim_once(say, alice, limit, known):
+    before, five, after = (
+        say(*(claim(("user", f"{name} {n}"), name) for n in range(count)))
+        for name, count in (("first", 1), ("second", 5), ("third", 2))
+    )
+
+    def named(row):
+        return row["fragment_id"], row["predicate"]
+
+    asked = {"known_at": timezone.now().isoformat()} if known else {}
+    answer, seen, sizes = alice.client.get("/api/v1/claims", {"limit": limit, **asked}).json(), [], []
+    while True:
+        seen += [named(row) for row in answer["results"]]
+        sizes.append(len(answer["results"]))
+        if not answer["next"]:
+            break
+        answer = alice.client.get(answer["next"]).json()
+    wanted = [(one["id"], c["predicate"]) for one in (after, five, before) for c in read(alice, one)["claims"]]
+    assert [fragment for fragment, _ in seen] == [fragment for fragment, _ in wanted]
+    assert sorted(seen) == sorted(wanted)
+    assert known or seen == wanted
+    assert sizes == [limit] * (8 // limit) + [8 % limit] * bool(8 % limit)
+    back = []
+    while answer["previous"]:
+        answer = alice.client.get(answer["previous"]).json()
+        back = [named(row) for row in answer["results"]] + back
+    assert back == seen[: len(seen) - sizes[-1]]
+
+
+def test_a_tool_of_agents_lists_no_more_claims_than_it_was_asked_for(say, principal, alice):
+    say(*(claim(("user", f"thing {n}"), str(n)) for n in range(5)))
+    caller = Caller(alice.principal, "acme:main")
+    assert len(list_claims(caller, limit=2)["claims"]) == 2
+
+
 def test_history_and_the_list_show_the_right_claim_of_several(say, tell, alice):
     say(claim(HOME, "Oslo"))
     told = tell(claim(HOME, "Bergen"), claim(DOG, "Rex"))
@@ -320,3 +362,31 @@ def test_the_status_of_a_claim_follows_its_fragment_and_its_verdict(say, princip
         for status, wanted in (("quarantined", "superseded"), ("archived", "archived"), ("active", "superseded")):
             Fragment.objects.filter(id=told["id"]).update(status=status)
             assert list(mine.values_list("status", flat=True)) == [status, wanted]
+
+
+def test_a_batch_and_what_is_kept_of_a_user_hold_each_claim(alice):
+    """Stored in one batch, one claim waiting; handed out over HTTP and at the command line."""
+    told = [
+        {"content": "Ada lives in Oslo.", "claims": [claim(HOME, "Oslo")], "provenance": {"source": "user_explicit"}},
+        {"content": "Ada of Bergen has Rex.", "claims": [claim(HOME, "Bergen"), claim(DOG, "Rex")]},
+    ]
+    body = {"fragments": [{"namespace": "acme:main", "user": "ada", **one} for one in told]}
+    answer = alice.client.post("/api/v1/fragments/batch", body, format="json")
+    assert answer.status_code in (200, 201), answer.json()
+    _, two = [item.get("fragment", item) for item in answer.json()["results"]]
+    assert [(one["value"], one["status"]) for one in two["claims"]] == [("Bergen", "quarantined"), ("Rex", "active")]
+    over_http = alice.client.get(f"/api/v1/users/{address_of('ada')}/export").json()
+    out = io.StringIO()
+    call_command("users", "export", "ada", "--project", "acme", stdout=out)
+    for whole in (over_http, json.loads(out.getvalue())):
+        (kept,) = [one for one in whole["memories"] if one["content"] == "Ada of Bergen has Rex."]
+        assert [(c["value"], c["status"]) for c in kept["claims"]] == [("Bergen", "quarantined"), ("Rex", "active")]
+
+
+def test_an_owners_own_weaker_word_waits_before_the_stronger_one(say, alice):
+    stronger = say(claim(BUDGET, "$750"))
+    weaker = say(claim(BUDGET, "$0"), source="tool_output")
+    assert (weaker["status"], weaker["superseded"]) == ("quarantined", [])
+    denial = say(source="tool_output", content="My budget is no longer $750.", extract_claim=True)
+    assert denial["superseded"] == []
+    assert read(alice, stronger)["status"] == "active"

@@ -1,4 +1,4 @@
-"""Seed 3, feature 3 (trust-gated supersession) and prompt 2: a test for each line of their lists.
+"""Trust-gated supersession, promise by promise.
 
 All of it departs in one thing: authority, which is fixed when written, decides instead of trust.
 """

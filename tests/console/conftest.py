@@ -61,6 +61,14 @@ def adam(project):
 
 
 @pytest.fixture
+def root(project, superuser_of):
+    """A superuser, who is an admin of Alice's project too."""
+    user = superuser_of("root")
+    Membership.objects.create(user=user, project=project, role="admin")
+    return logged_in(user)
+
+
+@pytest.fixture
 def rita(project):
     """A reviewer of Alice's project."""
     return logged_in(a_person("rita", project, role="reviewer"))

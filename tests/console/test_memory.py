@@ -6,7 +6,6 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.front import trust_of
 from memories import access, ingest
 from memories.console.showing import trust_in_parts
 from memories.models import Fragment, Link
@@ -110,7 +109,7 @@ def test_parts_of_trust_add_up(now, source, corroboration, reinforcements, dispu
     )
     parts = trust_in_parts(row, now=now)
     total = parts.source + parts.corroboration + parts.feedback - parts.age
-    assert parts.value == pytest.approx(trust_of(row, now=now), abs=1e-4)
+    assert parts.value == pytest.approx(row.trust_at(now), abs=1e-4)
     assert max(0, min(1, total)) == pytest.approx(parts.value, abs=2e-4)
     assert parts.is_clamped == (not 0 <= round(total, 4) <= 1)
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.oath import TOTP
 
-from memories import logins
+from memories import logins, tasks
 from memories.console.logins import PATIENCE
 from memories.models import LoginEvent
 from memories.models.words import LoginOutcome
@@ -240,6 +240,31 @@ class TestFactor:
         assert "failure" in capsys.readouterr().out
 
 
+class TestOldLogins:
+    def tries(self, *ages):
+        for days in ages:
+            at = timezone.now() - datetime.timedelta(days=days)
+            LoginEvent.objects.create(name=b"n", address=b"a", outcome="failure", at=at)
+
+    def left(self):
+        rows = LoginEvent.objects.order_by("-at").values_list("at", flat=True)
+        return [(timezone.now() - at).days for at in rows]
+
+    def test_go_after_the_time_that_is_set(self, db, settings):
+        self.tries(1, 399, 401)
+        tasks.expire_logins()
+        assert self.left() == [1, 399]
+        settings.LOGIN_DAYS = 90
+        tasks.expire_logins()
+        assert self.left() == [1]
+
+    def test_of_the_last_month_stay_whatever_is_asked_for(self, db, settings):
+        self.tries(29, 31)
+        settings.LOGIN_DAYS = 0
+        tasks.expire_logins()
+        assert self.left() == [29]
+
+
 class TestRequired:
     @pytest.fixture(autouse=True)
     def _required(self, settings):
@@ -257,9 +282,8 @@ class TestRequired:
         assert posted(client, "/login/factor/", action="confirm", code=code_of(user)).status_code == 303
         assert client.get("/memories/").status_code == 200
 
-    def test_superusers_have_to_have_one_in_the_admin_too(self, project):
-        root = get_user_model()._default_manager.create_superuser("root", password=PASSWORD)
-        assert logged_in(root).get("/admin/")["Location"] == "/login/factor/?next=/admin/"
+    def test_superusers_have_to_have_one_in_the_admin_too(self, root):
+        assert root.get("/admin/")["Location"] == "/login/factor/?next=/admin/"
 
     def test_viewers_need_none(self, vera):
         assert vera.get("/memories/").status_code == 200
@@ -272,7 +296,5 @@ def test_the_admin_has_no_login_of_its_own(vera, project):
     to_login = Client().get("/admin/", follow=True)
     assert [url for url, _ in to_login.redirect_chain][-1] == "/login/?next=/admin/"
     assert Client().post("/admin/login/", {"username": "vera", "password": PASSWORD})["Location"].startswith("/login/")
-    user = a_person("plain", project)
-    user.is_staff = False
-    user.save()
+    user = get_user_model()._default_manager.create_user("plain")  # no staff, as members are
     assert logged_in(user).get("/admin/", follow=True).status_code == 403

@@ -167,27 +167,24 @@ def test_views(rita, principal):
     assert kept() == {"mine": "q=otter"}
 
 
-def test_a_schedule(adam, django_user_model):
-    django_user_model.objects.filter(username="adam").update(is_superuser=True)
+def test_a_schedule(root):
     schedules.set_schedule("back up", every=2, period="hours", enabled=False)
-    post(adam, "/schedules/backups/", every="3", period="days", enabled="yes")
-    assert strip(adam.get("/backups/"))[0] == "The schedule of backups is changed."
-    taken_back(adam)
+    post(root, "/schedules/backups/", every="3", period="days", enabled="yes")
+    assert strip(root.get("/backups/"))[0] == "The schedule of backups is changed."
+    taken_back(root)
     now = schedules.schedule("back up", now=timezone.now())
     assert (now.every, now.period, now.enabled) == (2, "hours", False)
 
 
-def test_a_first_schedule_is_switched_off(adam, django_user_model):
-    django_user_model.objects.filter(username="adam").update(is_superuser=True)
-    post(adam, "/schedules/backups/", every="3", period="days", enabled="yes")
-    assert strip(adam.get("/backups/"))[0] == "The schedule of backups is set."
-    taken_back(adam)
+def test_a_first_schedule_is_switched_off(root):
+    post(root, "/schedules/backups/", every="3", period="days", enabled="yes")
+    assert strip(root.get("/backups/"))[0] == "The schedule of backups is set."
+    taken_back(root)
     now = schedules.schedule("back up", now=timezone.now())
     assert (now.every, now.period, now.enabled) == (3, "days", False)
 
 
-def test_what_nothing_takes_back_is_told_without_a_button(adam, django_user_model, store):
-    django_user_model.objects.filter(username="adam").update(is_superuser=True)
+def test_what_nothing_takes_back_is_told_without_a_button(root, store):
     store("acme:main", "The heron nests.")
     for path, wish, said in (
         (
@@ -197,10 +194,10 @@ def test_what_nothing_takes_back_is_told_without_a_button(adam, django_user_mode
         ),
         ("/schedules/backups/", {"every": "3", "period": "days"}, "The schedule of backups is set."),
     ):
-        told, action, _ = strip(adam.get(post(adam, path, **wish)["Location"]))
+        told, action, _ = strip(root.get(post(root, path, **wish)["Location"]))
         assert (told, action) == (said, "/undo/hide/")
-    post(adam, "/undo/hide/")
-    assert strip(adam.get("/namespaces/")) is None
+    post(root, "/undo/hide/")
+    assert strip(root.get("/namespaces/")) is None
 
 
 def test_the_first_steps(adam):

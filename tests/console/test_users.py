@@ -43,6 +43,32 @@ def many(alice):
         stored(alice.principal.of_user(f"u{n:02}"), "acme:main", f"User number {n} drinks tea.")
 
 
+@pytest.fixture
+def claimed(alice, monkeypatch):
+    """What more users claim of one key than a page of beliefs draws."""
+    monkeypatch.setattr("memories.console.believing.MOST", 50)
+    for n in range(60):
+        told = {"source": "user_explicit", "claim": home(f"Town {n}")}
+        stored(alice.principal.of_user(f"u{n:02}"), "acme:main", f"I live in Town {n}.", **told)
+
+
+def test_every_memory_of_many_users_is_on_a_page_of_the_explorer(many, vera):
+    seen, link = [], "/memories/"
+    while link:
+        page = vera.get(link)
+        seen += sentences(page)
+        found = re.search(r'class="button older" href="([^"]*)" hx-get', page.text)
+        link = html.unescape(found[1]) if found else ""
+    assert sorted(seen) == sorted(f"User number {n} drinks tea." for n in range(60))
+
+
+def test_beliefs_of_many_users_say_what_each_says_that_is_drawn(claimed, vera):
+    page = vera.get("/beliefs/?subject=user&predicate=lives_in")
+    assert "The first 50 of 60 memories are drawn." in words(page)
+    assert page.text.count('<div class="believed">') == 50
+    assert "<p>Nothing.</p>" not in page.text
+
+
 def sentences(page):
     return [" ".join(found.split()) for found in re.findall(r'class="sentence"><bdi>(.*?)</bdi>', page.text)]
 

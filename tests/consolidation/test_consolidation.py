@@ -1,4 +1,4 @@
-"""Seed 3, feature 6: one call keeps the whole memory in order."""
+"""One call keeps the whole memory in order."""
 
 import pytest
 from django.utils import timezone

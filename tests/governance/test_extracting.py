@@ -53,7 +53,6 @@ def test_works(model_server, principal, tell, read, count, proposal_history):
     with access.enter(principal, why="test"):
         (call,) = LlmCall.objects.within(principal.project_id)
         extra = Fragment.objects.get(id=row.id).extra
-    # [2] I-LLM-ROUTE-3
     assert extra == {"calls": [{"id": str(call.id), "model": "llama3.1"}], "judge": "local_checks"}
     assert (entry.kind, entry.outcome, entry.about, entry.task_id) == ("claim", "allowed", [row.id], "claims")
     with access.enter(principal, why="test"):

@@ -1,4 +1,4 @@
-"""The reduction gate, outcome by outcome, and the invariants of [2] ADR-006 that it keeps."""
+"""The reduction gate, outcome by outcome, and the invariants that it keeps (docs/spec.md §11)."""
 
 import ast
 import datetime

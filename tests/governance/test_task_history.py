@@ -1,4 +1,4 @@
-"""Task history: reported, short, in a stable order, with where it comes from ([2] DR-H9); impasses."""
+"""Task history: reported, short, in a stable order, with where it comes from; impasses."""
 
 import datetime
 

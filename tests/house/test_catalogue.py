@@ -122,6 +122,7 @@ def test_definer_functions_pin_their_search_path(db):
         "nova_analyze_search",
         "nova_connect_embedded",
         "nova_unmentioned",
+        "nova_forget_logins",
     }
     assert any(name.startswith("pgtrigger") for name, _ in rows)
     assert all("search_path=pg_catalog, public, pg_temp" in config for _, config in rows)

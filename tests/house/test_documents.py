@@ -8,6 +8,7 @@ from django.core.management import get_commands
 from django.urls import get_resolver
 
 from memories.api.problems import CODES, KNOWN
+from memories.errors import NovaError
 from novamem import env
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,9 +41,16 @@ def test_every_endpoint_is_described():
             assert f"`{named}`" in described
 
 
+def subclasses(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
 def test_every_problem_is_described():
     described = text("docs/api.md")
-    for code in {*CODES.values(), *(known.code for known in KNOWN.values()), "validation", "internal"}:
+    ours = {error.code for error in subclasses(NovaError)}
+    for code in {*CODES.values(), *(known.code for known in KNOWN.values()), *ours, "internal"}:
         assert f"| `{code}` |" in described
 
 
@@ -58,6 +66,28 @@ def test_every_document_that_is_linked_exists():
     for page in ("README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))):
         for target in re.findall(r"\]\(([^)#:]+)\)", text(page)):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page} → {target}"
+
+
+def written():
+    for place in ("novamem", "memories", "conflicts", "tests", "script", "docs", "templates", "README.md"):
+        root = ROOT / place
+        files = root.rglob("*") if root.is_dir() else [root]
+        yield from (file for file in files if file.suffix in (".py", ".md", ".html", ".sql", ".yaml"))
+
+
+def test_references_lead_to_a_section_of_the_specification():
+    sections = set(re.findall(r"^#+ ([0-9.]+?)\.? ", text("docs/spec.md"), re.MULTILINE))
+    for file in written():
+        for section in re.findall(r"spec\.md §([0-9]+(?:\.[0-9]+)?)", file.read_text()):
+            assert section in sections, f"{file}: §{section}"
+
+
+def test_nothing_refers_to_documents_outside():
+    outside = re.compile(
+        r"\b(?:SPEC|DESIGN|DETAILS) ?§|\b(?:SPEC|DETAILS) \d"
+        r"|(?<!--)\b[Ss]eed [1-4]\b|[ (\"]\[[1-4]\](?:'s| [A-Z(]| task)"
+    )
+    assert [str(file) for file in written() if outside.search(file.read_text())] == []
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=lambda page: page.stem)

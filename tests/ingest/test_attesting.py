@@ -1,4 +1,4 @@
-"""What the user says before our eyes counts as user_explicit, if the grant may attest it (SPEC §4)."""
+"""What the user says before our eyes counts as user_explicit, if the grant may attest it (docs/spec.md §4)."""
 
 import dataclasses
 

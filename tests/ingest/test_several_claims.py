@@ -1,4 +1,4 @@
-"""What is read out of a text: all of it, each where the text says it (SPEC §18.5)."""
+"""What is read out of a text: all of it, each where the text says it (docs/spec.md §4.4)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Cleaning, splitting and skipping (seed 4, tasks 2.3, 2.6 and 3.4)."""
+"""Cleaning, splitting and skipping."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Routing: seed 4's list (tasks 2.2 and 2.6), topics, and kinds of memory."""
+"""Routing: by example, topics, and kinds of memory."""
 
 import time
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Saying less: sentences, then words ([4] task 4.2)."""
+"""Saying less: sentences, then words."""
 
 import pytest
 

@@ -46,6 +46,14 @@ def test_a_conversation_is_kept_as_ingestion_keeps_it(session, rows):
     assert rows() == {"I planted three apple trees.": "active"}
 
 
+def test_several_facts_of_one_text_are_retained_each_with_its_verdict(session):
+    session.call("retain", content="The budget is $750.", source="tool_output", claim=BUDGET)
+    dog = {"subject": "user", "predicate": "dog name", "value": "Rex"}
+    told = session.call("retain", content="$0, and Rex.", source="document", claims=[{**BUDGET, "value": "$0"}, dog])
+    assert (told["status"], len(told["pending_conflicts"])) == ("active", 1)
+    assert [one["value"] for one in session.call("list_claims", subject="user")["claims"]] == ["Rex", "$750"]
+
+
 def test_a_contradiction_waits_and_is_listed(session):
     session.call("retain", content="The budget is $750.", source="tool_output", claim=BUDGET)
     weaker = session.call("retain", content="A page says $0.", source="document", claim={**BUDGET, "value": "$0"})

@@ -1,4 +1,4 @@
-"""Users behind one connection: no tool shows or changes what is another's (SPEC §18.1)."""
+"""Users behind one connection: no tool shows or changes what is another's (docs/spec.md §2.2)."""
 
 import sys
 from contextlib import asynccontextmanager

@@ -21,6 +21,7 @@ from memories.models import Membership, Seat
 from novamem import bodies, senders
 from novamem.bodies import Bounded
 from novamem.pages import Pages
+from tests.conftest import take_away
 from tests.novamem import test_bodies
 
 MUCH = b"a" * (bodies.LITTLE + 2)
@@ -56,7 +57,7 @@ def ada(committed: Any) -> Iterator[Any]:
     """Somebody who may log in."""
     user = get_user_model()._default_manager.create_user("ada-of-the-senders")
     yield user
-    user.delete()
+    take_away(user.pk)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/restores", "/v1/files"])

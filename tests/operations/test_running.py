@@ -8,6 +8,7 @@ from django.forms import model_to_dict
 from django.utils import timezone
 
 from memories import access, jobs, operations, tasks
+from memories.errors import NovaError
 from memories.models import Fragment, Namespace
 from memories.operations.leasing import LeaseLost
 
@@ -85,7 +86,7 @@ def test_what_was_cancelled_after_its_worker_died_does_not_begin_again(run, prin
     assert (ended.state, ended.report) == ("cancelled", None)
 
 
-class NeedsConfirmation(Exception):
+class NeedsConfirmation(NovaError):
     """A failure with a word of its own."""
 
     code = "needs_confirmation"

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from conflicts.front import ClaimDraft
 from memories import access, backups, branches, ingest, jobs, packs, upkeep
-from memories.models import Backup, Fragment, Namespace
+from memories.models import Backup, Claim, Fragment, Namespace
 
 MAIN = "acme:main"
 pytestmark = pytest.mark.usefixtures("storage")
@@ -105,6 +105,26 @@ def test_importing_gives_the_same_namespace(written, principal, digest, count, c
     assert digest() == before
     with access.enter(principal, why="test"):
         assert not Backup.objects.exclude(origin="safety").exists()
+
+
+def test_importing_brings_each_of_several_claims(store, alice, bob, principal, digest, tmp_path):
+    store(
+        MAIN,
+        "Ada lives in Oslo.",
+        by=alice.principal,
+        claim=ClaimDraft("Ada", "lives in", "Oslo"),
+        source="tool_output",
+    )
+    two = [ClaimDraft("Ada", "lives in", "Bergen"), ClaimDraft("Ada", "dog name", "Rex")]
+    kept = store(MAIN, "Ada of Bergen has Rex.", by=bob.principal, claims=two)
+    before, path = digest(), tmp_path / "several.sqlite"
+    call_command("pack", "write", MAIN, str(path))
+    wipe(principal)
+    call_command("pack", "import", str(path))
+    assert digest() == before
+    with access.enter(principal, why="test"):
+        told = Claim.objects.filter(fragment=kept.id).order_by("position").values_list("value", "status")
+        assert list(told) == [("Bergen", "quarantined"), ("Rex", "active")]
 
 
 def test_what_was_forgotten_meanwhile_does_not_come_back(written, full, principal, alice, count, now, capsys):

@@ -1,4 +1,4 @@
-"""Seed 1's properties of storing, reinforcing, reaching and isolating: 1, 15, 16, 17."""
+"""Properties of storing, reinforcing, reaching and isolating: 1, 15, 16, 17."""
 
 import datetime
 import math

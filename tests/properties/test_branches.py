@@ -1,4 +1,4 @@
-"""Seed 1's properties of branches: 17 and 18; and that a dry run is the run, and an undo the identity."""
+"""Properties of branches: 17 and 18; and that a dry run is the run, and an undo the identity."""
 
 import datetime
 from collections import Counter

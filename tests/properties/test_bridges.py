@@ -1,4 +1,4 @@
-"""Seed 1's properties of the bridges: 12, 13, 14. Property 15 stands with those of belief."""
+"""Properties of the bridges: 12, 13, 14. Property 15 stands with those of belief."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Seed 1's properties of consolidation: 7 to 11; and what every run promises besides."""
+"""Properties of consolidation: 7 to 11; and what every run promises besides."""
 
 import datetime
 import math

@@ -1,4 +1,4 @@
-"""Seed 1's properties of ranking, filtering, printing, packing and formatting: 2, 5, 6, 19, 20."""
+"""Properties of ranking, filtering, printing, packing and formatting: 2, 5, 6, 19, 20."""
 
 import datetime
 import math

@@ -1,4 +1,4 @@
-"""Users behind one key and one namespace: their chats never meet (SPEC §18.1)."""
+"""Users behind one key and one namespace: their chats never meet (docs/spec.md §2.2)."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Seed 3, feature 5 (budget-aware context) and prompts 5 and 8: a test for each line of their lists, over HTTP."""
+"""Context within a budget, promise by promise, over HTTP."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Seed 3, feature 4 (re-ranking) and prompt 4: a test for each line of their lists, over HTTP.
+"""Re-ranking, promise by promise, over HTTP.
 
 Its line "default behavior improves without breaking existing callers" is what all tests of search are.
 """
@@ -78,7 +78,7 @@ def test_score_and_signals_are_present(alice, budgets):
 
 
 def test_signals_are_independent(alice, budgets, age):
-    """Seed 3's metric: confidence knows nothing of importance or recency."""
+    """Confidence knows nothing of importance or recency."""
     before = {row["id"]: row["ranking_signals"] for row in search(alice)}
     assert before[str(budgets["light"].id)]["confidence"] == before[str(budgets["weighty"].id)]["confidence"]
     age(budgets["said"], days=1)
@@ -120,7 +120,7 @@ def test_superseded_memories_are_filtered_by_default_and_include_all_includes_ev
 
 
 def test_several_queries_are_ranked_each_by_itself(alice, budgets):
-    """Departs: seed 3's searchMany is `search/batch`."""
+    """Many questions at once are `search/batch`."""
     only = {**dict.fromkeys(WEIGHTS, 0), "importance": 1}
     searches = [{"query": QUERY, "rerank": only}, {"query": "budget of some user", "rerank": False}]
     body = {"searches": [{"namespace": "acme:main", **one} for one in searches]}

@@ -1,5 +1,7 @@
 """Behind a proxy that ends TLS: cookies, HSTS, who asks; and what is told to whom."""
 
+import json
+
 import httpx2
 import pytest
 
@@ -72,3 +74,27 @@ def test_the_admin_has_the_same_policy_of_content(anonymous, db):
     policies = {anonymous.get(path, follow=True)["Content-Security-Policy"] for path in ("/admin/", "/login/")}
     assert len(policies) == 1
     assert "unsafe" not in policies.pop()
+
+
+def test_a_wrong_host_gets_a_problem_and_a_line_in_the_log(web_environment, tmp_path):
+    path = tmp_path / "log"
+    with path.open("w") as log, web_server({**web_environment, "LOG_FORMAT": "json"}, log=log) as url:
+        for there in ("/api/v1/fragments", "/compat/mem0/v1/memories/", "/v1/models", "/login/"):
+            answer = httpx2.get(url + there, headers={"Host": "evil.example"}, trust_env=False, timeout=60)
+            assert answer.status_code == 400
+            told = answer.headers["Content-Type"]
+            if there == "/login/":
+                assert told.startswith("text/html")
+            elif there == "/v1/models":
+                assert answer.json()["error"]["code"] == "malformed"
+            else:
+                assert told == "application/problem+json"
+                assert (answer.json()["code"], answer.json()["detail"]) == (
+                    "malformed",
+                    "This host is not served here.",
+                )
+    told = path.read_text()
+    assert "Traceback" not in told
+    lines = [line for line in told.splitlines() if "evil.example" in line]
+    assert len(lines) == 4
+    assert "Invalid HTTP_HOST header" in json.loads(lines[0])["event"]

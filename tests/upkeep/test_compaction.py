@@ -1,4 +1,4 @@
-"""Compaction: [4] task 4.2, and what a team may rely on besides."""
+"""Compaction: what it promises, and what a team may rely on besides."""
 
 import datetime
 

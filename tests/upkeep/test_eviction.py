@@ -1,4 +1,4 @@
-"""Eviction: [4] task 4.3, and what a team may rely on besides."""
+"""Eviction: what it promises, and what a team may rely on besides."""
 
 import datetime
 import math
@@ -11,9 +11,9 @@ from django.utils import timezone
 from conflicts.front import ClaimDraft
 from memories import access, jobs, operations, upkeep
 from memories.models import Archive, Fragment, Operation, Tombstone
+from memories.models.scoring import effective_weight
 from memories.operations import BadOptions
 from memories.upkeep.lifecycle.capacity import Capacity
-from memories.weighing import effective_weight
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from memories import access
 from memories.models import Access
-from memories.models.fragment import MOST_STABLE
+from memories.models.scoring import MOST_STABLE
 
 DAY = datetime.timedelta(days=1)
 
@@ -92,3 +92,14 @@ def test_all_places_fade_alike(read, seen, settings):
     assert relevance == pytest.approx(lasting, abs=0.01)
     assert decay == pytest.approx(relevance, abs=1e-4)
     assert (moved, archived) == (1, 0)
+
+
+def test_forgetting_by_relevance_when_stable_selects_what_search_shows(alice, read, settings):
+    settings.DECAY_SM2 = True
+    for day in range(1, 9):
+        read(day)
+    asked = {"namespace": "acme:main", "filters": {"min_relevance": 0.3}}
+    found = alice.client.post("/api/v1/search", {**asked, "query": "heron"}, format="json").json()["results"]
+    forgotten = alice.client.post("/api/v1/forget", {**asked, "dry_run": True}, format="json").json()
+    assert forgotten["ids"] == [hit["id"] for hit in found]
+    assert len(found) == 1

@@ -1,4 +1,4 @@
-"""Tiers: [4] task 4.1 and DETAILS §7."""
+"""Tiers: docs/spec.md §7."""
 
 import datetime
 import random
@@ -11,8 +11,8 @@ from django.utils import timezone
 from memories import access, jobs, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.models import Access, Fragment, decayed
+from memories.models.scoring import COLD
 from memories.operations import BadOptions
-from memories.upkeep.relevance import COLD_BELOW
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_dry_run_tells_the_moves_of_the_run(old, run, picture):
 
 
 def test_the_curve_is_that_of_the_record(fill, run, change, principal, at, tiers):
-    """[1] property 9, where tiers are decided: base · e^(−.05·days since the last access)."""
+    """Property 9, where tiers are decided: base · e^(−.05·days since the last access)."""
     chance = random.Random(9)
     ids = fill(200, 300)
     expected = []
@@ -137,7 +137,7 @@ def test_the_curve_is_that_of_the_record(fill, run, change, principal, at, tiers
             base, days = chance.random(), chance.uniform(0, 60)
             Fragment.objects.filter(id=each).update(base_relevance=base)
             Access.objects.count_up(principal.project_id, {each: 1}, {each: now - datetime.timedelta(days=days)})
-            expected.append(decayed(base, days=days, kept=False) < COLD_BELOW)
+            expected.append(decayed(base, days=days, kept=False) < COLD)
     run("tier")
     assert [tier == "cold" for tier in tiers(*ids)] == expected
     assert 20 < sum(expected) < 180

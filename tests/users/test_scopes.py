@@ -1,4 +1,4 @@
-"""Users behind one key: their memories never meet, at any endpoint (SPEC §18.1)."""
+"""Users behind one key: their memories never meet, at any endpoint (docs/spec.md §2.2)."""
 
 import base64
 import time

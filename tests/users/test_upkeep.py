@@ -71,6 +71,27 @@ def test_upkeep_follows_the_scopes_that_changed(fill, hour, principal):
     assert hour()[0] == {"acme:main", "acme:main/user-7"}
 
 
+def test_contradictions_are_looked_for_in_scopes_that_were_consolidated_meanwhile(fill, hour, principal, model_server):
+    def examined():
+        with access.enter(principal, why="test"):
+            known = set(Operation.objects.filter(kind="evolve").values_list("id", flat=True))
+        jobs.evolve_everything(principal, now=timezone.now())
+        with access.enter(principal, why="test"):
+            fresh = Operation.objects.filter(kind="evolve").exclude(id__in=known).select_related("namespace")
+            names = {row.namespace.name for row in fresh}
+        for row in fresh:
+            jobs.run(principal, row.id)
+        return names
+
+    fill("main", 2, "The heron nests behind the mill.")
+    hour()
+    assert examined() == {"acme:main", "acme:main/user-0", "acme:main/user-1"}
+    assert examined() == {"acme:main"}
+    fill("main", 1, "The otter swims at night.")
+    hour()
+    assert examined() == {"acme:main", "acme:main/user-0"}
+
+
 def test_what_changes_during_a_run_is_looked_at_by_the_next(fill, hour, principal):
     fill("main", 1, "The heron nests behind the mill.")
     hour()

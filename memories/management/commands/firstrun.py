@@ -1,12 +1,13 @@
 """`manage.py firstrun`: what a new server needs before anybody can use it."""
 
 import secrets
+from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from memories import access, demo, keys
+from memories import access, demo, keys, members
 from memories.models import ApiKey, Membership
 from memories.models.words import Role
 from memories.providers import active_model
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         users = get_user_model()._default_manager
         if not users.filter(is_superuser=True).exists():
             password = secrets.token_urlsafe(12)
-            admin = users.create_superuser(username="admin", password=password)
+            admin = self._superuser(password)
             Membership.objects.create(project=project, user=admin, role=Role.ADMIN)
             self.stdout.write(f"  First admin, shown this once: user admin, password {password}")
         with access.enter(access.system_principal(project), why="first run"):
@@ -38,3 +39,12 @@ class Command(BaseCommand):
             wish = keys.Wish(namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output")
             issued = keys.issue(project, wish, owner=OWNER)
             self.stdout.write(f"  First API key, shown this once: {issued.text}")
+
+    @staticmethod
+    def _superuser(password: str) -> Any:
+        try:
+            users = get_user_model()._default_manager.db_manager(members.owner_alias())
+        except members.BadMember as error:
+            raise CommandError(str(error)) from error
+        made: Any = users.create_superuser(username="admin", password=password)
+        return get_user_model()._default_manager.get(pk=made.pk)

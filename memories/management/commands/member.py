@@ -1,4 +1,4 @@
-"""`manage.py member add|reset-factor|logins`."""
+"""`manage.py member add|close|reset-factor|logins`."""
 
 import getpass
 import json
@@ -55,6 +55,20 @@ class Command(TyperCommand):
             self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))
         else:
             self.stdout.write(f"{username} is {role} of {project}.")
+
+    @command()
+    def close(
+        self,
+        username: Annotated[str, Option(help="The person's name for logging in.")],
+        reopen: Annotated[bool, Option("--reopen", help="Let the person log in again.")] = False,
+    ) -> None:
+        """Ends an account: the person logs in no more, and is out of every session. Needs DATABASE_OWNER_URL."""
+        self._person(username)
+        try:
+            members.close(username, closed=not reopen)
+        except members.BadMember as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{username} {'logs in again' if reopen else 'logs in no more'}.")
 
     @command(name="reset-factor")
     def reset_factor(self, username: Annotated[str, Option(help="The person's name for logging in.")]) -> None:

@@ -26,7 +26,7 @@ from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Spa
 from memories.retrieval.context.receipts import leave_receipt
 from memories.retrieval.pipeline import find
 from memories.retrieval.places import Places, places_of
-from memories.retrieval.precedence import contradicting
+from memories.retrieval.precedence import held
 from memories.retrieval.questions import Question, Results
 from memories.retrieval.rivals import outdone
 
@@ -144,7 +144,13 @@ def _candidates(
     linked = linked_to(hits, request.question, places, principal, most=request.most, now=now)
     for hit in hits:
         told: Any = hit.fragment
-        told.contradicts = hit.contradicts
+        told.contradicts, told.on_record = hit.contradicts, hit.on_record
+    against = held([row for row, _ in linked], results.claims, places) if results.claims else {}
+    for row, _ in linked:
+        told = row
+        told.contradicts, told.on_record = (
+            (against[row.id].contradicts, against[row.id].on_record) if against else (None, None)
+        )
     items = [item(hit.fragment, hit.score, first=hit.reserved) for hit in hits]
     items += [item(fragment, value) for fragment, value in linked]
     if not linked or request.question.filters.include_all:
@@ -153,8 +159,7 @@ def _candidates(
     losers = dict.fromkeys(
         outdone(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest), RIVAL
     )
-    if results.claims:
-        losers |= dict.fromkeys(contradicting([row for row, _ in linked], results.claims, places), CONTRADICTS)
+    losers |= {which: CONTRADICTS for which, said in against.items() if said.contradicts}
     left_out = [(one, losers[one.thing.fragment.id]) for one in items if one.thing.fragment.id in losers]
     return [one for one in items if one.thing.fragment.id not in losers], left_out
 

@@ -1,4 +1,4 @@
-"""A question for an agent that has none: from what happens, what it wants and how it feels ([2] DR-H4)."""
+"""A question for an agent that has none: from what happens, what it wants and how it feels."""
 
 from collections.abc import Sequence
 

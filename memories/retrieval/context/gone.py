@@ -1,4 +1,4 @@
-"""What used to be known on a question's topics: tombstones (SPEC §6, [4])."""
+"""What used to be known on a question's topics: tombstones (docs/spec.md §6)."""
 
 import re
 import uuid

@@ -1,10 +1,10 @@
-"""One memory as one line, by type, in Markdown or XML ([1] P20). Memory text is data: it can't leave its line."""
+"""One memory as one line, by type, in Markdown or XML. Memory text is data: it can't leave its line."""
 
 import datetime
 from textwrap import shorten
 from xml.sax.saxutils import escape, quoteattr
 
-from conflicts.front import Upheld, trust_of
+from conflicts.front import Upheld
 from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.words import FragmentType, Status
@@ -24,7 +24,7 @@ HEADINGS = {
 
 
 def estimate_tokens(text: str) -> int:
-    """ceil(characters / 4): "hello world" is 3 ([3], [4])."""
+    """ceil(characters / 4): "hello world" is 3."""
     return -(-len(text) // 4)
 
 
@@ -55,7 +55,7 @@ def day(fragment: Fragment) -> str:
 
 def _trust(fragment: Fragment) -> str:
     """Trust without its age part, so that a line stays the same from day to day."""
-    return f"{trust_of(fragment, now=None):.2f}"
+    return f"{fragment.trust_at(None):.2f}"
 
 
 CONTESTED = {"user": "against what a reviewer decided", "ruling": "the user says otherwise since"}
@@ -68,12 +68,19 @@ def _contested(fragment: Fragment) -> list[str]:
 
 
 def _contradicts(fragment: Fragment) -> list[str]:
-    """What a stronger claim says instead, and who says so."""
-    claim: Upheld | None = getattr(fragment, "contradicts", None)
-    if claim is None:
-        return []
-    value = shorten(fact(claim.value), LONGEST_VALUE, placeholder="…").replace("(", "[").replace(")", "]")
-    return [f"contradicts {value or UNKNOWN} by {claim.source}"]
+    """What a stronger claim says instead, or may, and who says so."""
+    contradicted: Upheld | None = getattr(fragment, "contradicts", None)
+    recorded: Upheld | None = getattr(fragment, "on_record", None)
+    if contradicted:
+        return [f"contradicts {_label(contradicted.value)} by {contradicted.source}"]
+    if recorded:
+        return [f"on record: {_label(recorded.predicate)} = {_label(recorded.value)} by {recorded.source}"]
+    return []
+
+
+def _label(text: str) -> str:
+    """Return what a claim says, short enough for a label and without its brackets."""
+    return shorten(fact(text), LONGEST_VALUE, placeholder="…").replace("(", "[").replace(")", "]") or UNKNOWN
 
 
 DOUBTED = {
@@ -100,7 +107,7 @@ def _markdown(fragment: Fragment) -> str:
 
 
 def _xml(fragment: Fragment) -> str:
-    """[4]'s `<memory>` element, with the same facts."""
+    """The `<memory>` element, with the same facts."""
     attributes = {
         "timestamp": day(fragment),
         "type": fragment.type,
@@ -112,7 +119,7 @@ def _xml(fragment: Fragment) -> str:
 
 
 def gone_line(stone: Tombstone, *, form: str) -> str:
-    """A tombstone's line: what was known, by topics, and why it no longer is ([4])."""
+    """A tombstone's line: what was known, by topics, and why it no longer is."""
     at = stone.evicted_at.date().isoformat()
     if form == "xml":
         attributes = {"timestamp": at, "topics": ", ".join(stone.topics), "source": "system"}

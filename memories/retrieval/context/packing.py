@@ -1,4 +1,4 @@
-"""Choosing what fits a budget: by score per token within a share for each type ([3]), or strictly by score ([1] P19).
+"""Choosing what fits a budget: by score per token within a share for each type, or strictly by score.
 
 What comes first, because it is asked for, is packed before either.
 

@@ -88,7 +88,7 @@ def connect(namespace: Namespace, ids: Iterable[uuid.UUID], *, model: EmbeddingM
     Connected.objects.update_or_create(
         project_id=namespace.project_id,
         namespace=namespace,
-        defaults={"model": model, "links_moved": True, "changed": True},
+        defaults={"model": model, "links_moved": True, "changed": True, "unexamined": True},
     )
 
 

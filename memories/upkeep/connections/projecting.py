@@ -1,6 +1,6 @@
 """The graph as a projection: what each fragment mentions, and what each of its claims says as an edge.
 
-A function of the fragment's entities and its claim alone, so that a rebuild gives the same graph ([2] ADR-001). Rows
+A function of the fragment's entities and its claim alone, so that a rebuild gives the same graph. Rows
 stand for fragments of every status; which of them an answer may show follows by trigger, as in the search tables.
 """
 

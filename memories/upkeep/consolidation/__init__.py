@@ -1,4 +1,4 @@
-"""Consolidation: memory that stays small and true, and every run of which can be taken back (SPEC 7)."""
+"""Consolidation: memory that stays small and true, and every run of which can be taken back (docs/spec.md §7)."""
 
 from memories.operations import NoPlan, PlanUsed
 from memories.upkeep.consolidation.applying import NeedsConfirmation

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from conflicts.front import lock_namespace
 from memories import access, failpoints
+from memories.errors import NovaError
 from memories.models import Fragment, Operation
 from memories.models.words import OperationState
 from memories.operations import Progress
@@ -30,7 +31,7 @@ from memories.upkeep.failures import SetAside
 FREE, SHARE = 100, 0.2  # a run that changes more than both asks before
 
 
-class NeedsConfirmation(Exception):
+class NeedsConfirmation(NovaError):
     """The plan would change so much that an administrator has to confirm it."""
 
     code = "needs_confirmation"

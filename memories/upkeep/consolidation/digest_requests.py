@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conflicts.front import Admission, lock_namespace
 from memories import access, governance
 from memories.access import NotFound, Principal
+from memories.errors import NovaError
 from memories.ingest import check_change
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.words import Compression, Status
@@ -19,12 +20,19 @@ from memories.upkeep.consolidation.wishes import LLM, check_method
 from memories.upkeep.protections import INFERRED, USERS_OWN
 
 
-class CannotDigest(Exception):
+class CannotDigest(NovaError):
     """Some of the memories have to stay as they are; `reasons` says why by the place in the request."""
+
+    code = "cannot_digest"
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         super().__init__("some of these memories have to stay as they are")
         self.reasons = dict(reasons)
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which have to stay, and why."""
+        return [{"field": f"ids[{n}]", "message": why} for n, why in sorted(self.reasons.items())]
 
 
 @dataclass(frozen=True, slots=True)

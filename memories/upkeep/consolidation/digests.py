@@ -13,8 +13,8 @@ from conflicts.front import SOURCE_RANK, Admission, Newcomer, admit, lowered_sou
 from memories.access import Principal
 from memories.language.routing import route
 from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models.scoring import initial_importance
 from memories.models.words import LinkKind, SourceClass, SourceType, Status
-from memories.weighing import initial_importance
 
 LEAST, MOST = 3, 50  # members; what hundreds say does not go into one text
 DIGEST = "digest"

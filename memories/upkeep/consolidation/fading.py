@@ -10,16 +10,25 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.front import PROTECTED, trust_of, withdraw_all
+from conflicts.front import withdraw_all
 from memories import access
 from memories.models import Fragment
+from memories.models.scoring import (
+    COLD,
+    FADED,
+    KEPT,
+    LAST_USED,
+    PROTECTED,
+    STABILITY,
+    days_since,
+    decayed_sql,
+    relevance_of,
+)
 from memories.models.words import ArchivePolicy, Status
 from memories.upkeep.consolidation.outlook import Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.protections import IS_BELIEVED, USERS_OWN
-from memories.upkeep.relevance import COLD_BELOW, LAST_USED, STABILITY, days_since, decayed
 
-FADED = 0.1
 DOUBTED = 0.3
 BATCH = 5_000
 # Each active memory as it will stand when the merges are done; `gone` besides the merged ones are left out.
@@ -29,7 +38,7 @@ FADING = f"""
     standing AS (
         SELECT coalesce(y.keeper, f.id) AS id, max(f.base_relevance) AS base,
             max({LAST_USED}) AS used, max({STABILITY}) AS stability,
-            max(f.importance) AS importance, bool_or(f.is_pinned OR f.is_anchor) AS kept, max(f.type) AS type,
+            max(f.importance) AS importance, bool_or({KEPT}) AS kept, max(f.type) AS type,
             max(f.tier) FILTER (WHERE y.loser IS NULL) AS tier, max(f.authority) AS authority,
             bool_or({IS_BELIEVED} OR f.id = ANY (%(believed)s)) AS believed
         FROM memories_fragment f
@@ -45,15 +54,14 @@ FADING = f"""
         AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
-    FROM (SELECT *, {decayed("base", days=days_since("used"), stability="stability")} AS relevance
+    FROM (SELECT *, {decayed_sql("base", days=days_since("used"), stability="stability")} AS relevance
           FROM standing WHERE NOT kept) s
     WHERE s.relevance < %(cold)s AND NOT EXISTS (SELECT FROM gone WHERE gone.id = s.id)
     ORDER BY s.id
 """
 FADED_STILL = f"""
-    f.project_id = %(project)s AND f.id = ANY (%(ids)s) AND f.status = 'active' AND NOT (f.is_pinned OR f.is_anchor)
-    AND (SELECT {decayed("f.base_relevance", days=days_since(LAST_USED))} < %(below)s
-         FROM (SELECT) AS one LEFT JOIN memories_access a ON a.project_id = f.project_id AND a.fragment_id = f.id)
+    f.project_id = %(project)s AND f.id = ANY (%(ids)s) AND f.status = 'active' AND NOT {KEPT}
+    AND {relevance_of("f")} < %(below)s
 """
 
 
@@ -79,7 +87,7 @@ def _values(outlook: Outlook) -> dict[str, Any]:
         "gone": list(outlook.gone),
         "arrived": list(outlook.arrived),
         "claiming": [s.fragment for s in outlook.steps if s.phase == Phase.CONTRADICTIONS],
-        "cold": COLD_BELOW,
+        "cold": COLD,
         "faded": FADED,
         "believed": list(outlook.believed),
         "all": outlook.namespace.archive_policy == ArchivePolicy.ALL,
@@ -100,7 +108,7 @@ def _disputed(outlook: Outlook) -> list[Step]:
     rows = _unkept(outlook).filter(status=Status.DISPUTED).order_by("id")
     doubted = outlook.aside.each(
         (row for row in rows.iterator(chunk_size=BATCH) if row.id not in outlook.changed),
-        lambda row: (row.id, trust_of(row, now=outlook.now) < DOUBTED),
+        lambda row: (row.id, row.trust_at(outlook.now) < DOUBTED),
         name=lambda row: row.id,
     )
     return [Step(Phase.PRUNE, Status.DISPUTED.value, i) for i, is_doubted in doubted if is_doubted]
@@ -114,7 +122,7 @@ def _unkept(outlook: Outlook) -> Any:
 def cool(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     """Puts into the cold tier what is still as faded, in the open transaction; answers the steps that were done."""
     cold = f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL} AND NOT {IS_BELIEVED}"
-    return _done(outlook, steps, cold, below=COLD_BELOW)
+    return _done(outlook, steps, cold, below=COLD)
 
 
 def archive(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:

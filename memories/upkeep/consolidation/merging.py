@@ -10,8 +10,9 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.front import trust, yield_to
+from conflicts.front import yield_to
 from memories import access
+from memories.models.scoring import days_between, trust
 from memories.upkeep.consolidation import vectors
 from memories.upkeep.consolidation.facts import Facts, facts
 from memories.upkeep.consolidation.outlook import Outlook
@@ -75,7 +76,7 @@ class Member:
             corroboration=self.corroboration,
             reinforcements=self.reinforcements,
             disputes=self.disputes,
-            age_days=max(0.0, (now - self.created_at).total_seconds() / 86_400),
+            age_days=days_between(self.created_at, now),
         )
         return (-self.authority, -believed, self.created_at, self.id)
 

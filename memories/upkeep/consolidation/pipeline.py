@@ -14,7 +14,7 @@ from memories.upkeep.consolidation.steps import kept
 
 
 def consolidate(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Runs it to its end; the report is that of DETAILS 7. Its `now` is the operation's creation.
+    """Runs it to its end; the report is that of docs/spec.md §7. Its `now` is the operation's creation.
 
     Whoever runs it again after a crash goes on from the plan, or only tells what was applied. Raises
     NeedsConfirmation, NoPlan; the report then says what was planned.

@@ -29,7 +29,7 @@ def changed(steps: Iterable[Step]) -> int:
 
 
 def counted(steps: Sequence[Step]) -> dict[str, Any]:
-    """The numbers of DETAILS 7, in both spellings."""
+    """The numbers of docs/spec.md §7, in both spellings."""
     merged = len(of_phase(steps, Phase.DEDUPLICATE))
     rulings = Counter(step.action for step in of_phase(steps, Phase.CONTRADICTIONS))
     digested = of_phase(steps, Phase.DIGEST)

@@ -12,6 +12,7 @@ from psycopg import sql
 from conflicts.front import lock_namespace
 from memories import access, failpoints
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Operation, PlanStep, RunChange
 from memories.models.words import OperationState
 from memories.operations import Progress
@@ -53,10 +54,11 @@ REMAKE = """
 """
 
 
-class CannotUndo(Exception):
+class CannotUndo(NovaError):
     """The run's rows changed since, or what stood before was deleted after its retention."""
 
     code = "cannot_undo"
+    title = "This can’t be undone"
 
 
 def undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:

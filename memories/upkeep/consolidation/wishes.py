@@ -1,4 +1,4 @@
-"""What is asked of a consolidation, checked; the defaults and ranges are DETAILS 7's."""
+"""What is asked of a consolidation, checked; the defaults and ranges are those of docs/spec.md §7."""
 
 import uuid
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""How full a project and its tiers are ([4] task 4.3): .70 warns, .80 evicts down to .75, .95 down to .70."""
+"""How full a project and its tiers are: .70 warns, .80 evicts down to .75, .95 down to .70."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""Compaction ([4] task 4.2): what was not used for long keeps its first sentences, then its words, then its vector.
+"""Compaction: what was not used for long keeps its first sentences, then its words, then its vector.
 
 Claim, authority, entities, topics, times and vector stay; the former text goes to the archive, not to the revisions.
 """
@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from conflicts.front import PROTECTED, BlockedByErasure, forgotten_texts, index_keywords
+from conflicts.front import BlockedByErasure, forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.ingest import fragment_for_change
 from memories.language.shortening import ARCHIVED, keywords, summary
 from memories.models import Archive, Fragment, Operation, Revision
 from memories.models.bulk import insert
 from memories.models.raw import execute, fetch
+from memories.models.scoring import PROTECTED
 from memories.models.words import Compression, CopyReason, Tier
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
@@ -69,8 +71,10 @@ REPLACE = """
 """
 
 
-class WaitsForDecision(Exception):
+class WaitsForDecision(NovaError):
     """A person has to see its text as it is, to decide on it."""
+
+    code = "waits_for_decision"
 
 
 def check_compaction(options: Options) -> None:
@@ -92,7 +96,7 @@ def check_compaction(options: Options) -> None:
 def compact(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Shortens all that is old enough, batch by batch; goes on after the saved cursor.
 
-    The report as [4] has it: `compacted_count`, of those old enough `skipped_high_weight` and `already_compressed`,
+    The report: `compacted_count`, of those old enough `skipped_high_weight` and `already_compressed`,
     `compacted_ids` (the first thousand). A dry run tells the counts.
     """
     now, options, aside = operation.started_at or operation.created_at, operation.options, SetAside("compact")

@@ -7,9 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from memories.models.scoring import COLD
 from memories.upkeep.lifecycle import compaction, putting_away, tiers
 from memories.upkeep.lifecycle.eviction import excesses
-from memories.upkeep.relevance import COLD_BELOW
 
 
 def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
@@ -19,7 +19,7 @@ def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
         str(level): now - datetime.timedelta(days=days) for level, days in compaction.DAYS.items()
     }
     put_away = now - datetime.timedelta(days=settings.PUT_AWAY_DAYS)
-    steps = {"warm_days": tiers.WARM_DAYS, "cold_below": COLD_BELOW, "promote_at": tiers.PROMOTE_AT}
+    steps = {"warm_days": tiers.WARM_DAYS, "cold_below": COLD, "promote_at": tiers.PROMOTE_AT}
     found = {
         "tier": _any(tiers.MOVES, {**place, **steps, "now": now}) or _too_large(project_id),
         "archive": _any(f"SELECT 1 {putting_away.DUE}", {**place, "before": put_away}),

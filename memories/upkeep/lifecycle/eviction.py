@@ -1,4 +1,4 @@
-"""Eviction ([4] task 4.3): a project that is nearly full loses what weighs least; the lowest priority goes first.
+"""Eviction: a project that is nearly full loses what weighs least; the lowest priority goes first.
 
 Weaker memories go before stronger ones, and of equals first those of an owner that holds more than its share. What is
 protected is protected against equals: it goes where something stronger would have to go in its place.
@@ -13,18 +13,18 @@ from typing import Any
 
 from django.conf import settings
 
-from conflicts.front import PROTECTED
-from memories import access, weighing
+from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.models import Operation
 from memories.models.raw import fetch
+from memories.models.scoring import KEPT, LAST_USED, PROTECTED, WEIGHT_SQL, days_since
 from memories.models.words import CopyReason, EvictionReason, OperationState, Tier
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
 from memories.upkeep.lifecycle.leaving import BATCH, Cause, hold, leave
 from memories.upkeep.protections import IS_CHOSEN, USERS_OWN
-from memories.upkeep.relevance import LAST_USED, days_since
 
 RECENT_HOURS = 24
 NOBODY = uuid.UUID(int=0)  # who owns what has no owner
@@ -32,13 +32,8 @@ MOST_TOLD = 1000  # ids in a report
 RECENCY, PER_LINK = 0.3, 0.05
 
 # priority = effective weight + .3/(1 + hours since last use/24) + .05·ln(1 + links)
-# Postgres refuses a product too small for a float: the factors are kept above.
-WEIGHT = f"""greatest(f.importance, 1e-100) * (1 + {weighing.PER_ACCESS} * ln(coalesce(a.access_count, 0) + 1))
-    * exp(greatest(-300, -{weighing.DECAY_PER_DAY} * {days_since("f.created_at")}))
-    * (1 + {weighing.FEELING} * greatest(abs(f.emotional_valence), 1e-100))
-    * CASE WHEN f.is_pinned OR f.is_anchor THEN {weighing.KEPT_ON_PURPOSE} ELSE 1 END"""
 HOURS = f"{days_since(LAST_USED)} * 24"
-PRIORITY = f"""{WEIGHT} + {RECENCY} / (1 + {HOURS} / {RECENT_HOURS}) + {PER_LINK} * ln(1 + coalesce(l.links, 0))"""
+PRIORITY = f"""{WEIGHT_SQL} + {RECENCY} / (1 + {HOURS} / {RECENT_HOURS}) + {PER_LINK} * ln(1 + coalesce(l.links, 0))"""
 # Who waits for a decision, and whom it is about, stay until a person has seen both; so does what a person chose. What
 # the user said leaves by a person or its owner.
 EVICTABLE = f"""
@@ -49,8 +44,7 @@ EVICTABLE = f"""
         AND p.resolved_at IS NULL AND p.existing_id = f.id)
     AND NOT {IS_CHOSEN}
 """
-IS_KEPT = "(f.is_pinned OR f.is_anchor)"
-IS_PROTECTED = f"""({IS_KEPT} OR f.importance >= {PROTECTED}
+IS_PROTECTED = f"""({KEPT} OR f.importance >= {PROTECTED}
     OR {LAST_USED} > %(now)s - interval '{RECENT_HOURS} hours')"""
 # Owners that hold more than their share, where there are others.
 GREEDY = """
@@ -65,7 +59,7 @@ TURN = f"CASE WHEN {IS_GREEDY} THEN {IS_PROTECTED}::int WHEN {IS_PROTECTED} THEN
 HERE = f"""
     f.project_id = %(project)s AND (%(tiers)s::text[] IS NULL OR f.tier = ANY (%(tiers)s))
     AND (%(namespaces)s::uuid[] IS NULL OR f.namespace_id = ANY (%(namespaces)s)) AND {EVICTABLE}
-    AND ({IS_GREEDY} OR NOT {IS_KEPT})
+    AND ({IS_GREEDY} OR NOT {KEPT})
 """
 FROM = """
     FROM memories_fragment f
@@ -73,7 +67,7 @@ FROM = """
 """
 COUNTS = f"SELECT f.authority, {TURN} AS turn, count(*) {FROM} WHERE {HERE} GROUP BY 1, 2 ORDER BY 1, 2"
 CANDIDATES = f"""
-    SELECT f.id, f.namespace_id, f.tier, f.authority, {TURN} IN (1, {SPARED}), {WEIGHT} AS weight,
+    SELECT f.id, f.namespace_id, f.tier, f.authority, {TURN} IN (1, {SPARED}), {WEIGHT_SQL} AS weight,
         {PRIORITY} AS priority {FROM}
     LEFT JOIN (SELECT fragment_id, count(*) AS links FROM memories_link WHERE project_id = %(project)s
         GROUP BY fragment_id) AS l ON l.fragment_id = f.id
@@ -86,7 +80,7 @@ STILL = f"""
 USERS = f"SELECT count(*) FROM memories_fragment f WHERE f.project_id = %s AND f.authority >= {USERS_OWN}"
 
 
-class AlreadyRunning(Exception):
+class AlreadyRunning(NovaError):
     """Another operation of this kind is at work in the project."""
 
     code = "already_running"

@@ -20,6 +20,7 @@ from conflicts.front import (
 )
 from memories import access
 from memories.access import NotFound, Principal
+from memories.errors import NovaError
 from memories.ingest import check_change, stated
 from memories.models import Archive, Claim, Fragment, Operation, Tombstone
 from memories.models.lineage import quoting
@@ -31,8 +32,12 @@ from memories.upkeep.lifecycle.leaving import BATCH
 DIGESTS = ("subject_digest", "predicate_digest", "key_digest", "value_digest")
 
 
-class Purged(Exception):
+class Purged(NovaError):
     """No copy is kept any more: only the tombstone is left."""
+
+    status = 410
+    code = "purged"
+    title = "Too late to restore"
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Tiers ([4] task 4.1): how close at hand a memory is kept, by use, by age and by size.
+"""Tiers: how close at hand a memory is kept, by use, by age and by size.
 
 Up one tier with five accesses since it came into its own; hot → warm after 30 days without one, → cold below a
 relevance of .15. A tier that holds too many octets hands its oldest down. What is pinned or an anchor never goes down,
@@ -17,16 +17,17 @@ from django.utils import timezone
 
 from memories import access
 from memories.access import Principal
+from memories.errors import NovaError
 from memories.ingest import fragment_for_change
 from memories.models import Fragment, Operation
 from memories.models.raw import execute, fetch
+from memories.models.scoring import COLD, KEPT, LAST_USED, days_since, relevance_sql
 from memories.models.words import Tier
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import vector_octets
 from memories.upkeep.lifecycle.leaving import hold
 from memories.upkeep.protections import IS_BELIEVED, refuse_hiding
-from memories.upkeep.relevance import COLD_BELOW, LAST_USED, days_since, decayed
 
 WARM_DAYS, PROMOTE_AT = 30, 5
 MOST_DAYS, MOST_COUNT = 36_500, 1_000_000
@@ -35,11 +36,9 @@ COLDER = {Tier.HOT: Tier.WARM, Tier.WARM: Tier.COLD}
 GIGA = 10**9
 
 DAYS = days_since(LAST_USED)
-KEPT = "(f.is_pinned OR f.is_anchor)"
-RELEVANCE = f"CASE WHEN {KEPT} THEN f.base_relevance ELSE {decayed('f.base_relevance', days=DAYS)} END"
 SINCE = "coalesce(a.access_count, 0) - coalesce(a.count_at_tier, 0)"
 TARGET = f"""CASE
-    WHEN NOT {KEPT} AND {RELEVANCE} < %(cold_below)s AND NOT {IS_BELIEVED} THEN 'cold'
+    WHEN NOT {KEPT} AND {relevance_sql()} < %(cold_below)s AND NOT {IS_BELIEVED} THEN 'cold'
     WHEN f.tier = 'cold' AND {IS_BELIEVED} THEN 'warm'
     WHEN f.tier <> 'hot' AND {SINCE} >= %(promote_at)s THEN CASE f.tier WHEN 'cold' THEN 'warm' ELSE 'hot' END
     WHEN NOT {KEPT} AND f.tier = 'hot' AND {DAYS} > %(warm_days)s THEN 'warm'
@@ -69,8 +68,10 @@ TOO_MUCH = f"""
 """
 
 
-class TierMismatch(Exception):
+class TierMismatch(NovaError):
     """The memory is in another tier than the caller thinks."""
+
+    code = "tier_mismatch"
 
 
 def check_tiering(options: Options) -> None:
@@ -123,7 +124,7 @@ def _move(project_id: uuid.UUID, moves: Sequence[tuple[Any, ...]]) -> Sequence[t
 
 
 def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
-    defaults = {"warm_days": WARM_DAYS, "cold_below": COLD_BELOW, "promote_at": PROMOTE_AT}
+    defaults = {"warm_days": WARM_DAYS, "cold_below": COLD, "promote_at": PROMOTE_AT}
     place = {"project": operation.project_id, "namespace": operation.namespace_id}
     return {**defaults, **operation.options, **place, "now": now}
 

@@ -1,4 +1,4 @@
-"""Weights: seed 4's list (tasks 2.4 and 2.6), and the laws behind it."""
+"""Scores: weights by example, and the laws behind them."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.weighing import effective_weight, initial_importance
+from memories.models.scoring import effective_weight, initial_importance
 
 valences = st.floats(-1, 1)
 importances = st.floats(0.1, 1)

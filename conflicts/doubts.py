@@ -1,0 +1,190 @@
+"""Doubts: texts near a standing claim of which nobody can tell by their words whether they state another value.
+
+Pure. Meaning says that a text is near: the cosine of its vector to that of the claim's fragment. Words say that it
+may speak of the claim's subject, and that it holds a value which may stand in the place of the claim's own.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conflicts import sightings
+from conflicts.aliases import USERS, subject_key
+from conflicts.contradictions import (
+    BLOCKS,
+    CLAUSES,
+    IS_FINE,
+    NOT,
+    NOT_FINE,
+    Kind,
+    Standing,
+    cues_of,
+    denied,
+    is_spoken_of,
+    kind_of,
+    literal,
+    places_of,
+)
+from conflicts.cues import CLOSED, PEOPLE
+from conflicts.owners import FELLOWS
+from conflicts.passages import Passage, stem
+from conflicts.sightings import Sighting, is_given_name
+from memories.language.words import STOPWORDS
+
+NEAR = 0.3  # cosine from which on a text may be about a claim that is asked for, though its words do not name it
+ALIKE = 0.5  # the same where nobody asks for the claim, or its value is of no kind that can be seen
+UNKNOWN = 0.4  # the cosine of a text without a vector: as of a text on the same subject
+# What a user is called in other languages.
+USERS_ABROAD = re.compile(
+    r"\b(?:be)?nutzer(?:s|in)?\b|\bkund(?:e|en|in)\b|\butilisat(?:eur|rice)\b|\busu[aá]ri[oa]\b|\butente\b|\bgebruiker\b"
+    r"|\banvändaren\b|\bcliente\b",
+    re.IGNORECASE,
+)
+ENGLISH = 1 / 5  # of the words of an English sentence are such as "the" and "of", at least
+TELLING = 4  # words from which on that can be told
+DENIAL = re.compile(rf"{NOT}|\b(?:any ?more|stopped|former|ex)\b", re.IGNORECASE)
+STRUCTURE = re.compile(r"[{}=]")  # of data, whose words are no language's
+# What says, where a claim's key is spoken of without any value, that it is another one now.
+CHANGE = re.compile(
+    r"\b(?:no|none|unlimited|doubl\w+|halv\w+|half|twice|tripl\w+|later|earlier|sooner|exten(?:d|sion)\w*|postpon\w+"
+    r"|delay\w*|pushed|moved|weeks?|months?|quarter|instead|chang\w+)\b",
+    re.IGNORECASE,
+)
+# What stands before a value that is given up, besides what `contradictions` knows.
+LEFT = re.compile(
+    r"\b(?:(?:out|rid|tired) of|away from|leaves|leaving|goodbye|farewell|ditch\w*|dump\w*|quit|drop\w*) (?:the |a )?$",
+    re.IGNORECASE,
+)
+YEAR = re.compile(r"(?:19|20)\d\d")
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a text is to a claim: the cosine of their vectors, if both have one; whether the claim is asked for."""
+
+    cosine: float | None
+    asked: bool = False
+
+    @classmethod
+    def between(cls, text: Vector | None, claim: Vector | None, *, asked: bool) -> "Nearness":
+        """Return the nearness of two unit vectors."""
+        return cls(None if text is None or claim is None else float(text @ claim), asked)
+
+    def reaches(self, least: float) -> bool:
+        """Whether it is as near as that."""
+        return (UNKNOWN if self.cosine is None else self.cosine) >= least
+
+
+def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *, exclusive: bool) -> bool:
+    """Whether a text is near a claim, and may state another value; False where it states the claim's alone."""
+    if not exclusive:
+        return any(_may_deny(passage, claim) for passage in said)
+    foreign = _is_foreign(said)
+    kind = kind_of(claim)
+    seen = [_values(passage, claim, kind) for passage in said]
+    own = any(mine for mine, _ in seen)
+    values = any(others for _, others in seen)
+    alike = nearness.asked and nearness.reaches(ALIKE)
+    if not (foreign or alike or own and values or _is_of_subject(said, claim)):
+        return False
+    if kind[0] is None or foreign and claim.predicate in CLOSED:
+        return not own and (foreign or nearness.reaches(ALIKE))
+    spoken = is_spoken_of(said, claim)
+    near = own or spoken or foreign and nearness.asked or nearness.reaches(NEAR if nearness.asked else ALIKE)
+    if near and not own and not values:
+        return any(CHANGE.search(passage.text) for passage in said)
+    return near and any(
+        _may_replace(passage, mine, others, claim, spoken=spoken)
+        for passage, (mine, others) in zip(said, seen, strict=True)
+        if not passage.text.endswith("?")
+    )
+
+
+def _may_replace(
+    passage: Passage, mine: Sequence[Sighting], others: Sequence[Sighting], claim: Standing, *, spoken: bool
+) -> bool:
+    """Whether a sentence gives up the claim's value, or holds another that may stand in its place."""
+    if mine:
+        given_up = any(
+            denied(passage, one, strict=not others) or LEFT.search(passage.text, 0, one.start) for one in mine
+        )
+        return given_up or bool(others) and not _names_key(passage, claim, weakly=False)
+    return any(
+        not _is_anothers(passage, one)
+        and (spoken or not _is_year(one, claim) and not _is_another_thing(passage, one, claim))
+        for one in others
+    )
+
+
+def _names_key(passage: Passage, claim: Standing, *, weakly: bool = True) -> bool:
+    """Whether a phrase stands there that speaks of the claim's predicate, among others."""
+    stems = [word.stem for word in passage.words]
+    return any(True for cue in cues_of(claim) if weakly or not cue.weak for _ in places_of(cue, stems))
+
+
+def _is_of_subject(said: Sequence[Passage], claim: Standing) -> bool:
+    """Whether the claim's subject is named, if only by a pronoun."""
+    stems = {word.stem for passage in said for word in passage.words}
+    if subject_key(claim.subject) in USERS:
+        return bool(stems & PEOPLE)
+    return {stem(word) for word in re.findall(r"\w+", claim.subject)} <= stems
+
+
+def _is_foreign(said: Sequence[Passage]) -> bool:
+    """Whether a text is in another language than English, of which an English model's vector tells little."""
+    if any(USERS_ABROAD.search(passage.text) for passage in said):
+        return True
+    if any(STRUCTURE.search(passage.text) for passage in said):
+        return False
+    words = [word.text.lower() for passage in said for word in passage.words if word.text.isalpha()]
+    return len(words) >= TELLING and sum(word in STOPWORDS for word in words) < ENGLISH * len(words)
+
+
+def _values(passage: Passage, claim: Standing, kind: Kind) -> tuple[list[Sighting], list[Sighting]]:
+    """Where a sentence states the claim's value, and where others of its kind."""
+    seen, same = kind
+    found = list(seen(passage)) if seen else []
+    if seen is sightings.codes:
+        found += sightings.names(passage)
+    if not found and seen is sightings.places:
+        found = list(sightings.small_places(passage))
+    own = [one for one in found if same(one.form)] or list(literal(passage, claim.value))
+    return own, [one for one in found if one not in own and not any(_meet(one, mine) for mine in own)]
+
+
+def _meet(one: Sighting, other: Sighting) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _is_anothers(passage: Passage, value: Sighting) -> bool:
+    """Whether somebody else is named before the value: a relative, a person."""
+    before = [word for word in passage.words if word.end <= value.start]
+    return any(word.stem in FELLOWS or (is_given_name(word.text) and word.text[0].isupper()) for word in before)
+
+
+def _is_another_thing(passage: Passage, value: Sighting, claim: Standing) -> bool:
+    """Whether a word in the value's clause says that it is no value of the claim's predicate, but of another."""
+    begin = max((cut.end() for cut in CLAUSES.finditer(passage.text, 0, value.start)), default=0)
+    end = CLAUSES.search(passage.text, value.end)
+    blocks = BLOCKS.get(claim.predicate)
+    return bool(blocks and blocks.search(passage.text, begin, end.start() if end else len(passage.text)))
+
+
+def _is_year(value: Sighting, claim: Standing) -> bool:
+    """Whether a bare number, where the claim's value is one, is a year more likely than anything else."""
+    return claim.value.strip().isdigit() and bool(YEAR.fullmatch(value.form))
+
+
+def _may_deny(passage: Passage, claim: Standing) -> bool:
+    """Whether a sentence may say that a value, which others may stand beside, is none."""
+    stems = {word.stem for word in passage.words}
+    named = {stem(word) for word in re.findall(r"\w+", claim.value)} <= stems
+    if stems & FELLOWS or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):
+        return False
+    if named and NOT_FINE.search(passage.text):
+        return False
+    return bool(DENIAL.search(passage.text) or named and IS_FINE.search(passage.text))

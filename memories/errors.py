@@ -1,0 +1,26 @@
+"""Errors: what a room refuses, told to a client by status, code and fields, to a person under a title."""
+
+from typing import Any, ClassVar
+
+
+class NovaError(Exception):
+    """A refusal. Its text is for whoever asked, and names nothing that they may not see unless it is not public.
+
+    `title` heads it on a page; without one no page catches it. `retry_after` is in seconds.
+    """
+
+    status: ClassVar[int] = 409
+    code: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    retry_after: ClassVar[int | None] = None
+    is_public: ClassVar[bool] = True
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return what is at fault, as `field` and `message`, for the problem document."""
+        return []
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return what an operation that ends by it says besides its code."""
+        return {}

@@ -1,0 +1,125 @@
+"""A weaker text near a claim in meaning, whose words may state another value, names what is on record (ADR 0107).
+
+The fake embedder's vectors are the words that two texts share: they decide here, no word speaks of a budget.
+"""
+
+import pytest
+
+from tests.retrieval.test_precedence import BUDGET, MAIN, ids, post, says, search, user, writer, writes
+
+__all__ = ["user", "writer"]
+NEAR = "For all of this my answer is $13."
+FAR = "Herons and storks cost the mill $13, I hear."
+
+
+@pytest.fixture
+def told(user, writer):
+    """Stores texts of a weaker owner beside the user's claim, and returns the hits of a question by their text."""
+
+    def ask(*contents, query="What is the user's budget?", **more):
+        writes(writer(), *contents, **more)
+        truth = says(user)
+        return truth, {hit["content"]: hit for hit in search(user, query)}
+
+    return ask
+
+
+def test_a_text_near_a_claim_with_a_value_of_its_kind_names_what_is_on_record(told):
+    truth, hits = told(NEAR)
+    assert hits[NEAR]["contradicts"] is None
+    assert hits[NEAR]["on_record"] == {
+        "fragment_id": truth,
+        "subject": "user",
+        "predicate": "budget",
+        "value": "$750",
+        "authority": 6,
+    }
+
+
+def test_a_text_in_doubt_when_its_key_is_asked_for_stands_below_the_claim(told):
+    truth, hits = told(NEAR, importance=1.0)
+    assert [hit["id"] for hit in hits.values()][0] == truth
+    assert list(hits)[1] == NEAR
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FAR,
+        "For all of this my answer is $750.",
+        "For all of this my answer is simple.",
+        "For all of this my sister's answer is $13.",
+        "For all of this is my answer $13?",
+    ],
+)
+def test_a_text_that_is_far_or_agrees_or_holds_no_value_or_is_anothers_names_nothing(told, text):
+    _, hits = told(text)
+    assert (hits[text]["contradicts"], hits[text]["on_record"]) == (None, None)
+
+
+def test_a_text_in_doubt_when_another_thing_is_asked_has_to_be_nearer(told):
+    _, hits = told("For all of this my answer to the herons at the mill is $13.", NEAR, query="Is this an answer?")
+    assert hits[NEAR]["on_record"]["value"] == "$750"
+    assert hits["For all of this my answer to the herons at the mill is $13."]["on_record"] is None
+
+
+def test_a_contradiction_names_what_it_contradicts_only(told):
+    lie = "The user's budget is $13."
+    truth, hits = told(lie)
+    assert hits[lie]["contradicts"]["fragment_id"] == truth
+    assert hits[lie]["on_record"] is None
+
+
+def test_a_text_of_equal_authority_names_nothing(user, agent_of, project):
+    says(user)
+    (told,) = writes(
+        agent_of(project, owner="zoe", ceiling="user_explicit"), NEAR, provenance={"source": "user_explicit"}
+    )
+    assert {hit["id"]: hit["on_record"] for hit in search(user)}[told["id"]] is None
+
+
+@pytest.mark.parametrize(
+    ("form", "label"),
+    [
+        ("markdown", "(inference, trust 0.50, on record: budget = $750 by user_explicit)"),
+        ("xml", "on record: budget = $750"),
+    ],
+)
+def test_a_line_of_the_block_says_what_is_on_record(user, writer, form, label):
+    writes(writer(), NEAR)
+    says(user)
+    found = post(user, "context", {"namespace": MAIN, "query": "What is the user's budget?", "format": form})
+    (line,) = [line for line in found["prompt_prefix"].splitlines() if "$13" in line]
+    assert label in line
+
+
+def test_explain_names_what_is_on_record(user, writer):
+    (told,) = writes(writer(), NEAR)
+    truth = says(user)
+    answer = post(user, "search", {"namespace": MAIN, "query": "What is the user's budget?", "explain": True})
+    found = {path["id"]: path for path in answer["explanation"]["candidates"]}
+    assert found[told["id"]]["on_record"] == truth
+    assert found[truth]["on_record"] is None
+
+
+def test_a_text_without_a_vector_when_a_key_is_asked_for_counts_as_near(user, writer):
+    writes(writer(), NEAR)
+    post(
+        user,
+        "fragments/batch",
+        {
+            "fragments": [
+                {
+                    "namespace": MAIN,
+                    "content": "My budget for this is $750.",
+                    "claim": BUDGET,
+                    "provenance": {"source": "user_explicit"},
+                }
+            ],
+            "embed": "later",
+        },
+        201,
+    )
+    hits = {hit["content"]: hit for hit in search(user)}
+    assert hits[NEAR]["on_record"]["value"] == "$750"
+    assert ids(list(hits.values()))
