@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 
 from conflicts.gate import Stance, objection
 from conflicts.naming import Naming, naming
-from conflicts.ruling_marks import RulingMark, Subject, latest_mark, ruling_marks
+from conflicts.ruling_marks import RulingMark, Subject, Verb, latest_mark, ruling_marks
 from conflicts.wording import Words, worded, wordings
 from memories import access
 from memories.access import Principal
@@ -110,7 +110,7 @@ def claims(principal: Principal, question: Question, *, now: datetime.datetime) 
         if question.status:
             said = said.filter(status=question.status)
         if question.session_id and question.status == Status.ACTIVE:
-            hidden = _overruled(principal, said, question.session_id)
+            hidden = _overruled(principal, said, question.session_id, known_at)
             said = said.exclude(**{"pgh_obj__in" if known_at else "id__in": hidden})
     if known_at is None:
         # Named, so that its index is used: what stands stands in what stands.
@@ -194,30 +194,46 @@ def _renamed(principal: Principal, key: Q) -> Q:
     return Q(Exists(mine)) & ~Q(Exists(former))
 
 
-def _overruled(principal: Principal, said: QuerySet[Any], session_id: str) -> set[uuid.UUID]:
+def _overruled(
+    principal: Principal, said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
+) -> set[uuid.UUID]:
     """Of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
 
     The session's does, unless the gate would let it replace the other: nobody weaker hides in a session what a
-    stronger one said, nor stands beside it.
+    stronger one said or ruled, nor stands beside it.
     """
     mine = Claim.objects.within(principal.project_id).filter(session_id=session_id)
     said = said.select_related("fragment")
-    here = _by_key(said.filter(scope=ClaimScope.SESSION, fragment__in=mine.values("fragment")))
+    here = _by_key(said.filter(scope=ClaimScope.SESSION, fragment__in=mine.values("fragment")), session_id, known_at)
     keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
-    lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION))
+    lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION), "", known_at)
     rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
     return {(own if objection(own, one) else one).id for own, one in rivals}
 
 
-def _by_key(said: QuerySet[Any]) -> dict[tuple[uuid.UUID, bytes, bytes], list[Stance]]:
-    """What claims or events say, by namespace, subject and key."""
+def _by_key(
+    said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
+) -> dict[tuple[uuid.UUID, bytes, bytes], list[Stance]]:
+    """What claims or events of a session, or of none, say, by namespace, subject and key; as rulings bound by then."""
+    rows = [
+        (row, Subject(row.namespace_id, session_id, bytes(row.key_digest), bytes(row.value_digest))) for row in said
+    ]
+    marks = ruling_marks(rows[0][0].project_id, [subject for _, subject in rows]) if rows else {}
     found = defaultdict(list)
-    for row in said:
-        key = row.namespace_id, bytes(row.subject_digest), bytes(row.key_digest)
-        value, owner = bytes(row.value_digest), row.fragment.owner_id
-        claim_id = row.id if isinstance(row, Claim) else row.pgh_obj_id
-        stance = Stance(row.fragment_id, owner, row.authority, value, exclusive=row.exclusive, claim_id=claim_id)
-        found[key].append(stance)
+    for row, subject in rows:
+        binding = [m for m in marks[subject] if m.decision == Verb.CHOSEN and m.is_in_force(known_at)]
+        ruling = max(binding, key=lambda mark: mark.authority, default=None)
+        stance = Stance(
+            row.fragment_id,
+            row.fragment.owner_id,
+            row.authority,
+            subject.value_digest,
+            exclusive=row.exclusive,
+            claim_id=row.id if isinstance(row, Claim) else row.pgh_obj_id,
+            ruling=ruling.authority if ruling else 0,
+            ruled_by=ruling.decided_by if ruling else None,
+        )
+        found[row.namespace_id, bytes(row.subject_digest), subject.key_digest].append(stance)
     return found
 
 

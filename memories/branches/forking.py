@@ -134,7 +134,9 @@ def _made_a_branch(source: Namespace, target: Namespace) -> None:
     rows.filter(id=target.id).update(forked_from=source, language=source.language, archive_policy=source.archive_policy)
     there = {"project": source.project_id, "source": source.id, "target": target.id, "name": target.name}
     execute(BRANCHED, there)
-    Origin.objects.within(source.project_id).filter(with_users(target)).delete()
+    # By ids: through a join the database would go through the origins of all projects.
+    places = [target.id, *rows.filter(parent=target).values_list("id", flat=True)]
+    Origin.objects.within(source.project_id).filter(namespace__in=places).delete()
     execute(
         "DELETE FROM conflicts_predicate WHERE project_id = %s AND namespace_id = %s", [source.project_id, target.id]
     )

@@ -266,7 +266,7 @@ def _jobs(crossing: Crossing, key: str) -> None:
             for then in (f"operations/{made}", f"packs/{made}/download", f"backups/{made}/download"):
                 crossing.attempt(key, "GET", f"/api/v1/{then}", **header)
 
-    for kind in ("archive", "compact", "consolidate", "tier", "pack", "evict"):
+    for kind in ("archive", "compact", "consolidate", "tier", "evict"):
         place = {} if kind == "evict" else {"namespace": space}
         for dry in (True, False):
             job("POST", "/api/v1/operations", {"kind": kind, **place, "dry_run": dry, **who})

@@ -134,6 +134,14 @@ class TestBinding:
         assert [one["value"] for one in told["ruled_out"]] == ["$48,000"]
         assert told["at"] == get(carol, f"conflicts/{ruled['conflict']}")["resolved_at"]
 
+    @pytest.mark.parametrize("past", [False, True])
+    def test_a_session_of_who_is_weaker_than_the_ruling_hides_nothing(self, past, ruled, tell, carol):
+        tell("$99,999", scope="session", session_id="s1")
+        asked = {"namespace": "acme:main", "subject": CLAIM["subject"], "predicate": CLAIM["predicate"]}
+        moment = {"known_at": timezone.now().isoformat()} if past else {}
+        found = get(carol, "claims", session_id="s1", **asked, **moment)["results"]
+        assert [row["value"] for row in found if row["status"] == "active"] == ["$84,000"]
+
     def test_free_texts_of_another_value_wait_too(self, ruled, carol, bob):
         body = {
             "namespace": "acme:main",
