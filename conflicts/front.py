@@ -67,6 +67,7 @@ from conflicts.rulings import (
     ruled_on,
     rulings,
     text_ruled,
+    with_protection,
     with_rank,
     with_words,
 )
@@ -221,6 +222,7 @@ __all__ = [
     "ruled_on",
     "rulings",
     "with_claims",
+    "with_protection",
     "with_words",
     "words_of",
     "claim_ruled",

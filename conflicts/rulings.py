@@ -37,6 +37,18 @@ def text_ruled(fragment: str) -> str:
             AND {fragment}.id = ANY (r.chosen_fragments))"""
 
 
+def fragment_ruled(fragment: str) -> str:
+    """Return as SQL the authority of the rulings that chose a statement's fragment or what it claims; null without."""
+    return f"""greatest({text_ruled(fragment)}, (SELECT max({claim_ruled("c")}) FROM memories_claim c
+        WHERE c.project_id = {fragment}.project_id AND c.fragment_id = {fragment}.id))"""
+
+
+def with_protection(fragments: Any) -> Any:
+    """Return the fragments with `ruled`, the authority of what chose each (0 without), and `rank`: that or its own."""
+    ruled = Coalesce(RawSQL(fragment_ruled("memories_fragment"), [], SmallIntegerField(null=True)), 0)
+    return fragments.annotate(ruled=ruled, rank=Greatest(F("authority"), F("ruled")))
+
+
 def with_rank(claims: Any) -> Any:
     """Return the claims with `rank`: the authority of each, or that of the ruling that chose it."""
     ruled = RawSQL(claim_ruled("memories_claim"), [], SmallIntegerField(null=True))
@@ -199,12 +211,8 @@ def count_repeats(project_id: uuid.UUID, ids: Iterable[uuid.UUID | None], *, now
 
 def protection(project_id: uuid.UUID, fragment_id: uuid.UUID) -> int:
     """The authority of the strongest ruling that chose this memory or what it claims; 0 without one."""
-    chose = Q(fragment=fragment_id, chosen_fragments__contains=[fragment_id])
-    for claim in Claim.objects.within(project_id).filter(fragment=fragment_id):
-        here = {"namespace": claim.namespace_id, "key_digest": claim.key_digest, "session_id": claim.session_id}
-        chose |= Q(**here, chosen__contains=[bytes(claim.value_digest).hex()])
-    found = Ruling.objects.within(project_id).in_force().filter(chose).values_list("authority", flat=True)
-    return max(found, default=0)
+    rows = with_protection(Fragment.objects.within(project_id).filter(id=fragment_id))
+    return int(rows.values_list("ruled", flat=True).first() or 0)
 
 
 def binding_on(rows: Sequence[PendingConflict]) -> dict[uuid.UUID, Ruling]:

@@ -12,7 +12,7 @@ from django.db.models import F, Min, Q
 from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_datetime
 
-from conflicts.front import lock_namespace
+from conflicts.front import lock_namespace, with_protection
 from memories import access, backups, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError
@@ -327,7 +327,7 @@ def _fitting(namespace: Namespace, wish: Wish, *, now: datetime.datetime) -> Any
 
 
 def _above(project_id: uuid.UUID, ids: Sequence[uuid.UUID], authority: int) -> int:
-    """How many of them may not be forgotten with this authority."""
-    rows = Fragment.objects.within(project_id).filter(id__in=ids, authority__gt=authority).count()
+    """How many of them may not be forgotten with this authority, their own or that of who chose them."""
+    rows = Fragment.objects.within(project_id).filter(id__in=ids)
     stones = Tombstone.objects.within(project_id).filter(original_id__in=ids, authority__gt=authority)
-    return int(rows) + int(stones.count())
+    return int(with_protection(rows).filter(rank__gt=authority).count()) + int(stones.count())

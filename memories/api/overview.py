@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.front import waiting
-from memories import access, backups, upkeep
+from memories import access, backups, branches, upkeep
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Strict, Text, validated
@@ -192,6 +192,8 @@ class NamespacesView(APIView):
             found = access.find(principal, values["name"])
             if found is None:
                 raise NotFound("namespace")
+            if values["archive_policy"] == ArchivePolicy.ALL:
+                branches.refuse_stronger(principal, branches.with_users(found), what="something here")
             found.archive_policy = values["archive_policy"]
             found.save(update_fields=["archive_policy"])
         return Response(NamespaceAnswer(found).data)

@@ -7,9 +7,19 @@ from memories.branches.deleting import (
     delete_project,
     permit_deletion,
     project_size,
+    refuse_stronger,
     size,
 )
-from memories.branches.forking import BranchTaken, check_fork, copied, copy_namespace, fork, is_empty, refuse_taken
+from memories.branches.forking import (
+    BranchTaken,
+    check_fork,
+    copied,
+    copy_namespace,
+    fork,
+    is_empty,
+    refuse_taken,
+    with_users,
+)
 from memories.branches.merging import check_merge, merge, permit_merge, refuse_unfit_merge, undo_merge
 
 __all__ = [
@@ -28,8 +38,10 @@ __all__ = [
     "permit_deletion",
     "permit_merge",
     "project_size",
+    "refuse_stronger",
     "refuse_unfit_merge",
     "refuse_taken",
     "size",
     "undo_merge",
+    "with_users",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from conflicts.front import refuse_below
+from conflicts.front import refuse_below, with_protection
 from memories import access, backups, failpoints
 from memories.access import Principal
 from memories.branches.forking import with_users
@@ -46,10 +46,10 @@ def permit_deletion(principal: Principal, operation: Operation) -> None:
 
 
 def refuse_stronger(principal: Principal, here: Q, *, what: str) -> None:
-    """Raise NotPermitted when some memory here, whosever it is, is believed more than the principal's ceiling."""
+    """Raise NotPermitted when some memory here, whosever it is, is above the principal's ceiling, or was chosen so."""
     with access.enter(principal.of_everybody(), why="ceiling"):
-        rows = Fragment.objects.within(principal.project_id).filter(here).order_by("-authority")
-        refuse_below(principal, rows.values_list("authority", flat=True)[:1], what=what)
+        rows = with_protection(Fragment.objects.within(principal.project_id).filter(here)).order_by("-rank")
+        refuse_below(principal, rows.values_list("rank", flat=True)[:1], what=what)
 
 
 def delete_namespace(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:

@@ -75,6 +75,31 @@ def test_what_a_person_chose_when_a_weaker_admin_forgets_by_id_stays(chosen, wea
     assert status_of(carol, told) == "active"
 
 
+@pytest.mark.parametrize(
+    ("door", "body"),
+    [
+        (f"{URL}/namespaces/acme:main", {"confirm": "acme:main"}),
+        (f"{URL}/users/YW5u", None),
+        ("/compat/mem0/v2/entities/user/ann/", None),
+    ],
+)
+def test_a_models_word_that_a_person_chose_when_a_weaker_admin_deletes_all_stays(
+    door, body, carol, alice, weak, weak_admin, say
+):
+    yielded = say(alice, "The budget of the trip is $750.", value="$750", source="tool_output", user="ann")
+    told = say(weak, "The trip budget is $900 now.", value="$900", user="ann")
+    (conflict,) = told["pending_conflicts"]
+    path = f"{URL}/conflicts/{conflict['id']}"
+    revision = carol.client.get(f"{path}?user=ann").json()["revision"]
+    wish = {"action": "supersede", "revision": revision}
+    assert carol.client.post(f"{path}/resolve?user=ann", wish, format="json").status_code == 200
+    assert alice.client.delete(f"{URL}/fragments/{yielded['id']}?user=ann").status_code == 204
+    answer = weak_admin.client.delete(door, body, format="json", headers={"X-NovaMem-Namespace": "acme:main"})
+    assert answer.status_code == 403, answer.content
+    assert "believed" in str(answer.content) or "ceiling" in str(answer.content), answer.content
+    assert carol.client.get(f"{URL}/fragments/{told['id']}?user=ann").json()["status"] == "active"
+
+
 def test_a_text_that_a_person_chose_when_a_weaker_key_digests_it_stays(chosen, weak, carol, say):
     told = chosen(as_claim=False)
     others = [say(weak, text)["id"] for text in ("The trip goes to Rome by train.", "The hotel is near the station.")]

@@ -4,8 +4,9 @@ import datetime
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from conflicts.front import Admission, lock_namespace
+from conflicts.front import Admission, lock_namespace, with_protection
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
@@ -89,12 +90,13 @@ def keep_digest(principal: Principal, request: DigestRequest, *, now: datetime.d
 def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = False) -> list[Fragment]:
     """The memories, oldest first, if they may be digested by this principal."""
     found = Fragment.objects.within(principal.project_id).filter(id__in=ids).select_related("namespace").order_by("id")
-    rows: list[Fragment] = list(found.select_for_update(of=("self",), no_key=True) if hold else found)
+    found = with_protection(found)
+    rows: list[Any] = list(found.select_for_update(of=("self",), no_key=True) if hold else found)
     visible = {row.id: row for row in rows if principal.covers_reading(row.namespace.name)}
     if len(visible) < len(ids):
         raise NotFound("fragment")
     for row in visible.values():
-        check_change(principal, namespace=row.namespace.name, authority=row.authority)
+        check_change(principal, namespace=row.namespace.name, authority=row.rank)
     if len({row.namespace_id for row in visible.values()}) > 1:
         raise BadOptions("ids", "These memories lie in several namespaces: a digest is of one.")
     claims = Claim.objects.within(principal.project_id).filter(fragment__in=ids)
@@ -117,7 +119,7 @@ def _refuse_stronger(ids: Sequence[uuid.UUID], members: Sequence[Fragment]) -> N
         raise CannotDigest({n: why for n, i in enumerate(ids) if i in above})
 
 
-def _stays(row: Fragment, *, claims_something: bool, is_person: bool, lowest: int) -> str:
+def _stays(row: Any, *, claims_something: bool, is_person: bool, lowest: int) -> str:
     """Why a memory may not go into a digest, or nothing; the conditions are those of the digest phase."""
     conditions = {
         f"It is {row.status}, not active.": row.status != Status.ACTIVE,
@@ -128,6 +130,7 @@ def _stays(row: Fragment, *, claims_something: bool, is_person: bool, lowest: in
         f"Its text was shortened ({row.compression}).": row.compression != Compression.FULL,
         "It claims something that is believed.": claims_something,
         "It is what the user said: only a person may digest it.": row.authority == USERS_OWN and not is_person,
+        "A person chose it: only a person may digest it.": row.ruled > 0 and not is_person,
         "It has more authority than the weakest of them, and so than their digest.": row.authority > lowest,
     }
     return next((why for why, holds in conditions.items() if holds), "")

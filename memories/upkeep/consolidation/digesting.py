@@ -20,7 +20,7 @@ from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.outlook import MOST_DIGESTS, Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
 from memories.upkeep.consolidation.wishes import LLM
-from memories.upkeep.protections import INFERRED, USERS_OWN
+from memories.upkeep.protections import INFERRED, IS_CHOSEN, USERS_OWN
 
 LINKED = """
     SELECT l.fragment_id, l.other_id FROM memories_link l
@@ -29,13 +29,13 @@ LINKED = """
     WHERE l.project_id = %s AND l.kind IN ('similar', 'related') AND f.namespace_id = %s AND f.status = 'active'
         AND o.namespace_id = f.namespace_id AND o.status = 'active' AND l.fragment_id <> l.other_id
 """
-# Whether nobody changed it for so long, and whether it may go: what is kept on purpose or believed stays, and what the
-# user said in so many words, and what a digest of whoever asks for it would be weaker than.
-MEMBERS = """
+# Whether nobody changed it for so long, and whether it may go: what is kept on purpose, believed or chosen stays, and
+# what the user said in so many words, and what a digest of whoever asks for it would be weaker than.
+MEMBERS = f"""
     SELECT f.id, f.authority, f.updated_at <= %(before)s AND f.category <> 'digest',
         f.authority <= %(ceiling)s AND f.authority < %(users_own)s
         AND NOT (f.is_pinned OR f.is_anchor) AND f.key = '' AND f.compression = 'full' AND NOT EXISTS (
-            SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)
+            SELECT FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id) AND NOT {IS_CHOSEN}
     FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = ANY (%(ids)s)
 """
 

@@ -27,7 +27,7 @@ from memories.models.scoring import (
 from memories.models.words import ArchivePolicy, Status
 from memories.upkeep.consolidation.outlook import Outlook
 from memories.upkeep.consolidation.steps import Phase, Step
-from memories.upkeep.protections import IS_BELIEVED, USERS_OWN
+from memories.upkeep.protections import IS_BELIEVED, STAYS_READABLE, USERS_OWN
 
 DOUBTED = 0.3
 BATCH = 5_000
@@ -49,8 +49,8 @@ FADING = f"""
         GROUP BY 1
     )
     SELECT s.id, s.relevance < %(cold)s AND s.tier <> 'cold' AND NOT s.believed,
-        s.relevance < %(faded)s AND (%(all)s OR (
-        s.type = 'episodic' AND s.importance < {PROTECTED} AND s.authority < {USERS_OWN}
+        s.relevance < %(faded)s AND s.authority < {USERS_OWN} AND NOT s.believed AND (%(all)s OR (
+        s.type = 'episodic' AND s.importance < {PROTECTED}
         AND NOT s.id = ANY (%(claiming)s) AND NOT EXISTS (
             SELECT FROM memories_claim c WHERE c.project_id = %(project)s AND c.fragment_id = s.id
                 AND (c.valid_until IS NULL OR c.valid_until > %(now)s))))
@@ -128,7 +128,8 @@ def cool(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
 def archive(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     """Archives what is still as faded; answers the steps that were done."""
     put = "status = 'archived', archived_reason = 'decayed', updated_at = %(now)s"
-    done = _done(outlook, steps, f"UPDATE memories_fragment f SET {put} WHERE {FADED_STILL}", below=FADED)
+    faded = f"UPDATE memories_fragment f SET {put} WHERE {FADED_STILL} AND NOT {STAYS_READABLE}"
+    done = _done(outlook, steps, faded, below=FADED)
     _leave(outlook, done)
     return done
 
