@@ -233,6 +233,16 @@ def test_material_is_not_attested(content, send, upstream, issue, captured, memo
     assert (user.source, user.authority) == ("user_implicit", 3)
 
 
+def test_a_message_with_a_name_is_not_attested(send, upstream, issue, captured, memories):
+    proxy = issue(may_attest_user=True)
+    body = chat("My budget for the kitchen is $13.")
+    body["messages"][-1]["name"] = "mallory"
+    send(body, Authorization=f"Bearer {proxy}")
+    captured()
+    user, _ = memories()
+    assert (user.source, user.authority) == ("user_implicit", 3)
+
+
 def test_the_same_request_again_is_kept_once(client, upstream, captured, memories):
     told = [{"role": "user", "content": HERON}]
     client.chat.completions.create(model="fake", messages=told)
