@@ -55,7 +55,8 @@ NOT = r"(?P<not>(?:(?:not|no longer|never|no)\b\W+)?)"
 LEADS = re.compile(
     rf"(?:(?P<am>{AM})\b\W*|{NAME}(?:'s| is| was|\s*[=:])(?P<isnt>n't)?\W+|{NAME} isn't (?P<neither>)\W*"
     rf"|(?<![\w'])i\s*[,(–—-]\W*(?=\w)|\b(?:calls?|know|knows) me\b\W+"
-    rf"|\bi(?: go|'ve always gone| answer) (?:by|to)\b\W+|\bintroduce myself\b\W*){FILL}{NOT}{FILL}(?P<name>[^\W\d_][\w'-]*)",
+    rf"|\bi(?: go|'ve always gone| answer) (?:by|to)\b\W+|\bintroduce myself\b\W*)"
+    rf"{FILL}{NOT}{FILL}(?P<name>[^\W\d_][\w'-]*)",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[^\W\d_][\w'-]*")
