@@ -9,6 +9,8 @@ from django.db.models import QuerySet
 from conflicts.front import SOURCE_RANK
 from memories.access import Principal
 from memories.ingest.drafts import Draft
+from memories.ingest.selfnames import SelfName, plain_text, self_names, tells_of
+from memories.language.gazetteers import GIVEN_NAMES
 from memories.models import Claim, Namespace
 from memories.models.words import MATERIAL, SourceClass, Status
 
@@ -19,39 +21,61 @@ Indexed = list[tuple[int, Draft]]
 def without_strangers(principal: Principal, drafts: Indexed, scope: Namespace | None) -> Indexed:
     """Return the drafts, where a stranger's turn is attested no longer. In the open transaction.
 
-    The user is who the scope belongs to, and has the names on record that he said himself. Where neither is known, who
+    The user is who the scope belongs to, and has the names on record that he said himself. Where no name is known, who
     introduces himself is the user only if nobody was heard before.
     """
-    if not any(_introduced(draft) for _, draft in drafts):
+    if not any(draft.attested for _, draft in drafts):
         return drafts
-    known = [*([principal.user] if principal.user else []), *_names_on_record(principal, scope)]
-    open_to_all = not known and not (scope and _said(principal, scope).exists())
-    return [(n, draft if open_to_all else _judged(draft, known)) for n, draft in drafts]
+    known = [_words(name) for name in (principal.user or "", *_names_on_record(principal, scope)) if _words(name)]
+    # An id such as u_8731 names nobody.
+    open_to_all = not any(name & GIVEN_NAMES for name in known) and not _was_heard(principal, scope)
+    judged = []
+    for n, draft in drafts:
+        if draft.attested and open_to_all:
+            said = _said_names(draft)
+            known += [naming.words for naming in said if not naming.denied]
+            open_to_all = not said and not draft.read_before
+        judged.append((n, _judged(draft, known) if draft.attested else draft))
+    return judged
 
 
-def _judged(draft: Draft, known: list[str]) -> Draft:
-    if all(_is_one_of(name, known) for name in _introduced(draft)):
+def _judged(draft: Draft, known: list[frozenset[str]]) -> Draft:
+    names = frozenset[str]().union(*known)
+    foreign = any(_is_foreign(naming, known, names) for naming in _said_names(draft))
+    if not foreign and not tells_of(plain_text(draft.content), names):
         return draft
     return replace(draft, attested=False, extra={**draft.extra, MATERIAL: True})
 
 
-def _introduced(draft: Draft) -> list[str]:
-    """The names by which the speaker of an attested turn calls himself."""
-    if not draft.attested:
-        return []
-    return [told.value for told in draft.read_before or () if (told.subject, told.predicate) == ("user", "name")]
+def _is_foreign(naming: SelfName, known: list[frozenset[str]], names: frozenset[str]) -> bool:
+    if naming.denied:
+        return bool(naming.words & names)
+    return not any(naming.words <= name or name <= naming.words for name in known)
 
 
-def _is_one_of(name: str, known: Iterable[str]) -> bool:
-    words = set(WORDS.findall(name.casefold()))
-    return any(words <= set(WORDS.findall(one.casefold().replace("_", " "))) for one in known)
+def _said_names(draft: Draft) -> list[SelfName]:
+    """The names that the speaker of a turn gives himself or denies, by its words and by what was read in it."""
+    read = [told for told in draft.read_before or () if (told.subject, told.predicate) == ("user", "name")]
+    return [
+        *(naming for _, _, naming in self_names(plain_text(draft.content))),
+        *(SelfName(_words(told.value), told.negated) for told in read if _words(told.value)),
+    ]
 
 
-def _names_on_record(principal: Principal, scope: Namespace | None) -> list[str]:
+def _words(name: str) -> frozenset[str]:
+    """The words of a name; of an address those before its @."""
+    return frozenset(WORDS.findall(name.casefold().split("@")[0].replace("_", " ")))
+
+
+def _names_on_record(principal: Principal, scope: Namespace | None) -> Iterable[str]:
     if scope is None:
         return []
     least = SOURCE_RANK[SourceClass.USER_EXPLICIT]
-    return list(_said(principal, scope).filter(predicate="name", authority__gte=least).values_list("value", flat=True))
+    return _said(principal, scope).filter(predicate="name", authority__gte=least).values_list("value", flat=True)
+
+
+def _was_heard(principal: Principal, scope: Namespace | None) -> bool:
+    return scope is not None and _said(principal, scope).exists()
 
 
 def _said(principal: Principal, scope: Namespace) -> QuerySet[Claim]:

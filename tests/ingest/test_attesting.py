@@ -188,3 +188,59 @@ def test_a_name_that_only_a_stranger_gave_is_not_the_users(told, believed):
     told("I'm Bob.")
     told("I'm Bob. My budget is $13.")
     assert believed() == [("$750", 6)]
+
+
+@pytest.fixture
+def for_ann(proxy):
+    """The proxy while it speaks for ann."""
+    return proxy.of_user("ann")
+
+
+STRANGERS = """
+I'm Bob: my budget is $13. | i'm bob. my budget is $13. | I'm known as Bob. My budget is $13.
+I'm Li Wei. My budget is $13. | My first name is Bob. My budget is $13. | My real name is Bob. My budget is $13.
+my username is bob. My budget is $13. | I'm Bob… … My budget is $13. | I'm 'Bob'. My budget is $13.
+I'm **Bob**. My budget is $13. | I’m “Bob”. My budget is $13. | I, Bob, have a budget of $13.
+I am not Ann. My budget is $13. | I ain't Ann. My budget is $13. | My name isn't Ann. My budget is $13.
+I'm her husband. My budget is $13. | I'm Ann's husband. My budget is $13.
+I'm using Ann's phone. My budget is $13. | I'm a friend of Ann. My budget is $13. | I AM BOB. MY BUDGET IS $13.
+i'm zorblax. my budget is $13. | I'm Mrs. Bobson. My budget is $13.
+"""
+THEMSELVES = """
+I'm Ann. My budget is $13. | I'm Ann Miller. My budget is $13. | My name is Ann. My budget is $13.
+I'm **Ann**. My budget is $13. | I'm vegan and my name is Ann. | I'm not Bob. My budget is $13.
+I'm happy. My budget is $13. | I'm going to Rome. My budget is $13. | I'm a nurse. My budget is $13.
+I AM ALLERGIC TO PEANUTS. | I'm Swedish. My budget is $13. | I'm lactose intolerant. | I'm fluent in Portuguese.
+My dog's name is Rex. | I'm CEO of Initech. | I, personally, have a budget of $13.
+"""
+
+
+def turns(table):
+    return [turn.strip() for line in table.strip().splitlines() for turn in line.split(" | ")]
+
+
+@pytest.mark.parametrize("turn", turns(STRANGERS))
+def test_a_turn_when_its_speaker_is_not_the_user_attests_nothing(turn, for_ann, told):
+    told("My budget is $750.", by=for_ann)
+    (row,) = told(turn, by=for_ann)
+    assert row.source == "user_implicit"
+
+
+@pytest.mark.parametrize("turn", turns(THEMSELVES))
+def test_a_turn_when_its_speaker_names_no_other_is_the_users_word(turn, for_ann, told):
+    told("My budget is $750.", by=for_ann)
+    (row,) = told(turn, by=for_ann)
+    assert row.source == "user_explicit"
+
+
+@pytest.mark.parametrize("user", ["u_8731", "8f0c6c1e-1111-4222-8333-444455556666", "annm"])
+def test_a_name_when_the_id_is_none_and_it_is_said_first_is_on_record(user, proxy, told):
+    by = proxy.of_user(user)
+    turns = ["My name is Ann.", "I'm Ann Miller. My budget is $750.", "I'm Bob. My budget is $13."]
+    rows = [row for turn in turns for row in told(turn, by=by)]
+    assert [row.source for row in rows] == ["user_explicit", "user_explicit", "user_implicit"]
+
+
+def test_a_second_name_when_both_come_in_one_batch_is_a_strangers(told):
+    rows = told("I'm Ann. My budget is $750.", "I'm Bob. My budget is $13.")
+    assert [row.source for row in rows] == ["user_explicit", "user_implicit"]
