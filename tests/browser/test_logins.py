@@ -46,7 +46,9 @@ def test_a_second_factor_is_turned_on_and_asked_for(browser, stage, scripts):
 
 def test_the_admin_keeps_to_the_policy(at_memories, stage, complaints):
     with as_owner() as connection:
-        connection.execute("UPDATE auth_user SET is_superuser = true WHERE username = %s", [stage.username])
+        connection.execute(
+            "UPDATE auth_user SET is_superuser = true, is_staff = true WHERE username = %s", [stage.username]
+        )
     page = at_memories("/admin/")
     for path in ("memories/project/", f"memories/project/{stage.project.id}/change/", "memories/membership/"):
         page.goto(f"{stage.url}/admin/{path}")
