@@ -62,6 +62,7 @@ from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
 from conflicts.rulings import (
     binding_on,
     claim_ruled,
+    fragment_ruled,
     of_conflicts,
     protection,
     ruled_on,
@@ -166,6 +167,7 @@ __all__ = [
     "forgotten_among",
     "forgotten_texts",
     "forked",
+    "fragment_ruled",
     "from_source",
     "granted_authority",
     "hold_keys",

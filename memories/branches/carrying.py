@@ -5,7 +5,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from conflicts.front import withdraw_all
+from conflicts.front import fragment_ruled, withdraw_all
 from memories import ingest
 from memories.branches.copying import PARTS, Part, Way, await_vectors, chosen, copy, note_origins, paired
 from memories.branches.lineup import at_once
@@ -14,7 +14,7 @@ from memories.models.raw import execute, fetch
 from memories.models.words import Status
 
 # Forgotten in the source: a memory of its line that had a copy there, of which only the erasure is left.
-FORGOTTEN = """
+FORGOTTEN = f"""
     SELECT DISTINCT e.authority, k.id FROM memories_erasure e
     LEFT JOIN memories_origin o ON o.project_id = e.project_id AND o.fragment_id = e.fragment_id
         AND o.namespace_id = %(source)s
@@ -28,7 +28,7 @@ FORGOTTEN = """
     WHERE e.project_id = %(project)s
         AND NOT EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = e.project_id AND f.id = e.fragment_id)
         AND (EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = e.project_id AND f.id = k.id
-                AND f.namespace_id = %(target)s AND f.authority <= e.authority)
+                AND f.namespace_id = %(target)s AND greatest(f.authority, {fragment_ruled("f")}) <= e.authority)
             OR EXISTS (SELECT FROM memories_tombstone d WHERE d.project_id = e.project_id AND d.original_id = k.id
                 AND d.namespace_id = %(target)s AND d.authority <= e.authority))
     ORDER BY e.authority DESC, k.id"""
@@ -83,8 +83,11 @@ DOUBTED = f"""
     UPDATE memories_fragment t SET status = 'disputed', updated_at = %(now)s FROM branch_pairs p
     WHERE t.project_id = %(project)s AND t.id = p.theirs AND p.status = 'disputed' AND p.their_status = 'active'
         AND t.status = 'active' AND t.disputes > 0 AND {STANDING} RETURNING t.id"""
-PUT_AWAY = """
+# What a stronger reviewer chose in the target stays.
+PUT_AWAY = f"""
     SELECT p.theirs FROM branch_pairs p JOIN memories_fragment s ON s.project_id = %(project)s AND s.id = p.mine
+    JOIN memories_fragment t ON t.project_id = %(project)s AND t.id = p.theirs
+        AND greatest(t.authority, {fragment_ruled("t")}) <= greatest(s.authority, {fragment_ruled("s")})
     WHERE p.status = 'archived' AND s.archived_reason = 'by_hand' AND p.their_status IN ('active', 'disputed')
         AND NOT p.they_changed ORDER BY p.theirs"""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from conflicts.front import fragment_ruled
 from memories.branches.copying import Way
 from memories.models.lineage import lineages_in, quoting
 from memories.models.raw import execute, fetch
@@ -63,9 +64,10 @@ BARRED = """
         AND e.fingerprint = ANY (nova_fingerprints(f.project_id, f.content))
         AND e.authority >= s.authority
         AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))"""
-# Found by the line or by the source, each by its index.
+# Found by the line or by the source, each by its index; what a person chose counts as the chooser's.
 RIVALS = f"""
-    SELECT k.mine, t.id, t.authority, {relevance_of("t")}, t.updated_at, bool_or(k.same)
+    SELECT k.mine, t.id, greatest(t.authority, {fragment_ruled("t")}), {relevance_of("t")}, t.updated_at,
+        bool_or(k.same)
     FROM (
         SELECT bs.id AS mine, bt.id AS theirs, true AS same
         FROM branch_source bs JOIN branch_target bt ON bt.line = bs.line WHERE bs.id = ANY (%(ids)s)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.front import Admission, ClaimDraft, Newcomer, admit, forgotten_texts, yield_to
+from conflicts.front import Admission, ClaimDraft, Newcomer, admit, forgotten_texts, with_protection, yield_to
 from memories import failpoints
 from memories.branches.copying import Way, new_id
 from memories.branches.lineup import Rival, relevances, rivals_of
@@ -75,7 +75,7 @@ def _best_of_each_source(way: Way, ids: list[uuid.UUID], done: Replayed, *, now:
     rows = Fragment.objects.within(way.source.project_id).filter(id__in=ids).exclude(source_id="")
     groups: dict[tuple[str, str], list[tuple[int, float, int, uuid.UUID]]] = defaultdict(list)
     worth, place = relevances(way, ids, now=now), {i: n for n, i in enumerate(ids)}
-    for i, source, talk, authority in rows.values_list("id", "source_id", "conversation_id", "authority"):
+    for i, source, talk, authority in with_protection(rows).values_list("id", "source_id", "conversation_id", "rank"):
         groups[source, talk].append((authority, worth[i], place[i], i))
     for group in groups.values():
         *losers, (*_, winner) = sorted(group)
@@ -94,7 +94,7 @@ def _batch(
     now: datetime.datetime,
 ) -> None:
     project_id = way.source.project_id
-    found = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=ids)}
+    found = {row.id: row for row in with_protection(Fragment.objects.within(project_id).filter(id__in=ids))}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
     texts = [(way.target.id, found[i].content, found[i].authority) for i in ids]
     barred = {ids[n] for n in forgotten_texts(project_id, texts)}
@@ -103,7 +103,7 @@ def _batch(
     for i in ids:
         if i in barred:
             continue
-        if why := objection(found[i], worth[i], rivals.get(i, [])):
+        if why := objection(found[i], found[i].rank, worth[i], rivals.get(i, [])):
             done.skipped[i], done.beside[i] = why, strongest(rivals[i]).id
         else:
             coming.append(found[i])
@@ -146,13 +146,16 @@ def _replace(
         done.added.append(standing.id)
 
 
-def objection(row: Fragment, relevance: float, rivals: Sequence[Rival]) -> str:
-    """Why a memory may not take the place of those that are the same or of one source; nothing when it may. Pure."""
+def objection(row: Fragment, rank: int, relevance: float, rivals: Sequence[Rival]) -> str:
+    """Why a memory may not take the place of those that are the same or of one source; nothing when it may. Pure.
+
+    `rank` is its authority, or that of who chose it in the source.
+    """
     if not rivals:
         return ""
     authority = strongest(rivals).authority
-    if row.authority != authority:
-        return "" if row.authority > authority else "authority"
+    if rank != authority:
+        return "" if rank > authority else "authority"
     equal = [rival for rival in rivals if rival.authority == authority]
     ahead = relevance - max(rival.relevance for rival in equal)
     if row.source_id and abs(ahead) > ALIKE:

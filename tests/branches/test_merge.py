@@ -247,6 +247,23 @@ def test_a_dry_run_names_memories_that_are_there(begun, merge, store, alice, bob
     assert {*told["sources"].values(), *told["beside"].values(), *told["reasons"]} <= standing
 
 
+def test_a_text_that_a_person_chose_when_a_stronger_writer_merges_the_same_source_stays(
+    begun, merge, store, alice, agent_of, project, bob, rows
+):
+    weak = agent_of(project, owner="model", ceiling="inference")
+    budget = ClaimDraft("trip", "budget", "$750")
+    store(MAIN, "The budget of the trip is $750.", by=alice.principal, claim=budget, source="tool_output")
+    chosen = store(MAIN, "The trip budget is $900 now.", by=weak.principal, source_id="s9", source="inference")
+    judge = agent_of(project, owner="carol", ceiling="user_explicit", verbs=["read", "write", "review"])
+    (conflict,) = judge.client.get("/api/v1/conflicts").json()["results"]
+    path = f"/api/v1/conflicts/{conflict['id']}"
+    wish = {"action": "supersede", "revision": judge.client.get(path).json()["revision"]}
+    assert judge.client.post(f"{path}/resolve", wish, format="json").status_code == 200
+    came = store(SIDE, "The hotel has a pool.", by=bob.principal, source_id="s9", source="document")
+    assert merge().report["reasons"] == {str(came.id): "authority"}
+    assert named(chosen.content, rows()).status == "active"
+
+
 def test_of_several_of_a_source_the_best_is_named_beside_the_others(store, bob, merge, rows):
     first, last = (store(SIDE, f"Text {n}.", by=bob.principal, source_id="doc") for n in range(2))
     store(MAIN, "Something else.", by=bob.principal)
