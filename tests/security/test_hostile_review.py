@@ -115,7 +115,7 @@ def test_a_document_when_a_person_chose_a_free_text_does_not_stand_above_it(valu
     question = {"namespace": "acme:main", "query": "What is the budget of the trip?"}
     hits = paper.client.post(f"{URL}/search", question, format="json").json()["results"]
     assert hits[0]["id"] == told
-    assert all(hit["contradicts"] for hit in hits[1:])
+    assert all(hit["contradicts"] for hit in hits[1:] if "budget" in hit["content"])
 
 
 def test_what_a_user_said_for_all_when_a_model_says_otherwise_in_a_scope_is_not_hidden(alice, weak, say):
