@@ -55,8 +55,8 @@ def _about_user(request: Request) -> Principal:
         parts = _users_of_parts(body)
         if parts and not named and not everybody:
             return key_of(request).naming(parts)
-        if len(named) > 1:
-            raise ValidationError({"user": ["The address, the body and the header name different users."]})
+        if len(named | parts if named else named) > 1:
+            raise ValidationError({"user": ["Address, header, body and its parts name different users."]})
         return key_of(request).of_user(next(iter(named), None), all_users=everybody)
     except BadUser as error:
         raise ValidationError({"user": [str(error)]}) from error

@@ -185,3 +185,13 @@ def test_a_date_with_the_day_first_when_a_weekday_stands_is_stored(alice, say):
     claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
     say(alice, "My deadline is Friday.", source="tool_output", claim=claim)
     say(alice, "My deadline is 25/12/2026.", source="tool_output")
+
+
+@pytest.mark.parametrize("path", ["search/batch", "fragments/batch"])
+def test_a_part_of_a_batch_when_it_names_another_user_than_the_header_is_refused(path, alice, say):
+    say(alice, "Ann keeps bees.", user="ann")
+    part = {"namespace": "acme:main", "user": "ann", "query": "bees", "content": "Ann keeps bees."}
+    part.pop("content" if path == "search/batch" else "query")
+    body = {"searches" if path == "search/batch" else "fragments": [part]}
+    answer = alice.client.post(f"{URL}/{path}", body, format="json", headers={"X-NovaMem-User": "bob"})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "user")
