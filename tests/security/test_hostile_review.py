@@ -78,7 +78,6 @@ def test_what_a_person_chose_when_a_weaker_admin_forgets_by_id_stays(chosen, wea
 @pytest.mark.parametrize(
     ("door", "body"),
     [
-        (f"{URL}/namespaces/acme:main", {"confirm": "acme:main"}),
         (f"{URL}/users/YW5u", None),
         ("/compat/mem0/v2/entities/user/ann/", None),
     ],
