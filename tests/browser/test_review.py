@@ -159,6 +159,17 @@ def test_the_next_is_the_one_below_the_open_one_also_after_a_skip(at_memories, s
         page.wait_for_load_state("networkidle")
 
 
+def test_a_key_right_after_an_answer_loads_no_page_anew(at_memories, stage, quarrels):
+    quarrels(4)
+    page = at_memories("/review/")
+    page.evaluate("window.isFirst = true")
+    press = "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}))"
+    page.evaluate(f"document.addEventListener('htmx:afterSwap', () => setTimeout(() => {press}), {{once: true}})")
+    page.locator("[data-row]").nth(1).click()
+    expect(page.locator("[data-row]").nth(2)).to_have_attribute("aria-current", "true")
+    assert page.evaluate("window.isFirst")
+
+
 def test_the_way_to_the_list_leads_there_on_a_phone(at_memories, page, stage, quarrels):
     quarrels(3)
     page.set_viewport_size({"width": 390, "height": 844})
