@@ -70,7 +70,7 @@ def test_nothing_weaker_takes_the_place_of_what_is_stronger(principal, told, pol
             (digest,) = [digest for digest in digests if row.id in digest.parents]
             assert digest.authority == row.authority < RANK_OF_THE_USER
         elif now.archived_reason == "decayed":
-            assert row.authority < RANK_OF_THE_USER or policy == "all"
+            assert row.authority < RANK_OF_THE_USER
 
 
 @examples
@@ -91,7 +91,11 @@ def test_property_10_below_threshold_fragments_archived_not_deleted(principal, t
         ground.run()
         after = ground.rows()
         assert set(after) >= set(before)
-        fading = [row for row in after.values() if not row.is_pinned and row.relevance_at(NOW) < 0.1 - 1e-9]
+        fading = [
+            row
+            for row in after.values()
+            if not row.is_pinned and row.authority < RANK_OF_THE_USER and row.relevance_at(NOW) < 0.1 - 1e-9
+        ]
         assert "active" not in {row.status for row in fading}
         for row in after.values():
             if row.archived_reason == "decayed":
