@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from conflicts.admission import Newcomer
 from conflicts.cardinality import make_multi_valued, restore_predicate
-from conflicts.claims import stance_of
+from conflicts.claims import ClaimDraft, claim_of, stance_of
 from conflicts.docket import Docket, place_of
 from conflicts.gate import Period, Stance
 from conflicts.models import PendingConflict
@@ -49,23 +49,30 @@ class Effects:
     predicate: dict[str, Any] | None = None
     # Memories that came with it: what a person typed.
     made: list[str] = field(default_factory=list)
+    # Claims that came with it: what a chosen text was read to say.
+    claims: list[str] = field(default_factory=list)
     # Who had to yield, or was kept; not needed to take it back.
     opponents: list[uuid.UUID] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """For the conflict's row."""
-        return {"succession": self.succession.as_json(), "predicate": self.predicate, "made": self.made}
+        return {"succession": self.succession.as_json(), "predicate": self.predicate} | {
+            "made": self.made,
+            "claims_made": self.claims,
+        }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """As stored, also before memories were made."""
-        return cls(Succession.from_json(stored["succession"]), stored["predicate"], stored.get("made", []))
+        """As stored, also before memories and claims were made."""
+        done = Succession.from_json(stored["succession"])
+        return cls(done, stored["predicate"], stored.get("made", []), stored.get("claims_made", []))
 
     def take_back(self, project_id: uuid.UUID, *, now: datetime.datetime) -> None:
         """Undoes them."""
         self.succession.take_back(project_id)
         made = Fragment.objects.within(project_id).filter(id__in=self.made)
         made.update(status=Status.ARCHIVED, archived_reason=UNDONE, updated_at=now)
+        Claim.objects.within(project_id).filter(id__in=self.claims).delete()
         if self.predicate is not None:
             restore_predicate(
                 project_id=project_id,
@@ -107,7 +114,7 @@ def carry_out(
     stances = [stance_of(claim) for claim in claims]
     opponents = _opponents(docket, stances, [row, *siblings])
     if action == Resolution.SUPERSEDE:
-        return _supersede(docket, newcomer, stances, opponents)
+        return _supersede(docket, newcomer, stances, opponents, [row, *siblings])
     return KEEPING[Keep(keep)](docket, newcomer, stances, opponents)
 
 
@@ -167,11 +174,40 @@ def standing_against(docket: Docket, newcomers: Iterable[uuid.UUID | None]) -> s
     }
 
 
-def _supersede(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
+def _supersede(
+    docket: Docket,
+    newcomer: Fragment,
+    stances: Sequence[Stance],
+    opponents: list[uuid.UUID],
+    conflicts: Sequence[PendingConflict],
+) -> Effects:
     _place(docket, stances, without=set(opponents))
     _stand(docket, newcomer, stances)
     successors = dict.fromkeys(opponents, newcomer.id)
-    return _effects(docket, supersede_claims(docket.project_id, successors, now=docket.now), opponents)
+    done = supersede_claims(docket.project_id, successors, now=docket.now)
+    claims = _claimed(docket, conflicts, newcomer, without=set(opponents))
+    return _effects(docket, done, opponents, claims=claims)
+
+
+def _claimed(
+    docket: Docket, conflicts: Sequence[PendingConflict], newcomer: Fragment, *, without: set[uuid.UUID]
+) -> list[str]:
+    """Let a text that was chosen claim what it was read to say: without a claim nothing opposes a third value."""
+    held = Claim.objects.within(docket.project_id).filter(fragment=newcomer.id)
+    keys, made = {bytes(key) for key in held.values_list("key_digest", flat=True)}, list[Claim]()
+    for conflict in conflicts:
+        said = conflict.statement
+        if not said or conflict.negates or bytes(conflict.key_digest) in keys:
+            continue
+        keys.add(bytes(conflict.key_digest))
+        draft = ClaimDraft(said["subject"], said["predicate"], said["value"], session_id=conflict.session_id)
+        names = docket.namings[newcomer.namespace_id]
+        claim = claim_of(draft, newcomer, naming=names, now=docket.now, position=held.count() + len(made))
+        claim.slot = docket.ledgers[place_of(claim)].free_slot(stance_of(claim), without=without)
+        docket.claims[claim.id] = claim
+        made.append(claim)
+    insert(made)
+    return [str(claim.id) for claim in made]
 
 
 def _correct(

@@ -107,7 +107,7 @@ def test_a_text_that_a_person_chose_when_a_weaker_key_digests_it_stays(chosen, w
     assert status_of(carol, told) == "active"
 
 
-@pytest.mark.parametrize("value", ["$750"])
+@pytest.mark.parametrize("value", ["$750", "$1"])
 def test_a_document_when_a_person_chose_a_free_text_does_not_stand_above_it(value, chosen, paper, say):
     told = chosen(as_claim=False)
     say(paper, f"trip budget {value}", value=value, source="document")

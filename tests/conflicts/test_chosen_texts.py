@@ -1,0 +1,81 @@
+"""Free texts that a person chose against a claim: from then on they claim what they were read to say."""
+
+import pytest
+
+URL = "/api/v1"
+KEY = {"subject": "trip", "predicate": "budget"}
+
+
+@pytest.fixture
+def agents(project, agent_of):
+    """A tool, a model, what reads documents, and a reviewer, each with an owner of its own."""
+    ceilings = {"tool": "tool_output", "model": "inference", "paper": "document", "carol": "user_explicit"}
+    return {
+        name: agent_of(project, owner=name, ceiling=ceiling, verbs=["read", "write", "review"]).client
+        for name, ceiling in ceilings.items()
+    }
+
+
+@pytest.fixture
+def say(agents):
+    """Stores a memory by one of them."""
+
+    def post(by, source, content, value=None):
+        body = {"namespace": "acme:main", "content": content, "provenance": {"source": source}}
+        body |= {"claim": {**KEY, "value": value}} if value else {}
+        answer = agents[by].post(f"{URL}/fragments", body, format="json")
+        assert answer.status_code in (200, 201), answer.json()
+        return answer.json()
+
+    return post
+
+
+@pytest.fixture
+def chosen(agents, say):
+    """A model's sentence that the reviewer chose against a tool's claim, and the conflict."""
+    say("tool", "tool_output", "The budget of the trip is $750.", "$750")
+    told = say("model", "inference", "The trip budget is $900 now.")
+    (conflict,) = told["pending_conflicts"]
+    settle(agents["carol"], conflict["id"], "resolve", action="supersede")
+    return told["id"], conflict["id"]
+
+
+def settle(client, conflict_id, verb, **wish):
+    path = f"{URL}/conflicts/{conflict_id}"
+    wish |= {"revision": client.get(path).json()["revision"]} if wish else {}
+    answer = client.post(f"{path}/{verb}", wish, format="json")
+    assert answer.status_code == 200, answer.json()
+
+
+def claims_of(client, fragment_id):
+    claims = client.get(f"{URL}/fragments/{fragment_id}").json()["claims"]
+    return [(claim["predicate"], claim["value"], claim["status"]) for claim in claims]
+
+
+def test_a_text_when_it_is_chosen_claims_what_it_says(agents, chosen):
+    assert claims_of(agents["carol"], chosen[0]) == [("budget", "$900", "active")]
+
+
+@pytest.mark.parametrize(("by", "source"), [("paper", "document"), ("tool", "tool_output")])
+def test_a_weaker_third_value_beside_a_chosen_text_waits(say, chosen, by, source):
+    told = say(by, source, "The trip budget is $1.", "$1")
+    assert told["status"] == "quarantined"
+    assert [conflict["existing_id"] for conflict in told["pending_conflicts"]] == [chosen[0]]
+
+
+def test_the_same_value_beside_a_chosen_text_is_a_repetition(say, chosen):
+    assert say("model", "inference", "The trip budget is $900.", "$900")["id"] == chosen[0]
+
+
+def test_undoing_the_choice_of_a_text_takes_its_claim_away(agents, say, chosen):
+    settle(agents["carol"], chosen[1], "undo")
+    assert claims_of(agents["carol"], chosen[0]) == []
+    held = agents["carol"].get(f"{URL}/claims", {"namespace": "acme:main"}).json()["results"]
+    assert [claim["value"] for claim in held] == ["$750"]
+    assert say("paper", "document", "The trip budget is $1.", "$1")["status"] == "quarantined"
+
+
+def test_choosing_again_after_undo_claims_again(agents, chosen):
+    settle(agents["carol"], chosen[1], "undo")
+    settle(agents["carol"], chosen[1], "resolve", action="supersede")
+    assert claims_of(agents["carol"], chosen[0]) == [("budget", "$900", "active")]
