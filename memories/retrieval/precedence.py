@@ -119,7 +119,7 @@ class Seating:
         """What a text says against claims, and the fragments among the candidates that have to stand before it."""
         if self.claims is None:
             return Held(), []
-        own = {claim.key for claim in candidate.claims}
+        own = {claim.key for claim in candidate.claims} - set(candidate.lost)
         stronger = [
             claim
             for claim in self.claims.claims
@@ -127,7 +127,9 @@ class Seating:
         ]
         if not stronger:
             return Held(), []
-        held = held_against(candidate.content, candidate.vector, stronger, self.claims)
+        outdone = [claim for claim in stronger if claim.key in candidate.lost]
+        first = max(outdone, key=lambda claim: claim.rank, default=None)
+        held = Held(first) if first else held_against(candidate.content, candidate.vector, stronger, self.claims)
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
         before = [claim for claim in (held.contradicts, held.on_record) if claim]
         before = [claim for claim in before if claim == held.contradicts or claim in asked]
