@@ -109,7 +109,7 @@ def recall(
     now = timezone.now()
     found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
     shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
-    results = [brief(row, score=hit.score, **hit.labels) for row, hit in zip(shown, found.hits, strict=True)]
+    results = [{**brief(row, score=hit.score), **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
     return {"results": results, "degraded": found.degraded}
 
 

@@ -191,7 +191,7 @@ def _labelled(row: dict[str, Any]) -> str:
     """What a memory says, behind what it is held against."""
     labels = {"contradicts": "contradicts", "on_record": "on record:"}
     told = [(label, claim) for name, label in labels.items() if (claim := row.get(name))]
-    return "".join(f"({label} {claim['predicate']} = {claim['value']}) " for label, claim in told) + row["content"]
+    return "".join(f"({label} {claim['predicate']} = {claim['value']}) " for label, claim in told) + str(row["content"])
 
 
 def _one_of(value: str, words: "list[str]") -> None:
