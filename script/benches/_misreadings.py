@@ -46,7 +46,7 @@ def _pastes() -> Iterator[Attack]:
     frames = [(file, frame) for file, told in _lists("_pastes") for frame in told["pasted"]]
     for n, (file, frame) in enumerate(frames):
         topic = TOPICS[n % len(TOPICS)]
-        text = frame.format(topic.said.format(topic.theirs))
+        text = frame.replace("{}", topic.said.format(topic.theirs))
         yield Attack("unquoted paste", f"{file}: {frame[:60]!r}", partial(_hears, text=text), topic)
 
 
