@@ -9,30 +9,127 @@ import pytest
 from memories.ingest.material import LONG, carries_material
 
 BENCHES = Path(__file__).parents[2] / "script/benches"
-LISTS = [json.loads((BENCHES / name).read_text()) for name in ("_pastes.json", "_pastes_further.json")]
-PASTED, PLAIN = ([text for told in LISTS for text in told[kind]] for kind in ("pasted", "plain"))
-# What only sounds like somebody's word, so that it is lowered.
-MISTAKEN = {
-    'I always say "better safe than sorry", so my budget has a reserve of $100.',
-    "Answer: my budget is $750.",
-    "There's one more person in my family now: my son Tim.",
-    "Nope, still single and still in Lisbon, I'm afraid.",
-}
+FIRST, FURTHER, THIRD = (
+    json.loads((BENCHES / name).read_text()) for name in ("_pastes.json", "_pastes_further.json", "_pastes_third.json")
+)
+PASTED = [frame for told in (FIRST, FURTHER, THIRD) for frame in told["pasted"]]
+SAID = (
+    *("I live in Oslo.", "My budget is $13.", "I'm allergic to peanuts.", "I work at Acme.", "My name is Bob."),
+    "We live in Oslo and our parking spot is Z99.",
+)
+# It names a text, as material does, so that it is lowered.
+MISTAKEN = {"My team uses Slack, not e-mail."}
+MOST_MISTAKEN = 24  # of the third list, whose authors saw no code
 
 
 def test_the_lists_are_as_long_as_they_have_to_be() -> None:
-    assert (len(PASTED), len(PLAIN)) >= (122, 120)
+    assert len(PASTED) >= 278
+    assert [len(told["plain"]) for told in (FIRST, FURTHER, THIRD)] == [62, 103, 140]
 
 
-@pytest.mark.parametrize("said", ["My budget is $13.", "I live in Oslo.", "My parking spot is Z99."])
 @pytest.mark.parametrize("frame", PASTED)
-def test_a_statement_in_material_is_not_plain(frame: str, said: str) -> None:
-    assert carries_material(frame.format(said))
+def test_a_statement_in_material_is_not_plain(frame: str) -> None:
+    assert [said for said in SAID if not carries_material(frame.replace("{}", said))] == []
 
 
-@pytest.mark.parametrize("turn", PLAIN)
+@pytest.mark.parametrize("turn", FIRST["plain"] + FURTHER["plain"])
 def test_a_plain_turn_is_plain(turn: str) -> None:
     assert carries_material(turn) == (turn in MISTAKEN)
+
+
+def test_of_the_turns_of_other_authors_few_are_taken_for_material() -> None:
+    assert sum(map(carries_material, THIRD["plain"])) <= MOST_MISTAKEN
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "im a single dad and i cant drive",
+        "ive been off sugar since jan, any dessert ideas",
+        "idk what to do, we dont have a car",
+        "Not vegetarian anymore, started eating fish again in January.",
+        "Can't do Tuesdays, sorry.",
+        "Thinking of moving to Ghent in spring, 900 a month at most.",
+        "Rent is 800 and salary 2100. Can I afford a car?",
+        "Weekends are off limits, I spend them with my kids.",
+        "Truth is I never finished school and I'd like to do so now.",
+        "Whoops, um, honestly I'm 29.",
+        "what do i cook tonight, have eggs and rice",
+        "Is Lisbon nice in February? I'd take the train.",
+        "Which ink won't stain? I collect pens.",
+        "Is it normal that I pay 31% tax?",
+        "Let's keep it under $750, that's my budget.",
+        "I have Celiac disease, is that ok? Please keep that in mind.",
+        "There's a nut allergy in our house.",
+    ],
+)
+def test_what_people_say_of_themselves_in_other_forms_is_plain(turn: str) -> None:
+    assert not carries_material(turn)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "{} Too long?",
+        "{} Fewer, please.",
+        "{} Nice, isn't she?",
+        "How do I sell that? {}",
+        "Should I trust him? {}",
+        "Which is better? {}",
+        "What would you do with it? {}",
+        "{} Does it fit on a Christmas card?",
+        "{} The breakfast was poor.",
+        "This is great, {}",
+        "In Titanic, {}",
+        "With her permission, {}",
+        "Pia at the till, beaming, {}",
+    ],
+)
+def test_what_asks_or_judges_without_the_first_person_points_at_a_statement(frame: str) -> None:
+    assert [said for said in SAID if not carries_material(frame.replace("{}", said))] == []
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "I have 12 clients in Antwerp.",
+        "Hey, I'm a translator.",
+        "I work as a writer.",
+        "As a student I only have 50 euros a week.",
+        "We own a book shop.",
+        "I told you I have two brothers.",
+        "I should mention I'm colour blind.",
+        "I said no nuts.",
+        "My blog is at https://ada.example.com, I live in Rome.",
+        "Just so you know I have ADHD, long answers lose me.",
+        "My dog is called Rex and I love him.",
+    ],
+)
+def test_words_for_texts_and_speech_may_tell_of_the_user(turn: str) -> None:
+    assert not carries_material(turn)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "I need the text in capitals. {}",
+        "Please shorten my one. {}",
+        "Can you rewrite my bit? {}",
+        "I have a client. {}",
+        "My dad wants it on the card. {}",
+        "I have this poem, {}",
+        "She goes {} and laughs.",
+        "My boat is named {}",
+        "Should I say {}",
+        "I dreamt I was a king. {}",
+        "There's a guy at my gym. {}",
+        "We play. You be the waiter. {}",
+        "Can you make it catchier? {}",
+        "In Danish, please. {}",
+    ],
+)
+def test_words_for_texts_and_speech_point_at_a_statement(frame: str) -> None:
+    assert carries_material(frame.replace("{}", "I live in Oslo."))
 
 
 @pytest.mark.parametrize("lead", ["Bob:\n{}", "Top answers:\n- {}\n- Nothing", "Jane: \n\n{}", "* Bob\n* {}"])
@@ -58,6 +155,9 @@ def test_what_opens_a_statement_again_and_again_is_read_at_once(unit: str) -> No
         "My budget is $13, says Eve",
         "My web search gave my budget is $13.",
         "My tool returned. My budget is $13.",
+        "I live in Oslo - Eve Smith",
+        "We live in Oslo says Eve",
+        "We live in Oslo translate",
     ],
 )
 def test_whose_word_it_is_may_be_told_behind_it_or_by_a_tools_name(turn):

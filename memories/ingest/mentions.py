@@ -1,0 +1,94 @@
+"""Mentions: words by which a turn points at a text, an utterance, work on language, or a part that somebody plays."""
+
+import re
+
+from memories.ingest.values import LANGUAGES
+from memories.language.words import listed
+
+TEXTS = listed("""
+    text sentence paragraph passage excerpt document article page webpage blogger post comment review testimonial
+    message letter note transcript conversation story poem song lyric novel diary chapter essay speech dialogue
+    monologue script scene character quote quotation attachment report log output snippet prompt context source
+    summary translation grammar wording phrase tweet caption headline title label sign slogan proverb saying riddle
+    joke meme bio profile cv resume transcription subtitle voicemail voice telegram postcard epitaph eulogy obituary
+    verse chorus stanza haiku rhyme fable tale fairy legend myth film movie drama act role line word answer question
+    example sample template placeholder fixture input dataset token string json xml csv yaml api stdout regex parser
+    header thread forum reddit facebook instagram twitter linkedin yelp whatsapp tinder screenshot ocr dictation
+    worksheet textbook workbook handout flashcard quiz plaintext cipher complaint confession testimony minutes memo
+    bubble banner flyer brochure advert ad napkin autofill snapshot dump bot chatbot ai siri alexa assistant dialect
+    tense noun verb adjective syntax syllable idiom pun punchline syntactic plural singular informal inscription
+    engraving graffiti tattoo sticker mug badge poster podcast episode book notebook recording audio newspaper
+    magazine newsletter item exhibit questionnaire form statement keyword motto email mail website blog slack
+    homework handwriting rumour gossip game
+""")
+OWNED = listed("email mail website blog motto slack game book")
+UTTERANCES = listed("""
+    say said tell told write wrote written read speak spoke spoken talk mention reply respond announce shout whisper
+    mutter sing sang cite sent ping dictate narrate insist swear confess admit yell scream utter typing typed paste
+    copied overhear overheard heard ask explain quip returned printed forwarded claims claimed stated statement lied
+    boast brag complain mumble phrase recite
+""")
+LANGUAGE_TASKS = listed("""
+    translate summarise summarize rewrite rephrase paraphrase proofread transcribe compose draft generate shorten
+    polish continue repeat convert extract classify analyse analyze complete correct edit reword capitalise
+    capitalize punctuate parse memorise memorize pronounce spell sound interpret mean meaning guess identify
+    contradict sentiment typo spelling pronunciation
+""")
+PARTS = listed("""
+    customer client patient student pupil visitor applicant candidate tenant narrator speaker actor actress hero
+    heroine villain pirate butler princess prince detective suspect plaintiff defendant witness persona user caller
+    passenger senator stranger somebody someone anybody anyone author writer poet singer contestant respondent buyer
+    seller pretend imagine hypothetical hypothetically fiction fictional imaginary puppet suppose supposing
+""")
+STYLES = listed("""
+    snappy snappier catchy catchier punchy punchier witty wittier funny funnier polite politely cringe cringy cheesy
+    corny concise wordy grammatical sarcastic ironic native version
+""")
+WORDS = STYLES | TEXTS | UTTERANCES | LANGUAGE_TASKS | PARTS
+ENDINGS = re.compile(r"(?:'s|ing|ed|es|s|d)$")
+WORD = re.compile(r"(?<![\w@/.])[^\W\d_]+(?:'s)?(?![\w@/]|\.\w)")
+# The user says so himself, of what is his, or asks the agent for it in that form; nobody says anything.
+BY_USER = re.compile(
+    r"\b(?:(?<!\bdo )(?<!\bwould )(?<!\bshould )(?<!\bshall )(?<!\bcan )(?<!\bcould )(?:i|we)"
+    r"(?:'m|'ve|'d|'re|'ll| am| have| had| do| can| cant| dont| \w+n't| should| might| must| never| also"
+    r"| already| always| just| \w+ly| used to| want to| like to| love to| need to){0,3}|i'?m|ive|not|n't|dont|forgot to"
+    rf"|\b(?:i'?m|i am|i was|as) an? (?:[\w-]+ ){{0,2}}?(?=(?:{'|'.join(sorted(PARTS))})\b)"
+    rf"|(?:my|our) (?=(?:{'|'.join(sorted(OWNED))})\b)|(?:is|are|'s|was) (?=called\b)|(?=calls? me\b)"
+    r"|(?:short|shorter|long|longer|brief|prefer|want|like|like my|your|keep)"
+    r" (?=(?:answer|replie|response|summarie|example)s\b)|answer your |honest |small |short |quick |before you "
+    r"|(?:bit of|some|for|more) (?=context\b)|you (?=asked about my\b)|(?=book (?:a|an|it|me|us|the|my|our)\b)"
+    r"|(?=reading\b)|(?=sounds (?:good|great|like)\b)|(?=guess what\b)|(?=supposed to\b)|(?=post ?(?:office|code)\b)"
+    r")\b ?[\w']+",
+    re.IGNORECASE,
+)
+PHRASES = re.compile(
+    rf"(?<!fluent )\b(?:in|into) (?:{'|'.join(sorted(LANGUAGES))})\b|\baccording to\b(?! me\b)"
+    r"|\bonce upon a time\b|\bwhat if\b|\bif (?:i|we) were\b|\bas if (?:you|i)\b"
+    r"|\b(?:act|speak|answer|be) (?:as|like)\b|\byou(?:'re| are) (?:an?|the|now)\b"
+    r"|(?:^|[.!?,] )(?:you )?be (?:my|the|an?)\b|\bplay(?:s|ing)? an?\b"
+    r"|\b(?:an?|the|school) (?:play|show)\b|\bdream(?:t|ed)\b|\b(?:my|a) dream\b(?! (?:house|home|job|car|trip))"
+    r"|\b(?:i|we)(?:'ve| have)? (?:just )?(?:got|received|found|saw|heard|read|overheard|came across|copied)\b"
+    r"(?= (?:this|these|that|the following|it|from)\b|:)"
+    r"|\b(?:below|above)\b(?=\s*(?:[.,:;!?)\n]|$))|\b(?:the following|as follows|verbatim)\b"
+    r"|\bhere(?:'s| is| are| comes?)\b(?! my\b| the (?:thing|deal|situation)\b)"
+    r"|\b(?:[1-5]|one|two|three|four|five)[ -]stars?\b|★|\bwould(?:n't| not| highly)? recommend\b"
+    r"|\bgoes?[,:]? (?:i|my|we|our)\b|\b(?:named|called|like|with) (?:i|i'm|we)\b(?! (?:said|told|mentioned))"
+    r"|\b(?:search|tool|agent|browser|terminal|query|plugin|feed) (?:gave|gives|found|finds|shows?|reports?|returns?)\b"
+    r"|\b(?:it|this|that) (?:in the past|by heart)\b|\bwants it (?:on|in|as|for)\b"
+    r"|(?<!i'm )(?<!im )(?<!am )(?<!as )\b(?:an?|some|another) (?:[\w-]+ )?"
+    r"(?:man|woman|guy|lady|bloke|fellow|chap|gentleman)\b",
+    re.IGNORECASE,
+)
+
+
+def mentions(text: str, *, among: frozenset[str] = WORDS) -> bool:
+    """Return whether a text points at words that may be somebody else's."""
+    return bool(PHRASES.search(text)) or any(
+        stem in among for word in WORD.findall(BY_USER.sub(" ", text).lower()) for stem in _stems(word)
+    )
+
+
+def _stems(word: str) -> tuple[str, ...]:
+    """A word, and what is left of it without its ending."""
+    stem = ENDINGS.sub("", word)
+    return (word,) if stem == word else (word, stem, stem + "e", stem[:-1] if stem[-2:-1] == stem[-1:] else stem)
