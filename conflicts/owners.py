@@ -10,7 +10,12 @@ from conflicts.passages import Passage, Word, stem
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.words import STOPWORDS, listed
 
-CLIENTS = re.compile(r"(?:user|customer|client)'s (?:customer|client|user|guest|member)s?\b", re.IGNORECASE)
+# The user's clients, and who is told from the user by a number.
+OTHER_USERS = re.compile(
+    r"(?:user|customer|client)'s (?:customer|client|user|guest|member)s?\b"
+    r"|\b(?:user|customer|client) [2-9](?:'s|(?= (?:lives|works|has|likes|prefers|wants|says|said)\b))",
+    re.IGNORECASE,
+)
 
 if TYPE_CHECKING:
     from conflicts.contradictions import Standing
@@ -83,7 +88,7 @@ def _is_anothers(passage: Passage, before: Sequence[Word], span: tuple[int, int]
     """Whether somebody else owns it or does it: a relative, a named person, another thing before the noun."""
     begins = max(passage.text.rfind(" - ", 0, span[0]), passage.text.rfind(" | ", 0, span[0]))
     near = [word for word in before if span[0] - word.end <= 45 and word.start > begins][-6:]
-    if CLIENTS.search(passage.text[: span[0]]):
+    if OTHER_USERS.search(passage.text, 0, span[1]):
         return True
     if any(word.stem in RELATIVES - known and not _yields(near[place + 1 :]) for place, word in enumerate(near)):
         return True

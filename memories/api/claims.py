@@ -54,7 +54,12 @@ class TimelineQuery(AboutUserQuery):
     subject = Text(max_length=100)
     predicate = Text(max_length=100)
     session_id = Text(max_length=255, default="")
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    limit = serializers.IntegerField(
+        min_value=1,
+        max_value=200,
+        default=50,
+        help_text="Memories; one that has claimed several values of the key shows each.",
+    )
     cursor = Text(required=False)
 
 

@@ -11,12 +11,12 @@ from rest_framework.views import APIView
 from conflicts.front import rulings, with_words
 from memories import access
 from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
+from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form
 from memories.api.pages import page_of, paged
 
 
-class RulingQuery(Strict):
+class RulingQuery(AboutUserQuery):
     """The filters of a list."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -37,7 +37,8 @@ class RulingAnswer(serializers.Serializer[Any]):
     """What a decision left: the values it chose and ruled out, who decided, when and why."""
 
     id = serializers.UUIDField()
-    namespace = serializers.CharField(source="namespace.name")
+    namespace = serializers.CharField(source="namespace.root_name")
+    user = serializers.CharField(source="namespace.user", allow_null=True)
     conflict_id = serializers.UUIDField(allow_null=True)
     fragment_id = serializers.UUIDField(allow_null=True)
     scope = serializers.CharField()

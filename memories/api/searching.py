@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Upheld
 from memories.access import Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
@@ -165,14 +164,6 @@ class ContradictedAnswer(serializers.Serializer[Any]):
     value = serializers.CharField()
     authority = serializers.IntegerField(help_text="The claim's, or that of the ruling that chose it.")
 
-    @staticmethod
-    def of(claim: Upheld | None) -> dict[str, Any] | None:
-        """In JSON's terms."""
-        if claim is None:
-            return None
-        said = {"subject": claim.subject, "predicate": claim.predicate, "value": claim.value}
-        return {"fragment_id": str(claim.fragment_id), **said, "authority": claim.rank}
-
 
 class HitAnswer(FragmentAnswer):
     """A fragment that answers, with its score and what the score is made of."""
@@ -291,8 +282,7 @@ def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
             **fragment,
             "score": hit.score,
             "ranking_signals": hit.signals,
-            "contradicts": ContradictedAnswer.of(hit.contradicts),
-            "on_record": ContradictedAnswer.of(hit.on_record),
+            **hit.labels,
         }
         for fragment, hit in zip(shown, results.hits, strict=True)
     ]

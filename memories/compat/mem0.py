@@ -326,7 +326,10 @@ class SearchView(MemZeroView):
             min_similarity=values["threshold"],
         )
         found = search(principal, question, now=timezone.now())
-        hits = [{**shown(hit.fragment), "score": hit.score} for hit in found.hits]
+        hits = [
+            {**shown(hit.fragment), "score": hit.score, "source": hit.fragment.source, **hit.labels}
+            for hit in found.hits
+        ]
         others = principal.user is not None  # the namespace may hold tagged memories of other users
         return Response({"results": [hit for hit in hits if not others or hit["user_id"] in (None, principal.user)]})
 

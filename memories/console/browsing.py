@@ -35,6 +35,7 @@ class Row:
     url: str
     bar: Bar | None = None
     reason: Reason | None = None
+    labels: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ def _search(
             asked.url(hit.fragment.id),
             score_bar(hit.score, hit.signals, weights),
             reasons.get(hit.fragment.id),
+            hit.labels,
         )
         for hit in results.hits
         if hit.fragment.id in passing and (asked.user or asked.namespace in ("", hit.fragment.namespace.root_name))

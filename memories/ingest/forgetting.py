@@ -10,7 +10,7 @@ from memories import access
 from memories.access import Principal
 from memories.ingest.losers import has_losers, losers_of, stand_again
 from memories.ingest.reading import stated
-from memories.ingest.revising import check_change, claims_of, fragment_for_change
+from memories.ingest.revising import check_change, claims_of, fragment_for_change, refuse_taking_away
 from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
 from memories.models.lineage import Digest, made_of
 from memories.models.raw import execute
@@ -37,7 +37,7 @@ def forget(principal: Principal, fragment_id: uuid.UUID, *, everywhere: bool = F
     with access.enter(principal, why="forget"):
         _hold(principal.project_id, fragment_id)
         if not _evicted(principal, fragment_id):
-            fragment_for_change(principal, fragment_id)
+            refuse_taking_away(principal, fragment_for_change(principal, fragment_id))
         return erase(principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now)
 
 

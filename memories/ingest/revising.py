@@ -233,7 +233,7 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
     with access.enter(principal, why="archive"):
         hold_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
-        _refuse_putting_away(principal, row)
+        refuse_taking_away(principal, row)
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
         withdraw(row, now=now)
@@ -242,11 +242,12 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
         return row
 
 
-def _refuse_putting_away(principal: Principal, row: Fragment) -> None:
+def refuse_taking_away(principal: Principal, row: Fragment) -> None:
     """Raise NotPermitted for what another owner of as much authority keeps under a key of its own."""
-    stronger = SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority or Verb.REVIEW in principal.verbs
+    stronger = SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority
+    stronger |= bool({Verb.REVIEW, Verb.ADMIN} & set(principal.verbs))
     if row.key and not (may_rewrite(principal, row) or stronger):
-        raise NotPermitted("this memory is under another owner's key: its owner or a reviewer archives it")
+        raise NotPermitted("this memory is under another owner's key: its owner or a reviewer takes it away")
 
 
 def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:

@@ -100,7 +100,8 @@ def recall(
     as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
     project_wide: Wide = None,
 ) -> dict[str, Any]:
-    """The memories that answer a question, best first, each with its source, trust and score."""
+    """The memories that answer a question, best first, each with its source, trust and score. What contradicts a claim
+    of a stronger source says so (`contradicts`), what may do so names it (`on_record`)."""
     filters = given(type=type, tags=tags)
     body = given(query=query, top_k=top_k, session_id=session_id, as_of=as_of, filters=filters or None)
     body |= given(project_wide=project_wide)
@@ -108,7 +109,7 @@ def recall(
     now = timezone.now()
     found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
     shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
-    results = [brief(row, score=hit.score) for row, hit in zip(shown, found.hits, strict=True)]
+    results = [{**brief(row, score=hit.score), **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
     return {"results": results, "degraded": found.degraded}
 
 

@@ -51,7 +51,8 @@ class Candidate:
     # Whether it holds a phrase that the question quotes; whether it is about something that the question is about.
     quoted: bool
     on_topic: bool
-    key: bytes | None
+    # Of what it claims, the keys.
+    keys: list[bytes]
     cosine: float | None
     # How far it may be believed: its authority, or that of the ruling that chose it; whose it is; what it says and
     # claims, where claims are weighed.
@@ -60,6 +61,8 @@ class Candidate:
     content: str = ""
     claims: list[Upheld] = field(default_factory=list)
     vector: Vector | None = None
+    # The keys under which its claim gives way to another candidate's.
+    lost: Collection[bytes] = ()
     # Whether it passes every condition; a claim that does not is no answer, and what contradicts it still says so.
     passes: bool = True
 
@@ -99,22 +102,20 @@ LOADED = """
         {age_of_created}, {age_of_updated}, {age_of_used},
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
-        {quoted}, f.topics && %s::varchar[], c.key_digest, e.cosine, {believed}, {passes}
+        {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {passes}
     FROM memories_fragment f
     LEFT JOIN LATERAL (
         SELECT access_count, last_accessed_at, stability FROM memories_access
         WHERE project_id = %s AND fragment_id = f.id OFFSET 0
     ) AS a ON true
     LEFT JOIN LATERAL (
-        SELECT key_digest FROM memories_claim
-        WHERE project_id = %s AND fragment_id = f.id AND status = 'active' ORDER BY position LIMIT 1
-    ) AS c ON true
-    LEFT JOIN LATERAL (
         SELECT -(vector <#> %s::halfvec) AS cosine, vector FROM memories_embedding
         WHERE project_id = %s AND fragment_id = f.id AND root_id IN ({roots}) AND namespace_id = f.namespace_id
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     WHERE f.project_id = %s AND f.id {among}"""
+KEYS = """ARRAY(SELECT key_digest FROM memories_claim
+            WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
 PLAIN = "f.authority, f.owner_id, '', NULL, NULL"
 BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
@@ -160,6 +161,7 @@ def _load(
         model=search.model.id,
         speaker=SPEAKER + 1,
         quoted=QUOTED if phrases else "false",
+        keys=KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
         passes=PASSES.format(condition=passes) if passes else "true",
         among=among,
@@ -167,7 +169,7 @@ def _load(
     )
     mine = scopes[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    told = [*[search.now] * len(AGES), *cues, *values, mine, mine, search.vector, mine, mine, *asked]
+    told = [*[search.now] * len(AGES), *cues, *values, mine, search.vector, mine, mine, *asked]
     return [_candidate(row) for row in fetch(statement, told)]
 
 

@@ -24,7 +24,7 @@ from memories.retrieval.hits import Search, indexed, keyword_hits, nearest, pass
 from memories.retrieval.places import Places, places_of
 from memories.retrieval.precedence import Seat, Seating
 from memories.retrieval.questions import Hit, Question, Results
-from memories.retrieval.rivals import outdone
+from memories.retrieval.rivals import Rivalry, rivalry
 from memories.retrieval.scopes import SearchScope
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trail import Stage, Trail
@@ -174,15 +174,11 @@ def _ranked(
         trail.stop_all(heard, Stage.SPOKEN)
         left = [candidate for candidate in left if candidate.id not in heard]
     if not question.filters.include_all:
-        times = Counter(candidate.key for candidate in left if candidate.key)
-        rivals = [candidate.id for candidate in left if candidate.key and times[candidate.key] > 1]
-        losers = (
-            outdone(rivals, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
-            if rivals
-            else set()
-        )
-        trail.stop_all(losers, Stage.RIVALS)
-        left = [candidate for candidate in left if candidate.id not in losers]
+        found_rivals = _rivalry(left, places, principal)
+        trail.stop_all(found_rivals.outdone, Stage.RIVALS)
+        left = [candidate for candidate in left if candidate.id not in found_rivals.outdone]
+        for candidate in left:
+            candidate.lost = found_rivals.lost.get(candidate.id, set())
     profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
@@ -193,6 +189,14 @@ def _ranked(
     seats = seating.fill()
     trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))
     return [(seat, signals(seat.candidate, ranking.NAMES)) for seat in seats]
+
+
+def _rivalry(found: Sequence[Candidate], places: Places, principal: Principal) -> Rivalry:
+    times = Counter(key for candidate in found for key in set(candidate.keys))
+    rivals = [candidate.id for candidate in found if any(times[key] > 1 for key in candidate.keys)]
+    if not rivals:
+        return Rivalry({}, {})
+    return rivalry(rivals, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
 
 
 def freshness(question: Question, *, foreign: bool) -> float:

@@ -119,7 +119,7 @@ class Seating:
         """What a text says against claims, and the fragments among the candidates that have to stand before it."""
         if self.claims is None:
             return Held(), []
-        own = {claim.key for claim in candidate.claims}
+        own = {claim.key for claim in candidate.claims} - set(candidate.lost)
         stronger = [
             claim
             for claim in self.claims.claims
@@ -127,8 +127,10 @@ class Seating:
         ]
         if not stronger:
             return Held(), []
+        outdone = [claim for claim in stronger if claim.key in candidate.lost]
+        first = max(outdone, key=lambda claim: claim.rank, default=None)
         told = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
-        held = held_against(candidate.content, candidate.vector, told, stronger, self.claims)
+        held = Held(first) if first else held_against(candidate.content, candidate.vector, told, stronger, self.claims)
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
         before = [claim for claim in (held.contradicts, held.on_record) if claim]
         before = [claim for claim in before if claim == held.contradicts or claim in asked]

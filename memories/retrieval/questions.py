@@ -195,6 +195,18 @@ class Hit:
     reserved: bool = False
     on_record: Upheld | None = None
 
+    @property
+    def labels(self) -> dict[str, dict[str, Any] | None]:
+        """Return the claims that it is held against, in JSON's terms."""
+        return {"contradicts": _told(self.contradicts), "on_record": _told(self.on_record)}
+
+
+def _told(claim: Upheld | None) -> dict[str, Any] | None:
+    if claim is None:
+        return None
+    said = {"subject": claim.subject, "predicate": claim.predicate, "value": claim.value}
+    return {"fragment_id": str(claim.fragment_id), **said, "authority": claim.rank}
+
 
 @dataclass(frozen=True, slots=True)
 class Results:

@@ -8,6 +8,7 @@ import datetime
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conflicts.front import exclude_each_other, may_protect, with_rank
@@ -17,14 +18,27 @@ from memories.models.words import Status
 FOREIGN = 1000  # from here on namespaces of other agents
 
 
-def outdone(
+@dataclass(frozen=True, slots=True)
+class Rivalry:
+    """By fragment the keys that it claims, and those under which its claim gives way to another's."""
+
+    claimed: Mapping[uuid.UUID, set[bytes]]
+    lost: Mapping[uuid.UUID, set[bytes]]
+
+    @property
+    def outdone(self) -> set[uuid.UUID]:
+        """Those of which no claim is left."""
+        return {which for which, keys in self.lost.items() if keys == self.claimed[which]}
+
+
+def rivalry(
     ids: Iterable[uuid.UUID],
     *,
     project_id: uuid.UUID,
     places: Mapping[uuid.UUID, int],
     nearest: Collection[uuid.UUID] = (),
-) -> set[uuid.UUID]:
-    """Those among the hits whose claim gives way to that of another hit. `places` ranks their namespaces, 0 first.
+) -> Rivalry:
+    """Return which claims of hits give way to those of other hits. `places` ranks their namespaces, 0 first.
 
     What the question's user said (in a scope of `nearest`) hides what is said for all, where it is no weaker than
     that or no less than `user_implicit`; what several users say of themselves is no rivalry. Of other lasting claims
@@ -32,24 +46,26 @@ def outdone(
     too), then the order of the namespaces, then the newer. A session's claim is shown when the gate would let it
     replace the lasting one: nobody weaker hides in a session what a stronger one said.
     """
-    rivals = defaultdict(list)
+    rivals, claimed = defaultdict(list), defaultdict[uuid.UUID, set[bytes]](set)
     claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))
     for claim in with_rank(claims.select_related("fragment")):
         # Scopes that have no rank are of all users, each of which speaks of themselves.
         apart = None if claim.namespace_id in places else claim.namespace_id
         rivals[bytes(claim.key_digest), apart].append(claim)
+        claimed[claim.fragment_id].add(bytes(claim.key_digest))
 
     def strength(claim: Any) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
         place = places.get(claim.namespace_id, 0)
         near = claim.namespace_id in nearest and (may_protect(claim.rank) or claim.rank >= for_all)
         return near, place < FOREIGN, claim.rank, -place, claim.fragment.updated_at, claim.fragment_id
 
-    hidden: set[uuid.UUID] = set()
-    for group in rivals.values():
+    lost = defaultdict[uuid.UUID, set[bytes]](set)
+    for (key, _), group in rivals.items():
         for_all = max((claim.rank for claim in group if claim.namespace_id not in nearest), default=0)
         group.sort(key=strength, reverse=True)
-        hidden |= {claim.fragment_id for claim in group} - {claim.fragment_id for claim in _shown(group)}
-    return hidden
+        for fragment_id in {claim.fragment_id for claim in group} - {claim.fragment_id for claim in _shown(group)}:
+            lost[fragment_id].add(key)
+    return Rivalry(claimed, lost)
 
 
 def _shown(group: Sequence[Claim]) -> list[Claim]:

@@ -138,6 +138,7 @@ def test_another_owner_of_as_much_authority_does_not_put_it_away(bob, project, a
     by_id, by_key = f"{URL}/{kept['id']}/archive", {"namespace": MAIN, "key": "a"}
     for answer in (tool.client.post(by_id), tool.client.post(f"{URL}/archive", by_key, format="json")):
         assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert tool.client.delete(f"{URL}/{kept['id']}").status_code == 403
     assert of_key(bob, "a")[0]["status"] == "active"
     for agent in (bob, reviewer, stronger):
         assert agent.client.post(by_id).status_code == 200

@@ -40,10 +40,10 @@ def chosen(agents, say):
     return told["id"], conflict["id"]
 
 
-def settle(client, conflict_id, verb, **wish):
+def settle(client, conflict_id, verb, query="", **wish):
     path = f"{URL}/conflicts/{conflict_id}"
-    wish |= {"revision": client.get(path).json()["revision"]} if wish else {}
-    answer = client.post(f"{path}/{verb}", wish, format="json")
+    wish |= {"revision": client.get(f"{path}{query}").json()["revision"]} if wish else {}
+    answer = client.post(f"{path}/{verb}{query}", wish, format="json")
     assert answer.status_code == 200, answer.json()
 
 
@@ -79,3 +79,33 @@ def test_choosing_again_after_undo_claims_again(agents, chosen):
     settle(agents["carol"], chosen[1], "undo")
     settle(agents["carol"], chosen[1], "resolve", action="supersede")
     assert claims_of(agents["carol"], chosen[0]) == [("budget", "$900", "active")]
+
+
+def test_a_weaker_admin_deletes_no_namespace_that_holds_what_a_person_chose(project, agent_of, agents, chosen):
+    weak = agent_of(project, owner="caretaker", ceiling="inference", verbs=["read", "write", "admin"]).client
+    tool = agents["carol"].get(f"{URL}/fragments", {"namespace": "acme:main", "status": "all"}).json()["results"]
+    for row in tool:  # but for what a person chose nothing is above the caretaker
+        if row["id"] != chosen[0]:
+            agents["tool"].delete(f"{URL}/fragments/{row['id']}")
+    answer = weak.delete(f"{URL}/namespaces/acme:main", {"confirm": "acme:main"}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_permitted")
+    assert agents["carol"].get(f"{URL}/fragments/{chosen[0]}").json()["status"] == "active"
+
+
+class TestOfAUser:
+    def test_rulings_are_told_of_the_user_who_is_asked_for(self, project, agent_of, agents):
+        body = {"namespace": "acme:main", "user": "ann", "content": "The budget of the trip is $750."}
+        body |= {"claim": {**KEY, "value": "$750"}, "provenance": {"source": "tool_output"}}
+        agents["tool"].post(f"{URL}/fragments", body, format="json")
+        other = {
+            **body,
+            "content": "The budget is $9.",
+            "claim": {**KEY, "value": "$9"},
+            "provenance": {"source": "inference"},
+        }
+        (conflict,) = agents["model"].post(f"{URL}/fragments", other, format="json").json()["pending_conflicts"]
+        settle(agents["carol"], conflict["id"], "resolve", query="?user=ann", action="supersede")
+        (ruling,) = agents["carol"].get(f"{URL}/rulings", {"user": "ann", "namespace": "acme:main"}).json()["results"]
+        assert (ruling["namespace"], ruling["user"], ruling["chosen"][0]["value"]) == ("acme:main", "ann", "$9")
+        for of_others in ({"user": "bob"}, {}, {"namespace": "acme:main"}):
+            assert agents["carol"].get(f"{URL}/rulings", of_others).json()["results"] == []

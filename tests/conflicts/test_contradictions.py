@@ -145,3 +145,17 @@ def test_what_an_owner_quotes_replaces_nothing(send: Send, text: str) -> None:
     writes(send, "user", text, provenance={"source": "user_explicit"})
     _, body = send("reader", "GET", f"/api/v1/claims?namespace={MAIN}&subject=user&predicate=budget", None)
     assert [row["value"] for row in body["results"]] == ["$750"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("user 2 lives in Oslo", "active"),
+        ("Client 3 works and lives in Oslo.", "active"),
+        ("The user lives in Oslo.", "quarantined"),
+        ("user lives in 2 cities: Oslo", "quarantined"),
+    ],
+)
+def test_a_text_about_a_user_with_a_number_contradicts_nothing_of_the_user(send: Send, text: str, status: str) -> None:
+    claims(send, "user", "user", "lives_in", "Lisbon")
+    assert writes(send, "agent", text) == [status]

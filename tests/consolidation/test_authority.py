@@ -3,8 +3,9 @@
 import pytest
 
 from conflicts.front import ClaimDraft
+from conflicts.models import Ruling
 from memories import access, jobs
-from memories.models import Claim, Fragment
+from memories.models import Claim, Fragment, Namespace
 from memories.models.raw import fetch
 from tests.consolidation.conftest import beside, unit
 
@@ -106,3 +107,45 @@ def test_what_is_read_out_of_a_strong_text_hides_it_behind_nothing_weaker(
     remember("See the sheet.", vector=unit(0, 1), by=alice.principal, source="inference", claims=[weak], age=1)
     run()
     assert now_of(strong).status == "active"
+
+
+class TestChosenTexts:
+    """Free texts that a person kept beside a claim: no claim of their own protects them, the ruling does."""
+
+    @pytest.fixture
+    def kept(self, principal):
+        """Lets a ruling choose a memory's text."""
+
+        def choose(row):
+            with access.enter(principal, why="test"):
+                Ruling.objects.create(
+                    project_id=row.project_id,
+                    namespace_id=row.namespace_id,
+                    fragment_id=row.id,
+                    chosen_fragments=[row.id],
+                    authority=6,
+                )
+
+        return choose
+
+    @pytest.mark.parametrize("policy", ["all", "episodic"])
+    def test_a_chosen_text_does_not_fade(self, run, remember, now_of, kept, principal, main, bob, policy):
+        rows = [
+            remember(text, vector=unit(*[0] * n, 1), by=bob.principal, source="inference", base=0.05, type="episodic")
+            for n, text in enumerate(["The trip budget is $900 now.", "The heron left the weir."])
+        ]
+        kept(rows[0])
+        with access.enter(principal, why="test"):
+            Namespace.objects.filter(id=main.id).update(archive_policy=policy)
+            Fragment.objects.filter(id__in=[row.id for row in rows]).update(importance=0.3)
+        run()
+        assert [now_of(row).status for row in rows] == ["active", "archived"]
+        assert [now_of(row).tier for row in rows][0] != "cold"
+
+    def test_a_chosen_text_goes_into_no_digest(self, run, cluster, now_of, digests, kept, bob):
+        chosen, *others = cluster(*((text, bob, "inference") for text in ("Book the flight at 8.", *DENIED)))
+        kept(chosen)
+        run()
+        assert now_of(chosen).status == "active"
+        (made,) = digests()
+        assert set(made.parents) == {row.id for row in others}

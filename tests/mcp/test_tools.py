@@ -39,6 +39,16 @@ def test_remembers_finds_and_hands_out(web, alice, place, mode):
     assert session.call("list_namespaces") == {"namespaces": [place], "default": place}
 
 
+def test_recall_names_the_claim_that_a_weaker_text_may_contradict(session, web, committed, agent_of, place):
+    model = over_http(web, agent_of(committed, owner="model", ceiling="inference").key)
+    model.call("retain", content="For all of this my answer is $13.", namespace=place)
+    claim = {"subject": "user", "predicate": "budget", "value": "$750"}
+    session.call("retain", content="My budget for this is $750.", claim=claim, source="tool_output")
+    hits = {hit["content"]: hit for hit in session.call("recall", query="What is the user's budget?")["results"]}
+    assert hits["For all of this my answer is $13."]["on_record"]["value"] == "$750"
+    assert hits["My budget for this is $750."]["on_record"] is None
+
+
 def test_a_conversation_is_kept_as_ingestion_keeps_it(session, rows):
     turns = [{"role": "user", "content": "I planted three apple trees."}, {"role": "user", "content": "ok"}]
     report = session.call("retain_conversation", messages=turns, conversation_id="c")

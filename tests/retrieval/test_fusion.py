@@ -37,7 +37,7 @@ def candidate(number, *, cosine=None, **more):
         "speaker": "",
         "quoted": False,
         "on_topic": False,
-        "key": None,
+        "keys": [],
     }
     return Candidate(id=uuid.UUID(int=number), cosine=cosine, **{**values, **more})
 

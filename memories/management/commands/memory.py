@@ -157,7 +157,7 @@ class Command(TyperCommand):
         question = Question(query, [scope_named(namespace, user)], project_wide=project_wide or None, top_k=limit)
         found = search(access.system_principal(project), question, now=now)
         shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
-        rows = [{**row, "score": hit.score} for row, hit in zip(shown, found.hits, strict=True)]
+        rows = [{**row, "score": hit.score, **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
         self._tell(rows, as_json, more=("score",))
 
     def _tell(self, rows: Sequence[dict[str, Any]], as_json: bool, *, more: tuple[str, ...] = ()) -> None:
@@ -170,7 +170,8 @@ class Command(TyperCommand):
             whole = len(str(uuid.UUID(int=0))) if name == "id" else None  # an id is there to be copied
             table.add_column(name.replace("effective_", "").replace("_at", ""), min_width=whole)
         for row in rows:
-            table.add_row(*(_cell(row[name]) for name in names))
+            shown = row | {"content": _labelled(row)}
+            table.add_row(*(_cell(shown[name]) for name in names))
         self._console().print(table)
 
     def _print(self, told: Any) -> None:
@@ -184,6 +185,13 @@ def _cell(value: Any) -> Text:
     """The value as plain text: what a memory says is no markup."""
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
     return Text(text if len(text) <= LINE else f"{text[: LINE - 1]}…")
+
+
+def _labelled(row: dict[str, Any]) -> str:
+    """What a memory says, behind what it is held against."""
+    labels = {"contradicts": "contradicts", "on_record": "on record:"}
+    told = [(label, claim) for name, label in labels.items() if (claim := row.get(name))]
+    return "".join(f"({label} {claim['predicate']} = {claim['value']}) " for label, claim in told) + str(row["content"])
 
 
 def _one_of(value: str, words: "list[str]") -> None:

@@ -28,7 +28,7 @@ from memories.retrieval.pipeline import find
 from memories.retrieval.places import Places, places_of
 from memories.retrieval.precedence import held
 from memories.retrieval.questions import Question, Results
-from memories.retrieval.rivals import outdone
+from memories.retrieval.rivals import rivalry
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
 LEAST_CONSIDERED, MOST_CONSIDERED = 50, 200
@@ -157,7 +157,7 @@ def _candidates(
         return items, []
     ids = [one.thing.fragment.id for one in items]
     losers = dict.fromkeys(
-        outdone(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest), RIVAL
+        rivalry(ids, project_id=principal.project_id, places=places.ranks, nearest=places.nearest).outdone, RIVAL
     )
     losers |= {which: CONTRADICTS for which, said in against.items() if said.contradicts}
     left_out = [(one, losers[one.thing.fragment.id]) for one in items if one.thing.fragment.id in losers]
