@@ -35,11 +35,12 @@ PARTY = r"(?:person|human|individual|one|somebody|someone|whoever)"
 APPLIANCE = r"(?:(?:this|the|our|your) )?(?:assistant|app|application|chat|account|service|system|bot|agent|tool)"
 TALKS = r"(?:talk|speak|chat)(?:ing|s)?"
 DESCRIBED_USER = re.compile(
-    rf"(?:account|acct|profile) (?:holder|owner)s?|(?:holder|owner) of (?:the|this|my|our) (?:account|acct|profile)"
+    r"(?:(?:the|this|our|current|primary|main|active|actual|registered|verified) )*"
+    rf"(?:(?:account|acct|profile) (?:holder|owner)s?|(?:holder|owner) of (?:the|this|my|our) (?:account|acct|profile)"
     rf"|{PARTY} (?:who (?:is )?|that (?:is )?|is )?us(?:ing|es) {APPLIANCE}"
     rf"|{PARTY} (?:(?:who|whom|that) )?(?:you|i|we)(?: are|'re| am|'m)?"
     rf" (?:{TALKS} (?:to|with)|helping|assisting|serving)"
-    rf"|{PARTY} (?:who (?:is )?|that (?:is )?)?{TALKS} (?:to|with) (?:you|me|us|{APPLIANCE})"
+    rf"|{PARTY} (?:who (?:is )?|that (?:is )?)?{TALKS} (?:to|with) (?:you|me|us|{APPLIANCE}))"
 )
 ARTICLES = listed("the a an")
 OWNERS = listed("the a an this my mine our ours his her their its your user's users' customer's customers' human's")
@@ -135,7 +136,7 @@ def _is_user(spelling: str) -> bool:
     named = [word for word in words if word not in OF_USER | LIKE_USER]
     if named and all(word in USER_NAMES or _is_slip_of_user(word) for word in named):
         return True
-    if DESCRIBED_USER.fullmatch(" ".join(words).removeprefix("the ")):
+    if DESCRIBED_USER.fullmatch(" ".join(words)):
         return True
     return skeleton(spelling.strip(AROUND).removesuffix("'s")) in DISGUISED_USER
 

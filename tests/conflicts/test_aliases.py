@@ -92,6 +92,13 @@ def test_a_word_near_a_known_name_stays_itself(written: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "written", ["the current account holder", "owner of this account", "whoever is talking to you", "the user's self"]
+)
+def test_who_is_described_as_the_user_is_the_user(written: str) -> None:
+    assert subject_key(written) == "user"
+
+
+@pytest.mark.parametrize(
     "written", ["Uber", "used", "USSR", "chat", "the person", "primary", "user service", "holder of the cup", "R&D;"]
 )
 def test_a_subject_near_the_users_name_is_somebody_else(written: str) -> None:
