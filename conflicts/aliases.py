@@ -40,7 +40,7 @@ DESCRIBED_USER = re.compile(
     rf"|{PARTY} (?:who (?:is )?|that (?:is )?|is )?us(?:ing|es) {APPLIANCE}"
     rf"|{PARTY} (?:(?:who|whom|that) )?(?:you|i|we)(?: are|'re| am|'m)?"
     rf" (?:{TALKS} (?:to|with)|helping|assisting|serving)"
-    rf"|{PARTY} (?:who (?:is )?|that (?:is )?)?{TALKS} (?:to|with) (?:you|me|us|{APPLIANCE}))"
+    rf"|{PARTY} (?:who (?:is )?|that (?:is )?|is )?{TALKS} (?:to|with) (?:you|me|us|{APPLIANCE}))"
 )
 ARTICLES = listed("the a an")
 OWNERS = listed("the a an this my mine our ours his her their its your user's users' customer's customers' human's")
