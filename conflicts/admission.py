@@ -180,7 +180,8 @@ def _heard(
 ) -> tuple[Docket, list[Case]]:
     claims = sum(len(n.claims) + sum(said.retracts for said in n.statements) for n in newcomers)
     docket = _docket(newcomers, claims=claims, now=now)
-    found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
+    texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
+    found = shadows(texts, docket.namings, beside=beside, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)
     if changes and not claims:
         docket = _docket(newcomers, claims=changes, now=now)  # the namespace has to be held before its names are read

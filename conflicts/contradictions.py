@@ -401,6 +401,12 @@ def kind_of(claim: Standing) -> Kind:
     return (sightings.names if own[:1].isupper() else None), partial(_overlaps, low)
 
 
+def is_of_kind(value: str, claim: Standing) -> bool:
+    """Whether a value may stand in the place of the claim's."""
+    seen, _ = kind_of(claim)
+    return bool(seen and any(True for _ in seen(_alone(value))))
+
+
 def agrees(value: str, claim: Standing) -> bool:
     """Whether a value that was read out of a text says what the claim does, in other words."""
     seen, same = kind_of(claim)

@@ -139,7 +139,8 @@ def _unheard(newcomer: Newcomer) -> Newcomer:
 def _prepared(newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bool) -> tuple[Docket, list[_Hearing]]:
     first = newcomers[0].fragment
     docket = Docket(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
-    found = shadows([newcomer.fragment for newcomer in newcomers], docket.namings, now=now)
+    texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
+    found = shadows(texts, docket.namings, beside=beside, now=now)
     hearings = []
     for newcomer, shadow in zip(newcomers, found, strict=True):
         statements = [*newcomer.statements, *(said for said in shadow.statements if not said.retracts)]

@@ -47,7 +47,7 @@ from conflicts.placing import (
     index_keywords,
     place_vectors,
 )
-from conflicts.precedence import ClaimsAtHand, Upheld, keys_sought
+from conflicts.precedence import ClaimsAtHand, Told, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
@@ -141,6 +141,7 @@ __all__ = [
     "StaleConflict",
     "StaleRule",
     "Statement",
+    "Told",
     "USER",
     "Uncounted",
     "Upheld",

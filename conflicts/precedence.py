@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from conflicts.aliases import USERS, subject_key
-from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_spoken_of, read
+from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_of_kind, is_spoken_of, read
 from conflicts.cues import PEOPLE
 from conflicts.doubts import ALIKE, Nearness, Vector, is_in_doubt
 from conflicts.mentions import keys_of, keys_told
@@ -20,6 +20,7 @@ from conflicts.passages import Passage, stem
 
 LONGEST = 600  # characters of a text in which its keys are looked for
 MOST_HELD = 8  # claims that one text is held against
+Told = tuple[str, str, str]  # subject, predicate and value of a claim
 ARTICLES = frozenset({"the", "a", "an", "my", "our"})
 
 
@@ -71,11 +72,13 @@ class ClaimsAtHand:
     def standing(self, claim: Upheld) -> Standing:
         """Return the claim with what its predicate's rule says."""
         if claim not in self._standing:
-            names = self.names.get(claim.namespace_id) or next(iter(self.names.values()))
-            rule = names.rule(claim.predicate)
+            rule = self._names(claim).rule(claim.predicate)
             made = Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
             self._standing[claim] = made
         return self._standing[claim]
+
+    def _names(self, claim: Upheld) -> Naming:
+        return self.names.get(claim.namespace_id) or next(iter(self.names.values()))
 
     def named_by(self, text: str, claims: Iterable[Upheld]) -> list[Upheld]:
         """Return those of the claims whose key a text speaks of, whatever it says of it."""
@@ -106,6 +109,20 @@ class ClaimsAtHand:
             of_key = [one for one in self.claims if one.key == claim.key]
             if all(is_in_doubt(said, self.standing(one), nearness[claim], exclusive=one.exclusive) for one in of_key):
                 return claim
+        return None
+
+    def rivalled_by(self, told: Iterable[Told], claims: Iterable[Upheld]) -> Upheld | None:
+        """Return the strongest claim asked for, of whose subject another tells a value of its kind by a strange name.
+
+        Strange is a predicate that no rule knows: it may be a synonym that nobody has listed.
+        """
+        for claim in sorted(set(claims) & set(self.asked_for), key=lambda one: -one.rank):
+            names, standing = self._names(claim), self.standing(claim)
+            for subject, predicate, value in told:
+                if names.registers(predicate) or names.subject(subject) != names.subject(claim.subject):
+                    continue
+                if claim.exclusive and is_of_kind(value, standing) and not agrees(value, standing):
+                    return claim
         return None
 
     def passages(self, text: str) -> list[Passage]:

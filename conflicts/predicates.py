@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from conflicts.aliases import spelled
+from conflicts.aliases import BRACKETED, spelled
 from conflicts.spelling import canonical_key
 from conflicts.words import Normaliser, Policy
 from memories.errors import NovaError
@@ -80,7 +80,23 @@ def _known(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
     for names in (registered, KNOWN):
         if name := written.seen_through(names):
             return _known(name, registered)
-    return None
+    # A wrong guess has to ask a person: no reading is replaced by it, and no value stands beside others.
+    for rules in (registered, KNOWN):
+        if name := written.guessed(REVIEWED if rules is KNOWN else _reviewed(rules)):
+            return _known(name, registered)
+    return _of_parts(predicate, registered)
+
+
+def _reviewed(rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    """The spellings of those that take one value, over which a person decides."""
+    return tuple(name for name, rule in rules.items() if rule.exclusive and rule.policy == Policy.REVIEW)
+
+
+def _of_parts(predicate: str, registered: Mapping[str, Rule]) -> Rule | None:
+    """The rule that both a name and what stands behind it in brackets lead to."""
+    parts = BRACKETED.fullmatch(predicate)
+    found = {_known(part, registered) for part in parts.groups()} if parts else set()
+    return found.pop() if len(found) == 1 else None
 
 
 def _one(name: str, *aliases: str, normaliser: str = Normaliser.TEXT) -> Rule:
@@ -106,7 +122,8 @@ PEOPLE = (
          "cell_number"),
     _one("address", "street_address", "postal_address", "mailing_address"),
     _one("lives_in", "location", "home", "residence", "resides_in", "city", "lives_at", "living_in", "based_in",
-         "located_in", "home_city", "current_city", "residing_in", "moved_to"),
+         "located_in", "home_city", "current_city", "residing_in", "moved_to", "place_of_residence",
+         "city_of_residence", "domicile", "resident_of"),
     _one("born_in", "birthplace", "place_of_birth", "hometown", "home_town"),
     _many("from", "comes_from", "originally_from"),
     _one("birthday", "birth_date", "birthdate", "date_of_birth", "dob", "born_on", normaliser=Normaliser.DATE),
@@ -186,8 +203,10 @@ TASTES = (
 PROJECTS = (
     _one("budget", "budget_is", "has_budget", "total_budget", "max_budget", "maximum_budget", "overall_budget",
          "budget_limit", "budget_cap", "spending_limit", "spending_cap", "spend_limit", "max_spend", "maximum_spend",
+         "max_spending_limit",
          normaliser=Normaliser.MONEY),
-    _one("deadline", "due_date", "due", "due_on", "due_by", "deadline_is", normaliser=Normaliser.DATE),
+    _one("deadline", "due_date", "due", "due_on", "due_by", "deadline_is", "deadline_date", "cutoff_date",
+         "cut_off_date", "cut_off", "cutoff", "hand_in_date", "ddl", normaliser=Normaliser.DATE),
     _one("start_date", "starts_on", "started_on", normaliser=Normaliser.DATE),
     _one("end_date", "ends_on", "ended_on", normaliser=Normaliser.DATE),
     _one("owner", "owned_by", "project_owner"),
@@ -220,3 +239,4 @@ READINGS = (
 
 SEEDS = (*PEOPLE, *HEALTH, *WORK, *TASTES, *PROJECTS, *READINGS)
 KNOWN = MappingProxyType(spellings_of(SEEDS))
+REVIEWED = _reviewed(KNOWN)

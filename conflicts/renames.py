@@ -17,6 +17,7 @@ from conflicts.gate import Period
 from conflicts.naming import Naming, rule_of
 from conflicts.predicates import spellings_of
 from conflicts.words import Kind, Reason
+from memories.models import Fragment
 from memories.models.words import STANDING, Status
 
 FIRST_SPARE = 1000  # slots that nobody came to by deciding
@@ -238,7 +239,12 @@ def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str,
         "session_id": newcomer.session_id,
         "new_authority": newcomer.authority,
         "existing_authority": existing.authority,
-        "new_trust": round(newcomer.fragment.trust_at(now), 4),
-        "existing_trust": round(existing.fragment.trust_at(now), 4),
+        "new_trust": _trust(newcomer.fragment, now=now),
+        "existing_trust": _trust(existing.fragment, now=now),
         "created_at": now,
     }
+
+
+def _trust(fragment: Any, *, now: datetime.datetime) -> float:
+    """A migration's fragment has the columns and no methods."""
+    return round(Fragment.trust_parts_at(fragment, now).trust, 4)

@@ -8,17 +8,18 @@ import datetime
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
 from conflicts.claims import USER, ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, is_said_plainly, read
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, differs, is_said_plainly, read
 from conflicts.cues import CUES
 from conflicts.mentions import keys_of
 from conflicts.models import Ruling
 from conflicts.naming import Naming, naming
-from conflicts.passages import Passage
+from conflicts.passages import Passage, stem
+from conflicts.spelling import canonical_key
 from memories.models import Claim, Fragment
 from memories.models.words import MATERIAL, STANDING, SourceClass
 
@@ -42,12 +43,16 @@ class Shadow:
 
 
 def shadows(
-    fragments: Sequence[Fragment], namings: Mapping[uuid.UUID, Naming], *, now: datetime.datetime
+    fragments: Sequence[Fragment],
+    namings: Mapping[uuid.UUID, Naming],
+    *,
+    beside: Sequence[Sequence[ClaimDraft]] = (),
+    now: datetime.datetime,
 ) -> list[Shadow]:
     """What each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
 
     One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
-    their word.
+    their word. The claims `beside` each text tell of what its words leave open.
     """
     project_id = fragments[0].project_id
     watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
@@ -62,8 +67,9 @@ def shadows(
             [c for key in mine for c in found.get((fragment.namespace_id, key), ())],
             namings,
             ruled=ruled,
+            beside=drafts,
         )
-        for fragment, passages, mine in zip(fragments, said, keys, strict=True)
+        for fragment, passages, mine, drafts in zip(fragments, said, keys, beside or [()] * len(fragments), strict=True)
     ]
 
 
@@ -130,6 +136,7 @@ def _shadow(
     namings: Mapping[uuid.UUID, Naming],
     *,
     ruled: Mapping[uuid.UUID, int],
+    beside: Sequence[ClaimDraft],
 ) -> Shadow:
     statements, change, unsure = [], None, set()
     plainly = is_said_plainly(fragment.content) and not fragment.extra.get(MATERIAL)
@@ -141,18 +148,52 @@ def _shadow(
         is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
         if claim.fragment_id == fragment.id or not (is_held or own):
             continue
-        standing = standing_of(claim, namings[claim.namespace_id])
+        names = namings[claim.namespace_id]
+        standing = standing_of(claim, names)
         against = contrary(said, standing)
+        if not own and not (against and against.sure):
+            against = _told_beside(said, standing, beside, names) or against
         if not own and not (against and against.sure) and standing.predicate in CUES:
             unsure.add(bytes(claim.key_digest))
         if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
             continue
-        if not against.negated and _is_said_beside(against.value, claim, claims, namings[claim.namespace_id]):
+        if not against.negated and _is_said_beside(against.value, claim, claims, names):
             continue
         statements.append(_statement(claim, against, takes_back=own))
         if own and not against.negated:
             change = ClaimDraft(claim.subject, claim.predicate, against.value)
     return Shadow(tuple(statements), change, frozenset(unsure))
+
+
+def _told_beside(
+    said: Sequence[Passage], standing: Standing, beside: Sequence[ClaimDraft], names: Naming
+) -> Contrary | None:
+    """Return what a text may say against a claim, where a claim beside it has that value under a key of no text.
+
+    A name that the text itself does not know is another spelling of what the text speaks of (ADR 0110).
+    """
+    against = differs(said, standing)
+    if against is None or against.negated:
+        return None
+    value = names.value(standing.predicate, against.value)
+    told = any(
+        names.value(standing.predicate, draft.value) == value and _is_another_spelling(draft, said, standing, names)
+        for draft in beside
+    )
+    return replace(against, sure=True) if told else None
+
+
+def _is_another_spelling(draft: ClaimDraft, said: Sequence[Passage], standing: Standing, names: Naming) -> bool:
+    """Whether a claim's key differs from a standing one's only in what no word of the text names and no rule knows."""
+    strange = []
+    if names.subject(draft.subject) != names.subject(standing.subject):
+        strange.append(draft.subject)
+    if names.predicate(draft.predicate) != names.predicate(standing.predicate):
+        if names.registers(draft.predicate):
+            return False
+        strange.append(draft.predicate)
+    stems = {word.stem for passage in said for word in passage.words}
+    return bool(strange) and not any({stem(word) for word in canonical_key(name).split()} <= stems for name in strange)
 
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.front import ClaimsAtHand, Upheld, Vector
+from conflicts.front import ClaimsAtHand, Told, Upheld, Vector
 from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.places import Places
@@ -129,7 +129,8 @@ class Seating:
             return Held(), []
         outdone = [claim for claim in stronger if claim.key in candidate.lost]
         first = max(outdone, key=lambda claim: claim.rank, default=None)
-        held = Held(first) if first else held_against(candidate.content, candidate.vector, stronger, self.claims)
+        told = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
+        held = Held(first) if first else held_against(candidate.content, candidate.vector, told, stronger, self.claims)
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
         before = [claim for claim in (held.contradicts, held.on_record) if claim]
         before = [claim for claim in before if claim == held.contradicts or claim in asked]
@@ -137,11 +138,13 @@ class Seating:
         return held, [i for i in above if i in self._by_id]
 
 
-def held_against(text: str, vector: Vector | None, stronger: Sequence[Upheld], claims: ClaimsAtHand) -> Held:
-    """Return what a text says against claims that are stronger."""
+def held_against(
+    text: str, vector: Vector | None, told: Sequence[Told], stronger: Sequence[Upheld], claims: ClaimsAtHand
+) -> Held:
+    """Return what a text, and what is claimed beside it, say against claims that are stronger."""
     if contradicted := claims.contradicted_by(text, stronger):
         return Held(contradicts=contradicted)
-    return Held(on_record=claims.in_doubt_of(text, vector, stronger))
+    return Held(on_record=claims.in_doubt_of(text, vector, stronger) or claims.rivalled_by(told, stronger))
 
 
 def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int, keys: set[bytes]) -> bool:
@@ -158,7 +161,8 @@ def held(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) ->
     def said(row: Fragment) -> Held:
         first: Claim | None = getattr(row, "claim", None)
         own = {bytes(first.key_digest)} if first else set()
+        told = [(first.subject, first.predicate, first.value)] if first else []
         stronger = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
-        return held_against(row.content, None, stronger, claims) if stronger else Held()
+        return held_against(row.content, None, told, stronger, claims) if stronger else Held()
 
     return {row.id: said(row) for row in fragments}

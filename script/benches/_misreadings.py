@@ -24,7 +24,16 @@ EMAIL = Topic(
     hint="About the user's email: see {} in the sheet.",
     question="What is the user's email?",
 )
-KEYS = {topic.predicate: topic for topic in (BUDGET, HOME, DEADLINE, PARKING, EMAIL)}
+COLOR = Topic(
+    "favorite_color",
+    "teal",
+    "crimson",
+    said="My favorite color is {}.",
+    told="The user's favorite color is {}.",
+    hint="About the user's favorite color: see {} in the sheet.",
+    question="What is the user's favorite color?",
+)
+KEYS = {topic.predicate: topic for topic in (BUDGET, HOME, DEADLINE, PARKING, EMAIL, COLOR)}
 WEAKER = ("agent", "tool", "document")
 FILLER = "The quarterly report lists many figures of no interest to anybody here. " * 32
 LONG = (

@@ -1,12 +1,12 @@
 """Renames: what stood under the spelling of before is found under that of now, and nothing breaks by it."""
 
-import importlib
 import uuid
 from types import SimpleNamespace
 
 import pytest
 from django.apps import apps
 from django.db import connections, transaction
+from django.db.migrations.loader import MigrationLoader
 
 from conflicts.models import PendingConflict, Predicate, Ruling
 from conflicts.naming import naming
@@ -17,7 +17,7 @@ from memories.models import Claim, Fragment, Namespace
 from tests.conftest import stored
 
 MAIN = "acme:main"
-migration = importlib.import_module("conflicts.migrations.0010_further_spellings")
+MIGRATIONS = ("0010_further_spellings", "0012_names_a_reader_makes_out")
 
 
 def names_of(principal, namespace=MAIN):
@@ -164,12 +164,22 @@ def test_registered_rules_of_the_namespace_come_first(principal, former, rename,
         assert {bytes(row.key_digest) for row in rows.values()} == {names_of(principal).key("me", "parking spot").both}
 
 
-def test_the_migration_does_it_in_every_project_as_the_owner(service):
+@pytest.mark.parametrize("name", MIGRATIONS)
+def test_the_migration_on_its_own_models_names_every_project_as_the_owner(service, name):
     namespace = f"{service.project}:main"
-    one = former_claim(service, "The User", "my budget", "$750", namespace=namespace)
+    strong = former_claim(service, "user", "budget", "$750", namespace=namespace, authority=6)
+    weak = former_claim(service, "the account holder", "bugdet", "$13", namespace=namespace)
     owner = connections["owner"]
+    loader = MigrationLoader(owner)
+    migration = loader.get_migration("conflicts", name)
+    (operation,) = migration.operations
     with transaction.atomic(using="owner"):
-        migration.rename(apps, SimpleNamespace(connection=owner))
+        operation.code(loader.project_state(migration.dependencies).apps, SimpleNamespace(connection=owner))
     with access.enter(service, why="test"):
-        claim = Claim.objects.within(service.project_id).get(fragment=one)
-        assert bytes(claim.key_digest) == names_of(service, namespace).key("user", "budget").both
+        key = names_of(service, namespace).key("user", "budget").both
+        rows = Claim.objects.within(service.project_id).in_bulk([strong, weak])
+        assert {bytes(claim.key_digest) for claim in rows.values()} == {key}
+        assert (rows[strong].status, rows[weak].status) == ("active", "quarantined")
+        (conflict,) = PendingConflict.objects.within(service.project_id).pending().filter(key_digest=key)
+        assert (conflict.newcomer_id, conflict.existing_id) == (weak, strong)
+        assert 0 < conflict.new_trust <= 1

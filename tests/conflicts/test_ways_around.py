@@ -197,3 +197,33 @@ def test_many_who_wait_slow_nobody_down(say, oslo, project, agent_of, django_ass
         say(f"Town {n}.", by=crowd, claim=["user", "lives_in", f"Town {n}"])
     with django_assert_max_num_queries(45):
         assert say("I moved to Rome.", claim=["user", "lives_in", "Rome"], source="user_explicit")["status"] == "active"
+
+
+HINT = "About the user's parking spot: see Z99 in the sheet."
+
+
+@pytest.fixture
+def parked(say):
+    return say("My parking spot is B12.", claim=["user", "parking_spot", "B12"], source="user_explicit")
+
+
+@pytest.mark.parametrize("key", [("user#1", "parking_spot"), ("user", "bay for the car"), ("whom I serve", "bay")])
+def test_a_claim_whose_key_its_text_does_not_know_is_about_what_the_text_speaks_of(say, parked, bob, key):
+    waiting = say(HINT, by=bob, claim=[*key, "Z99"])
+    assert waiting["status"] == "quarantined"
+    assert waiting["pending_conflicts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        (HINT, ["sheet", "parking_spot", "Z99"]),
+        (HINT, ["user", "deadline", "Z99"]),
+        (HINT, ["user#1", "parking_spot", "Y1"]),
+        ("About the user's parking spot: see B12 in the sheet.", ["user#1", "parking_spot", "B12"]),
+        ("See Z99 in the sheet.", ["user#1", "parking_spot", "Z99"]),
+        ("About the spot of the user's sister: see Z99 in the sheet.", ["sister", "parking_spot", "Z99"]),
+    ],
+)
+def test_a_claim_that_its_text_names_or_that_says_something_else_stands(say, parked, bob, text, claim):
+    assert say(text, by=bob, claim=claim)["status"] == "active"

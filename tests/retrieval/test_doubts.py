@@ -127,3 +127,30 @@ def test_a_text_without_a_vector_when_a_key_is_asked_for_counts_as_near(user, wr
     hits = {hit["content"]: hit for hit in search(user)}
     assert hits[NEAR]["on_record"]["value"] == "$750"
     assert ids(list(hits.values()))
+
+
+@pytest.mark.parametrize(
+    ("predicate", "value", "named"),
+    [
+        ("most he may lay out", "$13", "$750"),
+        ("most he may lay out", "750 dollars", None),
+        ("most he may lay out", "a lot", None),
+        ("salary", "$13", None),
+    ],
+)
+def test_a_claim_on_the_subject_under_a_key_nobody_knows_names_what_is_on_record(user, writer, predicate, value, named):
+    text = "Storks nest there: row 7."
+    claim = {"subject": "the user", "predicate": predicate, "value": value}
+    (told,) = writes(writer(), text, claim=claim, importance=1.0)
+    truth = says(user)
+    hits = {hit["id"]: hit for hit in search(user)}
+    assert (hits[told["id"]]["on_record"] or {}).get("value") == named
+    assert named is None or list(hits)[0] == truth
+
+
+def test_a_claim_under_a_key_nobody_knows_when_another_thing_is_asked_names_nothing(user, writer):
+    claim = {"subject": "user", "predicate": "most he may lay out", "value": "$13"}
+    (told,) = writes(writer(), "Storks nest there: row 7.", claim=claim)
+    says(user)
+    hits = {hit["id"]: hit for hit in search(user, "Where do storks nest?")}
+    assert hits[told["id"]]["on_record"] is None
