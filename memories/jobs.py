@@ -35,6 +35,7 @@ KINDS: Mapping[str, Kind] = {
         undo=upkeep.undo_consolidation,
         check_undo=upkeep.refuse_unfit,
         check_start=upkeep.refuse_unfit_plan,
+        permit=upkeep.permit_changes,
         one_namespace=True,
         dry_runs=True,
     ),

@@ -82,9 +82,25 @@ def visible_to(principal: Principal, rows: Any) -> Any:
     return covered | rows.filter(namespace=None) if principal.covers_all and principal.user is None else covered
 
 
+def changeable(principal: Principal, operation_id: uuid.UUID, *, kind: str | None = None) -> Operation:
+    """Return the operation, if all that it touched is the principal's. Raise NotFound, NotPermitted."""
+    rows = visible_to(principal, rows_of(principal)).filter(id=operation_id)
+    row: Operation | None = (rows.filter(kind=kind) if kind else rows).first()
+    if row is None:
+        raise NotFound("operation")
+    place = place_of(principal, row.namespace and row.namespace.name)
+    if place is not None and place.id != row.namespace_id:  # the user's own scope of it
+        raise NotFound("operation")
+    if row.kind in WITH_USERS:
+        of_all_users(principal, place)
+    return row
+
+
 def told_to(principal: Principal, row: Operation) -> dict[str, Any]:
-    """The answer about an operation; whoever may see no backups reads no names of any."""
+    """The answer about an operation; whoever may see no backups reads no names of any, nor other users' memories."""
     told = dict(OperationAnswer(row).data)
+    if told["report"] and row.kind in WITH_USERS and not principal.speaks_for_all:
+        told["report"] = {name: value for name, value in told["report"].items() if not isinstance(value, list | dict)}
     if told["report"] and "backups" in told["report"] and not forgetting.sees_backups(principal):
         told["report"] = {**told["report"], "backups": []}
     return told
@@ -198,11 +214,7 @@ def undone(request: Request, operation_id: uuid.UUID, *, kind: str | None = None
     principal = principal_of(request)
 
     def effect(_: None) -> Answer:
-        rows = visible_to(principal, rows_of(principal)).filter(id=operation_id)
-        row = (rows.filter(kind=kind) if kind else rows).first()
-        if row is None:
-            raise NotFound("operation")
-        place_of(principal, row.namespace and row.namespace.name)
+        changeable(principal, operation_id, kind=kind)
         return Answer(202, OperationAnswer(jobs.start_undo(principal, operation_id, now=timezone.now())).data)
 
     return answer_once(request, prepare=lambda: None, effect=effect)
@@ -230,10 +242,7 @@ class CancelView(APIView):
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
         """Asks the job to end between two batches; a queued one ends at once."""
         with access.enter(principal_of(request), why="cancel"):
-            row = visible_to(principal_of(request), rows_of(principal_of(request))).filter(id=operation_id).first()
-            if row is None:
-                raise NotFound("operation")
-            place_of(principal_of(request), row.namespace and row.namespace.name)
+            changeable(principal_of(request), operation_id)
             operations.cancel(principal_of(request), operation_id, now=timezone.now())
             return Response(told_to(principal_of(request), rows_of(principal_of(request)).get(id=operation_id)))
 

@@ -17,7 +17,7 @@ from memories.api.backups import recipients_field
 from memories.api.fields import AboutUser, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, place_of, rows_of, started, visible_to
+from memories.api.operations import OperationAnswer, changeable, started
 from memories.models.words import OperationState
 
 
@@ -56,14 +56,9 @@ class PackDownloadView(APIView):
         """The SQLite file: `manage.py pack search` reads it offline, `pack import` brings it back."""
         principal = principal_of(request)
         with access.enter(principal, why="download"):
-            made = (
-                visible_to(principal, rows_of(principal))
-                .filter(id=operation_id, kind="pack", state=OperationState.SUCCEEDED)
-                .first()
-            )
-            if made is None:
+            made = changeable(principal, operation_id, kind="pack")
+            if made.state != OperationState.SUCCEEDED or made.namespace is None:
                 raise NotFound("pack")
-            place_of(principal, made.namespace.name)
         name = f"{made.namespace.name.replace(':', '-').replace('/', '-')}.sqlite"
         return FileResponse(
             packs.stored(principal, made),

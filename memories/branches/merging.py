@@ -59,7 +59,8 @@ def refuse_unfit_merge(operation: Operation) -> None:
 
 
 def permit_merge(principal: Principal, operation: Operation) -> None:
-    """Raise NotPermitted when something that would be brought is believed more than the principal's ceiling."""
+    """Raise NotPermitted when something that is brought, or was, is believed more than the principal's ceiling."""
+    upkeep.permit_changes(principal, operation)
     source = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"]).first()
     if source is not None:
         refuse_stronger(principal, with_users(source), what="something of the branch")

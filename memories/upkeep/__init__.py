@@ -21,6 +21,7 @@ from memories.upkeep.consolidation import (
 from memories.upkeep.consolidation import check as check_consolidation
 from memories.upkeep.consolidation import expire as expire_runs
 from memories.upkeep.consolidation import lines as report_lines
+from memories.upkeep.consolidation import permit as permit_changes
 from memories.upkeep.consolidation import undo as undo_consolidation
 from memories.upkeep.lifecycle import (
     AlreadyRunning,
@@ -146,5 +147,6 @@ __all__ = [
     "refuse_unfit",
     "refuse_unfit_plan",
     "retire",
+    "permit_changes",
     "undo_consolidation",
 ]

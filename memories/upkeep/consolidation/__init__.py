@@ -7,7 +7,7 @@ from memories.upkeep.consolidation.digests import LEAST, MOST
 from memories.upkeep.consolidation.pipeline import consolidate
 from memories.upkeep.consolidation.planning import refuse_unfit_plan
 from memories.upkeep.consolidation.recording import recorded
-from memories.upkeep.consolidation.undoing import CannotUndo, expire, refuse_unfit, take_back, undo
+from memories.upkeep.consolidation.undoing import CannotUndo, expire, permit, refuse_unfit, take_back, undo
 from memories.upkeep.consolidation.wishes import RANGES, check
 from memories.upkeep.consolidation.wording import lines
 
@@ -29,6 +29,7 @@ __all__ = [
     "lines",
     "prepare_digest",
     "recorded",
+    "permit",
     "refuse_unfit",
     "refuse_unfit_plan",
     "take_back",

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from psycopg import sql
 
-from conflicts.front import lock_namespace
+from conflicts.front import lock_namespace, refuse_below, with_protection
 from memories import access, failpoints
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.models import Operation, PlanStep, RunChange
+from memories.models import Fragment, Operation, PlanStep, RunChange
 from memories.models.words import OperationState
 from memories.operations import Progress
 from memories.upkeep.consolidation import reports
@@ -59,6 +59,14 @@ class CannotUndo(NovaError):
 
     code = "cannot_undo"
     title = "This can’t be undone"
+
+
+def permit(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted when the run changed something that is believed more than the principal's ceiling."""
+    with access.enter(principal.of_everybody(), why="ceiling"):
+        changed = RunChange.objects.within(operation.project_id).filter(operation=operation).values("fragment")
+        rows = with_protection(Fragment.objects.within(operation.project_id).filter(id__in=changed)).order_by("-rank")
+        refuse_below(principal, rows.values_list("rank", flat=True)[:1], what="something that the run changed")
 
 
 def undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
