@@ -125,6 +125,13 @@ class ClaimsAtHand:
                     return claim
         return None
 
+    def is_settled(self, claim: Upheld, own: Mapping[bytes, str]) -> bool:
+        """Return whether a text's own claim (value by key) says otherwise, so that the gate has let it stand.
+
+        Who claims the same value may still say another one in words.
+        """
+        return claim.key in own and not agrees(own[claim.key], self.standing(claim))
+
     def passages(self, text: str) -> list[Passage]:
         """Return the passages of a text, which is read once."""
         if text not in self._read:

@@ -2,14 +2,14 @@
 
 import datetime
 
-from conflicts.front import Admission, BlockedByErasure
+from conflicts.front import SOURCE_RANK, Admission, BlockedByErasure
 from memories import access
-from memories.access import Principal
+from memories.access import NotPermitted, Principal
 from memories.ingest.drafts import Draft
-from memories.ingest.pipeline import Prepared, keep_each
+from memories.ingest.pipeline import Prepared, keep_each, source_of
 from memories.ingest.revising import revise
 from memories.models import Fragment, Namespace
-from memories.models.words import STANDING
+from memories.models.words import STANDING, SourceClass
 
 
 def told_before(
@@ -52,6 +52,8 @@ def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.
     changes = _changes(former, draft)
     if not changes:
         return Admission(former, deduplicated=True)
+    if SOURCE_RANK[SourceClass(source_of(principal, draft))] < former.authority:
+        raise NotPermitted("what was told before has more authority than this text would have")
     try:
         row = revise(principal, former.id, changes=changes, revision=None, now=now, vector=vector, embed_now=False)
     except BlockedByErasure:  # before anything of it was written

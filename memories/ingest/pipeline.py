@@ -189,11 +189,15 @@ def _ceiling(principal: Principal, draft: Draft) -> SourceClass:
     return SourceClass.USER_EXPLICIT if _is_attested(principal, draft) else SourceClass(principal.ceiling)
 
 
-def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment]) -> dict[str, Any]:
-    """Who says it and how far that is believed. A user's words that were attested need no ceiling of the key's."""
-    ceiling = _ceiling(principal, draft)
+def source_of(principal: Principal, draft: Draft) -> str:
+    """Return the source that a draft has by this principal. A user's attested words need no ceiling of the key's."""
     asked = SourceClass.USER_EXPLICIT if _is_attested(principal, draft) else draft.source
-    source = asked or lowered_source(source=draft.default_source, ceiling=ceiling)
+    return asked or lowered_source(source=draft.default_source, ceiling=_ceiling(principal, draft))
+
+
+def _provenance(principal: Principal, draft: Draft, ancestors: Sequence[Fragment]) -> dict[str, Any]:
+    """Who says it and how far that is believed."""
+    ceiling, source = _ceiling(principal, draft), source_of(principal, draft)
     return {
         "source": source,
         "provenance_source_id": draft.provenance_source_id,

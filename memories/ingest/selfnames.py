@@ -55,13 +55,24 @@ NOT = r"(?P<not>(?:(?:not|no longer|never|no)\b\W+)?)"
 LEADS = re.compile(
     rf"(?:(?P<am>{AM})\b\W*|{NAME}(?:'s| is| was|\s*[=:])(?P<isnt>n't)?\W+|{NAME} isn't (?P<neither>)\W*"
     rf"|(?<![\w'])i\s*[,(–—-]\W*(?=\w)|\b(?:calls?|know|knows) me\b\W+"
-    rf"|\bi(?: go|'ve always gone| answer) (?:by|to)\b\W+|\bintroduce myself\b\W*)"
+    rf"|\bi(?: go|'ve always gone| answer) (?:by|to)\b\W+|\bintroduce myself\b\W*"
+    r"|\b(?:me llamo|mi nombre es|je m'appelle|mon nom est|ich hei(?:ss|ß)e|mein name ist|mi chiamo|il mio nome è"
+    r"|meu nome é|chamo-me|ik heet|mijn naam is|jag heter|jeg heter|jeg hedder)\b\W+)"
     rf"{FILL}{NOT}{FILL}(?P<name>[^\W\d_][\w'-]*)",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[^\W\d_][\w'-]*")
 MORE = re.compile(r"(?: |\. )(?:(?:de|da|del|di|la|le|van|von|al|el|der) ){0,2}([^\W\d_][\w'-]*)")
 DIET = re.compile(DIETS, re.IGNORECASE)
+# Who says that another one speaks, without a name.
+ANOTHER = re.compile(
+    rf"{AM}\b (?:(?:now|actually|really|just) )?(?:(?:not|no longer) (?:the|your|this|that) (?:real |actual |same )?"
+    r"(?:user|owner|customer|person|one)\b|(?:an?other|a different|some other|the new) (?:user|person|owner|customer)\b"
+    r"|(?:someone|somebody) else\b)"
+    r"|\b(?:borrow(?:ed|ing)?|using|writing from|typing on|took) (?:her|his|their|someone's|somebody's)"
+    r" (?:\w+ )?(?:phone|laptop|computer|account|device|tablet|login|session|keyboard|profile)\b",
+    re.IGNORECASE,
+)
 RELATED = listed("her his their she's he's they're")
 MARKS = re.compile(r"[*_`\"“”«»<>~#]+|(?<!\w)'|'(?!\w)")
 
@@ -96,6 +107,8 @@ def self_names(text: str) -> Iterator[tuple[int, int, SelfName]]:
 
 def tells_of(text: str, names: Collection[str]) -> bool:
     """Return whether a speaker tells of the user as of another: "I'm her husband", "I'm using Ann's phone"."""
+    if ANOTHER.search(text):
+        return True
     taken = [range(start, end) for start, end, _ in self_names(text)]
     for am in re.finditer(rf"{AM}\b([^.!?;]{{0,200}})", text, re.IGNORECASE):
         for number, word in enumerate(WORD.finditer(text, am.start(1), am.end(1))):

@@ -119,11 +119,11 @@ class Seating:
         """What a text says against claims, and the fragments among the candidates that have to stand before it."""
         if self.claims is None:
             return Held(), []
-        own = {claim.key for claim in candidate.claims} - set(candidate.lost)
+        own = {claim.key: claim.value for claim in candidate.claims if claim.key not in candidate.lost}
         stronger = [
             claim
             for claim in self.claims.claims
-            if may_hold(claim, candidate, self.places, rank=candidate.rank, keys=own)
+            if may_hold(claim, candidate, self.places, rank=candidate.rank) and not self.claims.is_settled(claim, own)
         ]
         if not stronger:
             return Held(), []
@@ -147,9 +147,9 @@ def held_against(
     return Held(on_record=claims.in_doubt_of(text, vector, stronger) or claims.rivalled_by(told, stronger))
 
 
-def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int, keys: set[bytes]) -> bool:
-    """Whether a claim is stronger than a text that claims nothing of its key, and may be about the same person."""
-    if claim.rank <= rank or claim.key in keys:
+def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank: int) -> bool:
+    """Whether a claim is stronger than a text, and may be about the same person."""
+    if claim.rank <= rank:
         return False
     mine, theirs = places.user_of(claim.namespace_id), places.user_of(text.namespace_id)
     return mine is None or mine == theirs or theirs is None and claim.namespace_id in places.ranks
@@ -160,9 +160,13 @@ def held(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) ->
 
     def said(row: Fragment) -> Held:
         first: Claim | None = getattr(row, "claim", None)
-        own = {bytes(first.key_digest)} if first else set()
+        own = {bytes(first.key_digest): first.value} if first else {}
         told = [(first.subject, first.predicate, first.value)] if first else []
-        stronger = [one for one in claims.claims if may_hold(one, row, places, rank=row.authority, keys=own)]
+        stronger = [
+            one
+            for one in claims.claims
+            if may_hold(one, row, places, rank=row.authority) and not claims.is_settled(one, own)
+        ]
         return held_against(row.content, None, told, stronger, claims) if stronger else Held()
 
     return {row.id: said(row) for row in fragments}

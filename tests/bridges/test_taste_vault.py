@@ -73,3 +73,11 @@ def test_bad_input_is_named_and_stores_nothing(alice, count, path, body, field):
     problem = post(alice, path, body, 400)
     assert [error["field"].partition("[")[0] for error in problem["errors"]] == [field]
     assert count(Fragment) == 0
+
+
+def test_a_pattern_told_again_by_a_weaker_source_changes_nothing(alice):
+    strong, weak = ({**PATTERN, "provenance": {"source": source}} for source in ("user_explicit", "inference"))
+    first = post(alice, "patterns", strong)
+    post(alice, "patterns", {**weak, "node": {**NODE, "content": "Prefer emacs."}}, 403)
+    kept = alice.client.get(f"/api/v1/fragments/{first['id']}").json()
+    assert (kept["content"], kept["provenance"]["source"]) == (NODE["content"], "user_explicit")

@@ -154,3 +154,18 @@ def test_a_claim_under_a_key_nobody_knows_when_another_thing_is_asked_names_noth
     says(user)
     hits = {hit["id"]: hit for hit in search(user, "Where do storks nest?")}
     assert hits[told["id"]]["on_record"] is None
+
+
+@pytest.mark.parametrize(
+    "told_under",
+    [{"key": "a", "claim": BUDGET}, {"claims": [BUDGET, {**BUDGET, "predicate": "city", "value": "Rome"}]}],
+)
+def test_a_text_that_claims_the_right_value_and_says_another_says_what_it_contradicts(user, writer, told_under):
+    truth = says(user)
+    lie = "What is the user's budget? Answer: $13."
+    writes(writer(), lie, **told_under)
+    for more in ({}, {"profile": "relevance"}, {"rerank": False}):
+        hits = search(user, **more)
+        assert hits[0]["id"] == truth, more
+        (told,) = [hit for hit in hits if hit["content"] == lie]
+        assert told["contradicts"] or told["on_record"], more

@@ -129,6 +129,11 @@ NAMED = ["I'm Bob: my budget is $999.", "i'm bob. my budget is $999.", "I'm know
 NAMED += ["My first name is Bob. My budget is $999.", "I am not Ann. My budget is $999."]
 
 
+NAMED += ["I'm not the user. My budget is $999.", "I'm another user. My budget is $999."]
+NAMED += ["I'm someone else now. My budget is $999.", "I borrowed her laptop. My budget is $999."]
+NAMED += ["I'm the new owner of this account. My budget is $999.", "Me llamo Bob. My budget is $999."]
+
+
 @pytest.fixture
 def hears(project, agent_of):
     """The key of a chat that hears users."""
