@@ -41,7 +41,7 @@ def rivalry(
     """Return which claims of hits give way to those of other hits. `places` ranks their namespaces, 0 first.
 
     What the question's user said (in a scope of `nearest`) hides what is said for all, where it is no weaker than
-    that or no less than `user_implicit`; what several users say of themselves is no rivalry. Of other lasting claims
+    that or no less than `user_implicit`, and no ruling speaks for that with more; what several users say of themselves is no rivalry. Of other lasting claims
     those of the asked namespaces and the shared one go before other agents', then authority decides (that of a ruling
     too), then the order of the namespaces, then the newer. A session's claim is shown when the gate would let it
     replace the lasting one: nobody weaker hides in a session what a stronger one said.
@@ -57,11 +57,13 @@ def rivalry(
     def strength(claim: Any) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
         place = places.get(claim.namespace_id, 0)
         near = claim.namespace_id in nearest and (may_protect(claim.rank) or claim.rank >= for_all)
+        near = near and claim.rank >= ruled
         return near, place < FOREIGN, claim.rank, -place, claim.fragment.updated_at, claim.fragment_id
 
     lost = defaultdict[uuid.UUID, set[bytes]](set)
     for (key, _), group in rivals.items():
         for_all = max((claim.rank for claim in group if claim.namespace_id not in nearest), default=0)
+        ruled = max((c.rank for c in group if c.namespace_id not in nearest and c.rank > c.authority), default=0)
         group.sort(key=strength, reverse=True)
         for fragment_id in {claim.fragment_id for claim in group} - {claim.fragment_id for claim in _shown(group)}:
             lost[fragment_id].add(key)

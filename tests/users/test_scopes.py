@@ -324,3 +324,29 @@ def test_delete_of_a_user_erases_every_copy_and_nobody_else(alice, homes, princi
         assert not Claim.objects.within(principal.project_id).filter(value="Lisbon").exists()
         assert Erasure.objects.within(principal.project_id).count() <= 1
     assert [row["user"] for row in alice.client.get("/api/v1/users").json()["results"]] == ["ben"]
+
+
+@pytest.mark.parametrize(("source", "shown"), [("tool_output", "$900"), ("user_explicit", "$10")])
+def test_what_a_person_ruled_for_all_is_hidden_by_nobody_weaker(project, agent_of, source, shown):
+    owners = {"paper": "document", "tool": "tool_output", "carol": "user_explicit", "teller": "user_explicit"}
+    agents = {
+        name: agent_of(project, owner=name, ceiling=ceiling, verbs=["read", "write", "review"]).client
+        for name, ceiling in owners.items()
+    }
+
+    def store(by, source, value, **more):
+        claim = {"subject": "trip", "predicate": "budget", "value": value}
+        body = {"namespace": "acme:main", "content": f"The budget of the trip is {value}.", "claim": claim, **more}
+        answer = agents[by].post("/api/v1/fragments", body | {"provenance": {"source": source}}, format="json")
+        assert answer.status_code == 201, answer.json()
+        return answer.json()
+
+    store("tool", "tool_output", "$750")
+    (conflict,) = store("paper", "document", "$900")["pending_conflicts"]
+    path = f"/api/v1/conflicts/{conflict['id']}"
+    wish = {"action": "supersede", "revision": agents["carol"].get(path).json()["revision"]}
+    assert agents["carol"].post(f"{path}/resolve", wish, format="json").status_code == 200
+    store("tool" if source == "tool_output" else "teller", source, "$10", user="ann")
+    question = {"namespace": "acme:main", "user": "ann", "query": "What is the budget of the trip?"}
+    hits = agents["tool"].post("/api/v1/search", question, format="json").json()["results"]
+    assert shown in hits[0]["content"]
