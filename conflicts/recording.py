@@ -11,7 +11,7 @@ from typing import Any, Self
 from django.db import connection
 
 from conflicts.docket import Case, Contradiction, Docket
-from conflicts.gate import Stance
+from conflicts.gate import Stance, objection
 from conflicts.ledger import Ledger, paired
 from conflicts.locking import Place
 from conflicts.models import FACED, PendingConflict
@@ -182,6 +182,8 @@ def pair_up(
     found: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
     for place in places:
         ledger = docket.ledgers[place]
+        for claim_id in sorted(ledger.contesting):
+            _replace_former(docket, ledger, ledger.standing[claim_id])
         for waiting in list(ledger.waiting.values()):
             stronger = ledger.replaced_by(waiting) or (_outdated_by(docket, ledger, waiting) if decided else None)
             if stronger:
@@ -247,6 +249,17 @@ def _contested(docket: Docket, ledger: Ledger, stance: Stance) -> list[PendingCo
     mine.filter(kind=Kind.CLAIM).end(now=docket.now)
     ledger.contesting.discard(stance.id)
     return []
+
+
+def _replace_former(docket: Docket, ledger: Ledger, stance: Stance) -> None:
+    """Let what it may replace yield, once no ruling is in the way any more: who said it said the other before."""
+    opponents = ledger.opponents(stance)
+    said = docket.claims[stance.id].fragment.created_at
+    if any(objection(stance, o) or docket.claims[o.id].fragment.created_at > said for o in opponents):
+        return
+    supersede_claims(docket.project_id, {o.id: stance.fragment_id for o in opponents}, now=docket.now)
+    for other in opponents:
+        ledger.forget(other.id)
 
 
 def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:

@@ -14,6 +14,7 @@ OTHERS = {
     "deadline": "2029-12-24",
     "parking_spot": "D44",
     "email": "old@example.com",
+    "favorite_color": "amber",
 }
 
 

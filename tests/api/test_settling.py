@@ -441,13 +441,14 @@ class TestTakingBack:
         assert (problem["code"], bool(problem["detail"])) == ("cannot_undo", True)
         assert see() == before
 
-    def test_undo_while_the_users_later_words_stand_beside(self, carol, waiting, say):
+    def test_undo_while_the_users_later_words_stand_beside_lets_these_stand_alone(self, carol, waiting, say):
         resolve(carol, waiting["id"], action="supersede")
         later = say("$900")["id"]
         undo(carol, waiting["id"])
-        assert statuses(carol, waiting["standing"], waiting["newcomer"], later) == ["active", "quarantined", "active"]
+        sides = waiting["standing"], waiting["newcomer"], later
+        assert statuses(carol, *sides) == ["superseded", "quarantined", "active"]
         pairs = {(read(carol, i)["new_id"], read(carol, i)["existing_id"]) for i in listed(carol)}
-        assert (later, waiting["standing"]) in pairs
+        assert pairs == {(waiting["newcomer"], later)}
 
     @pytest.mark.parametrize(
         ("action", "side"), [("supersede", "standing"), ("supersede", "newcomer"), ("reject", "newcomer")]

@@ -1,0 +1,47 @@
+"""What the user said after a ruling, once the ruling is taken back."""
+
+import pytest
+
+URL = "/api/v1"
+KEY = {"subject": "user", "predicate": "budget"}
+
+
+@pytest.fixture
+def agents(project, agent_of):
+    """What hears the user, a tool, and a reviewer."""
+    verbs = ["read", "write", "review"]
+    return {
+        "user": agent_of(project, owner="chat", ceiling="user_explicit", may_attest_user=True).client,
+        "tool": agent_of(project, owner="tool", ceiling="tool_output").client,
+        "carol": agent_of(project, owner="carol", ceiling="user_explicit", verbs=verbs).client,
+    }
+
+
+def claims(agents):
+    """What is believed, with its state."""
+    rows = agents["carol"].get(f"{URL}/claims", {"namespace": "acme:main"}).json()["results"]
+    return sorted(row["value"] for row in rows)
+
+
+def hear(agents, content):
+    body = {"namespace": "acme:main", "messages": [{"role": "user", "content": content}]}
+    answer = agents["user"].post(f"{URL}/ingest", body, format="json").json()
+    assert answer["stored"][0]["provenance"]["authority"] == 6, answer
+
+
+def test_the_users_later_word_stands_alone_when_the_ruling_against_it_is_undone(agents):
+    hear(agents, "My budget is $750.")
+    body = {"namespace": "acme:main", "content": "The user's budget is $900.", "claim": {**KEY, "value": "$900"}}
+    body |= {"provenance": {"source": "tool_output"}}
+    (conflict,) = agents["tool"].post(f"{URL}/fragments", body, format="json").json()["pending_conflicts"]
+    path = f"{URL}/conflicts/{conflict['id']}"
+    wish = {"action": "supersede", "revision": agents["carol"].get(path).json()["revision"]}
+    assert agents["carol"].post(f"{path}/resolve", wish, format="json").status_code == 200
+    hear(agents, "My budget is $800.")
+    assert claims(agents) == ["$800", "$900"]
+    assert agents["carol"].post(f"{path}/undo").status_code == 200
+    assert claims(agents) == ["$800"]
+    left = agents["carol"].get(f"{URL}/conflicts", {"namespace": "acme:main"}).json()["results"]
+    assert [(row["newcomer"]["content"], row["existing"]["content"]) for row in left] == [
+        ("The user's budget is $900.", "My budget is $800.")
+    ]
