@@ -1,1 +1,1 @@
-"""Deciding what is believed. Rooms enter through `conflicts.front`; everything behind it is private."""
+"""Deciding what is believed. Rooms enter through `conflicts.public`; everything behind it is private."""

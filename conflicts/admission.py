@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conflicts.claims import ClaimDraft, Statement
-from conflicts.docket import Case, Docket, place_of
-from conflicts.locking import Place, lock_keys, lock_namespaces
+from conflicts.enums import Kind
+from conflicts.evaluation import Case, Docket, place_of
+from conflicts.free_text import Shadow, shadows
+from conflicts.keys import naming
+from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
-from conflicts.naming import naming
-from conflicts.placing import index_keywords, place_anew, place_vectors, refuse_forgotten
-from conflicts.recording import one_value_checked_at_the_end, record, supersede
-from conflicts.shadows import Shadow, shadows
-from conflicts.words import Kind
+from conflicts.persistence import one_value_checked_at_the_end, record, supersede
+from conflicts.search_index import index_keywords, place_anew, place_vectors, refuse_forgotten
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
-from memories.models.words import Status
+from memories.models.enums import Status
 
 
 class Disputed(NovaError):

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
+from conflicts.normalization import canonical_key, visible
 from conflicts.slips import is_slip
-from conflicts.spelling import canonical_key, visible
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 USER = "user"
 USER_NAMES = listed("user users customer customers human humans me i myself")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from memories.access import NotPermitted, Principal
 from memories.errors import NovaError
+from memories.models.enums import SourceClass
 from memories.models.scoring import MOST_OF_THE_WEAK, SOURCE_WEIGHT
-from memories.models.words import SourceClass
 
 # 6 for the strongest class down to 1 for the weakest.
 SOURCE_RANK = {SourceClass(source): rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}

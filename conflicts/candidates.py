@@ -4,12 +4,12 @@ import datetime
 import uuid
 from dataclasses import dataclass
 
+from conflicts.enums import Kind
 from conflicts.models import PendingConflict, Repetition
-from conflicts.settling import waiting, with_claims
-from conflicts.words import Kind
+from conflicts.resolution import waiting, with_claims
 from memories.access import Principal
 from memories.models import Claim, Fragment
-from memories.models.words import STANDING
+from memories.models.enums import STANDING
 
 MOST = 200  # that are read of those that stand, and of those that wait
 

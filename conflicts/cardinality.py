@@ -5,10 +5,10 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+from conflicts.key_migration import locked, refuse_collisions, with_cardinality, with_users, write
+from conflicts.keys import naming, rule_of
 from conflicts.models import Predicate
-from conflicts.naming import naming, rule_of
 from conflicts.registry import LONGEST, StaleRule, row_of, write_rule
-from conflicts.rekeying import locked, refuse_collisions, with_cardinality, with_users, write
 from memories.models import Claim
 from memories.models.namespace import roots_of
 

@@ -7,9 +7,9 @@ from typing import Self
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.gate import Period, Stance
-from conflicts.naming import Naming
+from conflicts.keys import Naming
 from memories.models import Claim, Fragment
-from memories.models.words import ClaimScope, SourceClass
+from memories.models.enums import ClaimScope, SourceClass
 
 USER = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 

@@ -13,12 +13,12 @@ from functools import lru_cache, partial
 from conflicts import sightings
 from conflicts.aliases import USERS, subject_key
 from conflicts.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
+from conflicts.enums import Normaliser
 from conflicts.owners import speaks_of
 from conflicts.passages import Passage, passages, stem
 from conflicts.sightings import Sighting
 from conflicts.values import canonical_value
-from conflicts.words import Normaliser
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
 FARTHER = 160  # for who is suspicious

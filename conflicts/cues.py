@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from conflicts.passages import stem
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 
 def _phrases(text: str) -> frozenset[str]:

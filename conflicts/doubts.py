@@ -32,7 +32,7 @@ from conflicts.cues import CLOSED, PEOPLE
 from conflicts.owners import FELLOWS
 from conflicts.passages import Passage, stem
 from conflicts.sightings import Sighting, is_given_name
-from memories.language.words import STOPWORDS
+from memories.language.word_lists import STOPWORDS
 
 NEAR = 0.2  # cosine from which on a text may answer the question for a claim, though its words do not name it
 ALIKE = 0.5  # the same of a text and a claim that nobody asks for

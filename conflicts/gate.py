@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conflicts.words import Policy, Reason
-from memories.models.words import ClaimScope
+from conflicts.enums import Policy, Reason
+from memories.models.enums import ClaimScope
 
 
 class Outcome(StrEnum):

@@ -16,15 +16,15 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from conflicts.claim_wordings import Words, worded, wordings
 from conflicts.gate import Stance, objection
-from conflicts.naming import Naming, naming
+from conflicts.keys import Naming, naming
 from conflicts.ruling_marks import RulingMark, Subject, Verb, latest_mark, ruling_marks
-from conflicts.wording import Words, worded, wordings
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment, Owner, Revision
+from memories.models.enums import ClaimScope, Status
 from memories.models.history import events_of
-from memories.models.words import ClaimScope, Status
 
 FIRST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 BEYOND = 2**63 - 1

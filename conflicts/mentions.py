@@ -11,11 +11,11 @@ from itertools import product
 
 from conflicts.aliases import USER, USERS, subject_key
 from conflicts.cues import CUES
-from conflicts.naming import Naming
+from conflicts.keys import Naming
+from conflicts.normalization import canonical_key, digests_of
 from conflicts.passages import Passage, stem
 from conflicts.predicates import SEEDS, Rule
-from conflicts.spelling import canonical_key, digests_of
-from memories.language.words import STOPWORDS
+from memories.language.word_lists import STOPWORDS
 
 LONGEST_SUBJECT, LONGEST_PREDICATE = 4, 3  # words
 MOST, MOST_WORDS = 2_000, 60  # keys of one text, words of a sentence

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from conflicts.words import Ballot, Keep, Kind, Normaliser, Policy, Reason, Resolution
+from conflicts.enums import Ballot, Keep, Kind, Normaliser, Policy, Reason, Resolution
 from memories.models.history import tracked
 from memories.models.tenant import (
     Catalogue,

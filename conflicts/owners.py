@@ -8,7 +8,7 @@ from conflicts.aliases import USER_NAMES, USERS, subject_key
 from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
 from conflicts.passages import Passage, Word, stem
 from conflicts.sightings import Sighting, is_given_name
-from memories.language.words import STOPWORDS, listed
+from memories.language.word_lists import STOPWORDS, listed
 
 # The user's clients, and who is told from the user by a number.
 OTHER_USERS = re.compile(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conflicts.spelling import visible
+from conflicts.normalization import visible
 from conflicts.structures import sentences as said_by_structures
 
 LONGEST = 20_000  # characters that are read; longer texts are split before they come here

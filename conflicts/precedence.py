@@ -14,8 +14,8 @@ from conflicts.aliases import USERS, subject_key
 from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_of_kind, is_spoken_of, read
 from conflicts.cues import PEOPLE
 from conflicts.doubts import ALIKE, Nearness, Vector, is_in_doubt
+from conflicts.keys import Naming
 from conflicts.mentions import keys_of, keys_told
-from conflicts.naming import Naming
 from conflicts.passages import Passage, stem
 
 LONGEST = 600  # characters of a text in which its keys are looked for

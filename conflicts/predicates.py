@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from conflicts.aliases import BRACKETED, spelled
-from conflicts.spelling import canonical_key
-from conflicts.words import Normaliser, Policy
+from conflicts.enums import Normaliser, Policy
+from conflicts.normalization import canonical_key
 from memories.errors import NovaError
 
 

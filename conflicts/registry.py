@@ -11,18 +11,18 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from conflicts import locking
+from conflicts import locks
 from conflicts.authority import SOURCE_RANK, refuse_below
+from conflicts.key_migration import rekey, with_users
+from conflicts.keys import Naming, naming, rule_of
 from conflicts.models import Predicate
-from conflicts.naming import Naming, naming, rule_of
+from conflicts.normalization import canonical_key, digest_of
 from conflicts.predicates import SEEDS, Rule, rule_for, spellings_of
-from conflicts.rekeying import rekey, with_users
-from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError
 from memories.models import Claim, Namespace
-from memories.models.words import STANDING, SourceClass, Verb
+from memories.models.enums import STANDING, SourceClass, Verb
 
 LONGEST, MOST_ALIASES = 100, 50
 CHANGEABLE = frozenset(("exclusive", "aliases", "normaliser", "policy"))
@@ -93,7 +93,7 @@ def register(
     principal.require(Verb.ADMIN)
     with access.enter(principal, why="register predicate"):
         place = _root(access.writable(principal, namespace))
-        locking.lock_namespace(place.id)
+        locks.lock_namespace(place.id)
         names = naming(principal.project_id, [place.id])[place.id]
         said: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "policy": policy}
         rule = replace(
@@ -126,7 +126,7 @@ def change(
     assert set(changes) <= CHANGEABLE
     with access.enter(principal, why="change predicate"):
         found = _find(principal, which)
-        locking.lock_namespace(found.namespace_id)
+        locks.lock_namespace(found.namespace_id)
         row = Predicate.objects.within(found.project_id).select_related("namespace").filter(id=found.id).first()
         if row is None:
             raise NotFound("predicate")

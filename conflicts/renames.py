@@ -13,12 +13,12 @@ from typing import Any
 
 from django.db import connections
 
+from conflicts.enums import Kind, Reason
 from conflicts.gate import Period
-from conflicts.naming import Naming, rule_of
+from conflicts.keys import Naming, rule_of
 from conflicts.predicates import spellings_of
-from conflicts.words import Kind, Reason
 from memories.models import Fragment
-from memories.models.words import STANDING, Status
+from memories.models.enums import STANDING, Status
 
 FIRST_SPARE = 1000  # slots that nobody came to by deciding
 AT_ONCE = 200

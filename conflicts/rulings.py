@@ -13,10 +13,10 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Greatest
 
 from conflicts.authority import rank_of
+from conflicts.enums import Kind, Policy, Resolution
 from conflicts.gate import Binding, Period
+from conflicts.keys import Naming, naming
 from conflicts.models import PendingConflict, Ruling
-from conflicts.naming import Naming, naming
-from conflicts.words import Kind, Policy, Resolution
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Owner

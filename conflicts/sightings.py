@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from conflicts.enums import Normaliser
 from conflicts.passages import Passage
 from conflicts.values import CURRENCIES, canonical_value
-from conflicts.words import Normaliser
 from memories.language.gazetteers import GIVEN_NAMES, PLACES
-from memories.language.words import CALENDAR, OPENERS, listed
+from memories.language.word_lists import CALENDAR, OPENERS, listed
 
 
 def _words(text: str) -> list[str]:

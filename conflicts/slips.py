@@ -1,6 +1,6 @@
 """Slips: what a hasty writer makes of a known word by one wrong key; not every word that is one letter away."""
 
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 # The keys around each, on an English and a German keyboard; letters that sound alike; vowels.
 NEIGHBOURS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from memories.models import Claim, Fragment, Link
-from memories.models.words import LinkKind
+from memories.models.enums import LinkKind
 
 FRAGMENT = ("status", "superseded_by_id", "archived_reason", "updated_at")
 CLAIM = ("slot", "valid_from", "valid_until", "exclusive")

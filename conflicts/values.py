@@ -11,8 +11,8 @@ from collections.abc import Callable
 from decimal import Context
 from itertools import chain
 
-from conflicts.spelling import visible
-from conflicts.words import Normaliser
+from conflicts.enums import Normaliser
+from conflicts.normalization import visible
 
 
 def _words(text: str) -> list[str]:

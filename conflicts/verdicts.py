@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from memories.models import Claim, Fragment
-from memories.models.words import STANDING, Status
+from memories.models.enums import STANDING, Status
 
 # From what stands to what left, but for what is disputed: that stands.
 ORDER = (Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED, Status.ARCHIVED)

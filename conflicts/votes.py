@@ -5,13 +5,13 @@ import uuid
 from dataclasses import dataclass
 
 from conflicts.authority import SOURCE_RANK, bounded_importance
+from conflicts.enums import Ballot, Kind, Reason, Resolution, Uncounted
 from conflicts.models import PendingConflict, Vote
 from conflicts.rulings import protection
-from conflicts.words import Ballot, Kind, Reason, Resolution, Uncounted
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.models import Access, Claim, Fragment
-from memories.models.words import SourceClass, Status
+from memories.models.enums import SourceClass, Status
 
 DISPUTE_THRESHOLD = 0.4  # three disputes of an inference reach .35; less can't be reached
 OUTVOTED = 5  # owners who dispute, when nobody supports

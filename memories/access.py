@@ -28,8 +28,8 @@ from psycopg import sql
 
 from memories.errors import NovaError
 from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Project
+from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
-from memories.models.words import OwnerKind, Role, SourceClass, Users, Verb
 
 T = TypeVar("T")
 DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone

@@ -3,12 +3,12 @@
 import datetime
 from typing import Any
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, keys, upkeep
 from memories.access import Principal
 from memories.ingest import Draft
 from memories.models import Namespace
-from memories.models.words import ClaimScope, CopyReason, EvictionReason
+from memories.models.enums import ClaimScope, CopyReason, EvictionReason
 
 PROJECT = "demo"
 TOUR = "demo:tour"

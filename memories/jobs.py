@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from kombu.exceptions import OperationalError as BrokerAway
 
-from memories import access, backups, branches, forgetting, governance, operations, packs, upkeep
+from memories import access, backups, erasure, governance, namespaces, operations, packs, upkeep
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
@@ -39,17 +39,17 @@ KINDS: Mapping[str, Kind] = {
         one_namespace=True,
         dry_runs=True,
     ),
-    "forget": Kind(forgetting.run, forgetting.check_forgetting, one_namespace=True, dry_runs=True, own_door=True),
+    "forget": Kind(erasure.run, erasure.check_forgetting, one_namespace=True, dry_runs=True, own_door=True),
     "fork": Kind(
-        branches.fork, branches.check_fork, check_start=branches.refuse_taken, one_namespace=True, own_door=True
+        namespaces.fork, namespaces.check_fork, check_start=namespaces.refuse_taken, one_namespace=True, own_door=True
     ),
     "merge": Kind(
-        branches.merge,
-        branches.check_merge,
-        undo=branches.undo_merge,
+        namespaces.merge,
+        namespaces.check_merge,
+        undo=namespaces.undo_merge,
         check_undo=upkeep.refuse_unfit,
-        check_start=branches.refuse_unfit_merge,
-        permit=branches.permit_merge,
+        check_start=namespaces.refuse_unfit_merge,
+        permit=namespaces.permit_merge,
         one_namespace=True,
         dry_runs=True,
         own_door=True,
@@ -59,16 +59,16 @@ KINDS: Mapping[str, Kind] = {
     "pack": Kind(packs.write, packs.check, one_namespace=True),
     # Of the whole project, for the operation would go with its namespace.
     "delete": Kind(
-        branches.delete_namespace,
-        branches.check_namespace,
-        permit=branches.permit_deletion,
+        namespaces.delete_namespace,
+        namespaces.check_namespace,
+        permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
     ),
     "delete_project": Kind(
-        branches.delete_project,
-        branches.check_project,
-        permit=branches.permit_deletion,
+        namespaces.delete_project,
+        namespaces.check_project,
+        permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
     ),

@@ -11,9 +11,9 @@ from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import ApiKey, Grant, KeyText, Owner, Project
+from memories.models.enums import OwnerKind, SourceClass, Users, Verb
 from memories.models.key import PATH_LIMIT, PATTERN_LIMIT, every_user
 from memories.models.namespace import FORM
-from memories.models.words import OwnerKind, SourceClass, Users, Verb
 
 # A method or none, and a path below /v1/ in which `*` stands for any characters.
 UPSTREAM_PATH = re.compile(r"((GET|HEAD|POST|PUT|PATCH|DELETE) )?[A-Za-z0-9*][A-Za-z0-9*._:/-]*")

@@ -21,8 +21,8 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from memories.models import LoginEvent, Membership
-from memories.models.raw import fetch
-from memories.models.words import LoginOutcome, Role
+from memories.models.enums import LoginOutcome, Role
+from memories.models.sql import fetch
 
 WINDOW = datetime.timedelta(minutes=15)
 # Failures within the window: of a name from one address, from an address, of a name from everywhere. The last is high,

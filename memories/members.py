@@ -15,7 +15,7 @@ from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Membership, Project
-from memories.models.words import Role
+from memories.models.enums import Role
 
 log = structlog.get_logger(__name__)
 SECRET_BYTES = 12  # 16 characters of a password made here

@@ -9,7 +9,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from memories.errors import NovaError
 from memories.models import Membership, Project
-from memories.models.words import Role
+from memories.models.enums import Role
 
 AHEAD = 3
 TASKS = {"consolidate": "memories.tasks.consolidate", "back up": "memories.tasks.back_up"}

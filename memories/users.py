@@ -8,14 +8,14 @@ from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from conflicts.front import lock_namespace, rank_of
-from memories import access, forgetting, ingest
+from conflicts.public import lock_namespace, rank_of
+from memories import access, erasure, ingest
 from memories.access import NotFound, Principal
-from memories.forgetting import CountDiffers
+from memories.erasure import CountDiffers
 from memories.models import Erasure, Fragment, Namespace, Operation, Tombstone
+from memories.models.enums import Verb
 from memories.models.namespace import user_of
-from memories.models.raw import fetch
-from memories.models.words import Verb
+from memories.models.sql import fetch
 
 # Only what the grant reaches, in the order of names as bytes, which no language changes; of a page alone is counted.
 KNOWN = """
@@ -176,7 +176,7 @@ def erase_user(
     Raise NotFound, NotPermitted, CountDiffers; nothing is erased then.
     """
     principal.require(Verb.ADMIN)
-    forgetting.check_purging(principal, purge=purge_backups)
+    erasure.check_purging(principal, purge=purge_backups)
     with access.enter(principal.of_everybody(), why="erase user"):
         scopes = _scopes(principal, user, namespace)
         if not dry_run:
@@ -192,11 +192,11 @@ def erase_user(
         authority = rank_of(principal)
         held: dict[str, dict[str, Any]] = {}
         for scope in scopes:
-            forgetting.check_right(
-                scope, forgetting.Forgotten(len(ids[scope.id]), ids[scope.id]),
+            erasure.check_right(
+                scope, erasure.Forgotten(len(ids[scope.id]), ids[scope.id]),
                 expected=len(ids[scope.id]), authority=authority,
             )  # fmt: skip
-            held |= {row["id"]: row for row in forgetting.backups_of(scope, ids[scope.id], purge=purge_backups)}
+            held |= {row["id"]: row for row in erasure.backups_of(scope, ids[scope.id], purge=purge_backups)}
             ingest.erase(principal.project_id, ids[scope.id], authority=authority, now=now)
             Operation.objects.within(principal.project_id).filter(namespace=scope).delete()
             Erasure.objects.bar_only_themselves(principal.project_id, ids[scope.id])

@@ -15,16 +15,16 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402  # the applications have to be ready
 
-from memories import mcp, providers, proxy, tallies  # noqa: E402  # likewise
-from novamem.bodies import Bounded  # noqa: E402  # likewise
+from memories import mcp, providers, proxy, usage_counters  # noqa: E402  # likewise
+from novamem.asgi_bridge import Pages  # noqa: E402  # likewise
 from novamem.lifespan import tended  # noqa: E402  # likewise
-from novamem.pages import Pages  # noqa: E402  # likewise
 from novamem.processes import tie_to  # noqa: E402  # likewise
+from novamem.request_limits import Bounded  # noqa: E402  # likewise
 
 if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
     assert parent.pid is not None
     tie_to(parent.pid)
-tallies.keep_writing()
+usage_counters.keep_writing()
 providers.warm()
 
 agents = mcp.Door()
@@ -40,7 +40,9 @@ async def serving() -> AsyncIterator[None]:
     async with agents.running():
         yield
     await proxy.stop()
-    await asyncio.to_thread(tallies.finish)  # uvicorn ends by the signal that stopped it, which runs nothing at exit
+    await asyncio.to_thread(
+        usage_counters.finish
+    )  # uvicorn ends by the signal that stopped it, which runs nothing at exit
 
 
 async def led(scope: Any, receive: Any, send: Any) -> None:

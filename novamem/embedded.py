@@ -32,7 +32,7 @@ from novamem import cluster, env, readiness
 from novamem.cluster import Cluster, Unavailable
 from novamem.config import take_options
 from novamem.database import APP_ROLE, EXTENSIONS, Logins, NotPrepared
-from novamem.steps import say
+from novamem.progress import say
 
 OWNER, DATABASE = "nova_owner", "novamem"
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from novamem import env
-from novamem.steps import say
+from novamem.progress import say
 
 GRACE = 10.0  # seconds between the request to end and the order
 BACKOFF = (1, 2, 5, 10, 30)  # seconds before a restart; from the start again after a minute's good run

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from novamem import database, env
 from novamem.database import Connection, Logins, NotPrepared
-from novamem.steps import step
+from novamem.progress import step
 
 STATE = """
     SELECT coalesce(obj_description('django_migrations'::regclass), '{}'),

@@ -27,7 +27,7 @@ from novamem import database, embedded, env, readiness
 from novamem.cluster import Unavailable, cluster_of
 from novamem.database import Logins, NotPrepared
 from novamem.processes import Child, stop
-from novamem.steps import say, step
+from novamem.progress import say, step
 
 READY = 300.0  # seconds for the web server's first answer
 PORTS = 50  # how far the default port may move on

@@ -112,7 +112,7 @@ MIDDLEWARE = [
     # Innermost: they are synchronous, and so one thread carries a request through all of them.
     "memories.console.logins.SecondFactorGate",
     "memories.admin.AttributionMiddleware",
-    "memories.api.problems.ProblemMiddleware",
+    "memories.api.problem_details.ProblemMiddleware",
 ]
 
 ROOT_URLCONF = "novamem.urls"
@@ -206,11 +206,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["memories.api.authentication.HasVerb"],
-    "DEFAULT_THROTTLE_CLASSES": ["memories.api.throttling.KeyThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["memories.api.rate_limits.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memories.api.parsers.StrictJSONParser", "memories.api.parsers.UnlabelledJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "memories.api.problems.handler",
+    "EXCEPTION_HANDLER": "memories.api.problem_details.handler",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",
 }
@@ -226,17 +226,17 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PARSER_WHITELIST": ["memories.api.parsers.StrictJSONParser"],
     "ENUM_NAME_OVERRIDES": {
-        "StatusEnum": "memories.models.words.Status",
-        "PolicyEnum": "memories.models.words.ExportPolicy",
-        "PredicatePolicyEnum": "conflicts.words.Policy",
-        "ModelStateEnum": "memories.models.words.ModelState",
-        "CapacityStatusEnum": "memories.models.words.CapacityStatus",
-        "CompressionEnum": "memories.models.words.Compression",
-        "TierEnum": "memories.models.words.Tier",
-        "OperationStateEnum": "memories.models.words.OperationState",
-        "OutcomeEnum": "memories.models.words.Outcome",
-        "TaskStatusEnum": "memories.models.words.TaskStatus",
-        "ProposalOutcomeEnum": "memories.models.words.ProposalOutcome",
+        "StatusEnum": "memories.models.enums.Status",
+        "PolicyEnum": "memories.models.enums.ExportPolicy",
+        "PredicatePolicyEnum": "conflicts.enums.Policy",
+        "ModelStateEnum": "memories.models.enums.ModelState",
+        "CapacityStatusEnum": "memories.models.enums.CapacityStatus",
+        "CompressionEnum": "memories.models.enums.Compression",
+        "TierEnum": "memories.models.enums.Tier",
+        "OperationStateEnum": "memories.models.enums.OperationState",
+        "OutcomeEnum": "memories.models.enums.Outcome",
+        "TaskStatusEnum": "memories.models.enums.TaskStatus",
+        "ProposalOutcomeEnum": "memories.models.enums.ProposalOutcome",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

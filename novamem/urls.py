@@ -11,8 +11,8 @@ from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import reference
 from memories.api.health import healthz, metrics, readyz
-from memories.api.problems import problem
-from memories.proxy.refusals import Refused, refusal
+from memories.api.problem_details import problem
+from memories.proxy.errors import Refused, refusal
 
 
 def bad_request(request: Any, exception: Exception) -> HttpResponse:

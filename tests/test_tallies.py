@@ -8,16 +8,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 from django.db import DatabaseError
 
-from memories import access, tallies
+from memories import access, usage_counters
 from memories.models import Access
 
 
 @pytest.fixture(autouse=True)
 def _empty():
     """No counts of other tests."""
-    tallies._tallies.clear()
+    usage_counters._tallies.clear()
     yield
-    tallies._tallies.clear()
+    usage_counters._tallies.clear()
 
 
 def counts(principal):
@@ -27,36 +27,36 @@ def counts(principal):
 
 def test_reads_add_up_and_the_latest_time_stays(principal, store, now):
     row, earlier = store("acme:main", "The heron nests behind the old mill."), now - datetime.timedelta(hours=1)
-    tallies.note_reads(principal.project_id, [row.id, row.id], at=now)
-    tallies.note_reads(principal.project_id, [row.id], at=earlier)
-    tallies.flush()
-    tallies.note_reads(principal.project_id, [row.id], at=earlier)
-    tallies.flush()
+    usage_counters.note_reads(principal.project_id, [row.id, row.id], at=now)
+    usage_counters.note_reads(principal.project_id, [row.id], at=earlier)
+    usage_counters.flush()
+    usage_counters.note_reads(principal.project_id, [row.id], at=earlier)
+    usage_counters.flush()
     assert counts(principal) == {row.id: (4, now)}
 
 
 def test_what_is_gone_by_now_is_passed_over(principal, store, now):
     row = store("acme:main", "The heron nests behind the old mill.")
-    tallies.note_reads(principal.project_id, [row.id, uuid.uuid4()], at=now)
-    tallies.note_reads(uuid.uuid4(), [uuid.uuid4()], at=now)
-    tallies.flush()
+    usage_counters.note_reads(principal.project_id, [row.id, uuid.uuid4()], at=now)
+    usage_counters.note_reads(uuid.uuid4(), [uuid.uuid4()], at=now)
+    usage_counters.flush()
     assert counts(principal) == {row.id: (1, now)}
 
 
 def test_nothing_read_is_nothing_noted(principal, now):
-    tallies.note_reads(principal.project_id, [], at=now)
-    assert not tallies._tallies
+    usage_counters.note_reads(principal.project_id, [], at=now)
+    assert not usage_counters._tallies
 
 
 def test_what_could_not_be_written_waits(principal, store, now, monkeypatch):
     row = store("acme:main", "The heron nests behind the old mill.")
-    tallies.note_reads(principal.project_id, [row.id], at=now)
+    usage_counters.note_reads(principal.project_id, [row.id], at=now)
     with monkeypatch.context() as patch:
-        patch.setattr(tallies, "_write", lambda *_: (_ for _ in ()).throw(DatabaseError("away")))
+        patch.setattr(usage_counters, "_write", lambda *_: (_ for _ in ()).throw(DatabaseError("away")))
         with pytest.raises(DatabaseError):
-            tallies.flush()
-    tallies.note_reads(principal.project_id, [row.id], at=now)
-    tallies.flush()
+            usage_counters.flush()
+    usage_counters.note_reads(principal.project_id, [row.id], at=now)
+    usage_counters.flush()
     assert counts(principal) == {row.id: (2, now)}
 
 
@@ -68,12 +68,12 @@ def test_who_writes_last_waits_for_who_writes_still(committed, now, monkeypatch)
         assert go.wait(60)
         order.append("written")
 
-    monkeypatch.setattr(tallies, "_write", write)
-    tallies.note_reads(committed.id, [uuid.uuid4()], at=now)
+    monkeypatch.setattr(usage_counters, "_write", write)
+    usage_counters.note_reads(committed.id, [uuid.uuid4()], at=now)
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(tallies.finish)
+        first = threads.submit(usage_counters.finish)
         assert begun.wait(60)
-        last = threads.submit(tallies.finish)
+        last = threads.submit(usage_counters.finish)
         last.add_done_callback(lambda _: order.append("finished"))
         assert last in wait([last], timeout=1).not_done
         go.set()

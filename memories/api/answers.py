@@ -10,9 +10,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from conflicts.front import Admission
+from conflicts.public import Admission
 from memories.models import Claim, EmbeddingModel, Fragment
-from memories.models.words import (
+from memories.models.enums import (
     ClaimScope,
     Compression,
     FragmentType,

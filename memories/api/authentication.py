@@ -11,11 +11,11 @@ from rest_framework.exceptions import AuthenticationFailed, ValidationError
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from memories import tallies
+from memories import usage_counters
 from memories.access import Principal, connect, principal_of_key
 from memories.models import KeyText
+from memories.models.enums import Verb
 from memories.models.namespace import BadUser, parts_of
-from memories.models.words import Verb
 
 METHOD_VERB = {"GET": Verb.READ, "HEAD": Verb.READ, "OPTIONS": Verb.READ}
 
@@ -106,7 +106,7 @@ def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:
             connect()
             principal = principal_of_key(text, now=now)
             if principal and principal.key_id:
-                tallies.note_key(principal.project_id, principal.key_id, at=now)
+                usage_counters.note_key(principal.project_id, principal.key_id, at=now)
                 return principal
     raise AuthenticationFailed("This key is not valid.")
 

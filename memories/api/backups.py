@@ -21,10 +21,10 @@ from memories.api.fields import Flag, Id, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, require_all, rows_of, started
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.api.parsers import StrictJSONParser, UnlabelledJSONParser
 from memories.models import Backup, Namespace
-from memories.models.words import BackupOrigin, ExportPolicy
+from memories.models.enums import BackupOrigin, ExportPolicy
 
 
 def recipients_field() -> serializers.ListField:

@@ -9,15 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, branches, jobs
+from memories import access, jobs, namespaces
 from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
 from memories.api.operations import OperationAnswer, of_all_users, place_of, started
-from memories.forgetting import CountDiffers
+from memories.erasure import CountDiffers
 from memories.models import Project
 
 
@@ -98,7 +98,7 @@ class NamespaceView(APIView):
             place = place_of(principal, name)
             assert place is not None  # it was named
             with access.enter(of_all_users(principal, place), why="count"):
-                _check_count(values, branches.size(place))
+                _check_count(values, namespaces.size(place))
             wish: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": place.name}}
             return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 
@@ -119,7 +119,7 @@ class ProjectView(APIView):
         values = confirmed(request, name)
 
         def effect(_: None) -> Answer:
-            _check_count(values, branches.project_size(Project.objects.get(id=principal.project_id)))
+            _check_count(values, namespaces.project_size(Project.objects.get(id=principal.project_id)))
             wish: dict[str, Any] = {"kind": "delete_project", "namespace": None, "options": {"project": name}}
             return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 

@@ -20,15 +20,15 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from conflicts.front import Believed, Question, believed, claims, lives, timeline
+from conflicts.public import Believed, Question, believed, claims, lives, timeline
 from memories import access
 from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Moment, Text, validated
 from memories.api.inputs import namespace_form
-from memories.api.pages import page_of
+from memories.api.pagination import page_of
 from memories.api.rulings import RulingMarkAnswer
-from memories.models.words import SourceClass, Status
+from memories.models.enums import SourceClass, Status
 
 OLDEST_FIRST, NEWEST_FIRST = ("begins", "recorded_at", "id"), ("-begins", "-recorded_at", "-id")
 

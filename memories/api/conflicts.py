@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import (
+from conflicts.public import (
     Action,
     Keep,
     Kind,
@@ -32,11 +32,11 @@ from memories.api.answers import ClaimAnswer, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Flag, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.api.rulings import RulingAnswer
-from memories.api.voting import Nothing
+from memories.api.votes import Nothing
 from memories.models.fragment import CONTENT_LIMIT
 
 NARROWING = ("kind", "namespace", "subject", "predicate")

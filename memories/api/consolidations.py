@@ -15,8 +15,8 @@ from memories.api.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Tex
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, rows_of, started, undone, visible_to
-from memories.api.pages import page_of, paged
-from memories.models.words import OperationState
+from memories.api.pagination import page_of, paged
+from memories.models.enums import OperationState
 
 KIND = "consolidate"
 

@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Number, Text, Whole, validated, words
-from memories.api.searching import QUERY_LIMIT, QuestionInput, question_of
-from memories.models.words import FragmentType
+from memories.api.search import QUERY_LIMIT, QuestionInput, question_of
+from memories.models.enums import FragmentType
 from memories.retrieval import Context, context, query_from
 from memories.retrieval import Request as ContextRequest
 

@@ -14,7 +14,7 @@ from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import Id, Strict, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
-from memories.api.once import Answer, answer_once
+from memories.api.idempotency import Answer, answer_once
 from memories.operations import BadOptions
 
 FEWEST, MOST = upkeep.DIGEST_SIZES

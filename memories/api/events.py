@@ -23,8 +23,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
-from memories import rates
+from conflicts.public import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
+from memories import rate_limits
 from memories.access import Principal
 from memories.api.authentication import KeyAuthentication, principal_of
 from memories.api.fields import AboutUserQuery, Text, validated
@@ -145,7 +145,7 @@ def _listened(request: Request, asked: Mapping[str, str], *, since: str | None) 
     begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
     heard = look(begin)
     until = timezone.now() + datetime.timedelta(seconds=LONGEST + HEARTBEAT)
-    seat = rates.sit(rates.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until)
+    seat = rate_limits.sit(rate_limits.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until)
     if seat is None:
         raise Throttled(wait=RETRY / 1000, detail=f"{settings.EVENT_STREAMS_PER_KEY} streams of this key are open.")
     content = _seated(seat, _told(begin, heard, look))
@@ -164,7 +164,7 @@ async def _seated(seat: uuid.UUID, stream: AsyncIterator[bytes]) -> AsyncIterato
 
 def _leave(seat: uuid.UUID) -> None:
     with suppress(DatabaseError):  # the seat ends by itself, in time
-        rates.leave(seat)
+        rate_limits.leave(seat)
     connection.close_if_unusable_or_obsolete()
 
 

@@ -12,20 +12,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Admission, marks_of
+from conflicts.public import Admission, marks_of
 from memories import access, upkeep
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Moment, Text, several, validated
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.api.rulings import RulingMarkAnswer
-from memories.forgetting import forget, sees_backups
+from memories.erasure import forget, sees_backups
 from memories.ingest import keep, keep_each, prepare, revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
-from memories.models.words import FragmentType, SourceType, Status, Tier
+from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
 
 MOST_IDS = 200

@@ -15,8 +15,8 @@ from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form
 from memories.models import NAME_LIMIT
-from memories.models.words import EntityLabel
-from memories.upkeep.connections import DEEPEST, Ground, entities, explore
+from memories.models.enums import EntityLabel
+from memories.upkeep.graph import DEEPEST, Ground, entities, explore
 
 
 class GraphQuery(AboutUserQuery):

@@ -16,12 +16,12 @@ from memories.api.answers import FragmentAnswer, OrNull, answers
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Id, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.models import NAME_LIMIT, Namespace
-from memories.upkeep import connections
-from memories.upkeep.connections import MOST_READ, Asked
+from memories.upkeep import graph
+from memories.upkeep.graph import MOST_READ, Asked
 
 SMALLEST = 2
 
@@ -69,7 +69,7 @@ class EpisodeAnswer(serializers.Serializer[Any]):
 
     def get_title(self, row: Any) -> str:
         """What somebody called it, else how it begins."""
-        return connections.title_of(row)
+        return graph.title_of(row)
 
 
 class WholeEpisodeAnswer(EpisodeAnswer):
@@ -86,11 +86,11 @@ def _places(principal: Principal, query: dict[str, Any]) -> list[Namespace]:
 
 def _whole(principal: Principal, episode_id: uuid.UUID) -> dict[str, Any]:
     now = timezone.now()
-    row = connections.episode(principal, episode_id, now=now)
-    told = list(connections.members(row, now=now))
+    row = graph.episode(principal, episode_id, now=now)
+    told = list(graph.members(row, now=now))
     return {
         **EpisodeAnswer(row).data,
-        "summary": connections.summary_of(told),
+        "summary": graph.summary_of(told),
         "members": answers(told, now=now),
         "truncated": row.size > len(told),
     }
@@ -106,7 +106,7 @@ class EpisodesView(APIView):
         asked = {name: query[name] for name in ("since", "until", "agent") if name in query}
         principal = principal_of(request)
         with access.enter(principal, why="episodes"):
-            rows = connections.episodes(principal, Asked(_places(principal, query), **asked), now=timezone.now())
+            rows = graph.episodes(principal, Asked(_places(principal, query), **asked), now=timezone.now())
             return Response(
                 paged(
                     request,
@@ -129,7 +129,7 @@ class EpisodesView(APIView):
         values = validated(EpisodeInput, request.data)
 
         def effect(_: None) -> Answer:
-            made = connections.put_together(principal, **values)
+            made = graph.put_together(principal, **values)
             return Answer(201, lambda: _whole(principal, made.id), values["ids"])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -178,12 +178,12 @@ class ClustersView(APIView):
         query = validated(ClustersQuery, request.query_params.dict())
         principal, least = principal_of(request), query["min_size"]
         with access.enter(principal, why="clusters"):
-            rows = connections.clusters(principal, _places(principal, query), min_size=least)
+            rows = graph.clusters(principal, _places(principal, query), min_size=least)
             return Response(
                 paged(
                     request,
                     rows,
-                    lambda page: list(ClusterAnswer(connections.tell(page, min_size=least), many=True).data),
+                    lambda page: list(ClusterAnswer(graph.tell(page, min_size=least), many=True).data),
                     limit=query["limit"],
                     cursor=query.get("cursor"),
                 )
@@ -197,5 +197,5 @@ class ClusterView(APIView):
     def patch(self, request: Request, cluster_id: uuid.UUID) -> Response:
         """Calls it something. The label outlives rebuilds and every single member."""
         text = validated(LabelInput, request.data)["label"]
-        told = connections.label(principal_of(request), cluster_id, text, now=timezone.now())
+        told = graph.label(principal_of(request), cluster_id, text, now=timezone.now())
         return Response(ClusterAnswer(told).data)

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_safe
 from django_prometheus.exports import ExportToDjangoView
 
 from memories import audit, governance
-from memories.api.problems import problem
+from memories.api.problem_details import problem
 from memories.models import EmbeddingModel, Heartbeat
-from memories.models.words import ModelState
+from memories.models.enums import ModelState
 from memories.providers import readiness_of
 
 SILENT = datetime.timedelta(seconds=45)

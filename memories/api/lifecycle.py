@@ -16,12 +16,12 @@ from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of, stored_answer
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
 from memories.api.overview import CapacityAnswer
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.models import Archive, Tombstone
-from memories.models.words import Compression, EvictionReason, Tier
+from memories.models.enums import Compression, EvictionReason, Tier
 
 # `from` is the contract's word and Python's.
 TierChange = type(

@@ -16,9 +16,9 @@ from memories import access, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, validated
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.models import EmbeddingModel, Fragment
-from memories.models.words import ModelState
+from memories.models.enums import ModelState
 from memories.providers import readiness_of
 
 WORK = ("backfill", "compare", "activate", "retire")

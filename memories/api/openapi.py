@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 
-from memories.api.problems import MEDIA_TYPE
+from memories.api.problem_details import MEDIA_TYPE
 
 PROBLEM = {
     "type": "object",

@@ -10,17 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, forgetting, jobs, operations
+from memories import access, erasure, jobs, operations
 from memories.access import NotFound, NotPermitted, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Flag, Text, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import Extra, namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 from memories.models import Namespace, Operation
+from memories.models.enums import OperationState
 from memories.models.namespace import is_written
-from memories.models.words import OperationState
 from memories.operations import BadOptions
 
 
@@ -101,7 +101,7 @@ def told_to(principal: Principal, row: Operation) -> dict[str, Any]:
     told = dict(OperationAnswer(row).data)
     if told["report"] and row.kind in WITH_USERS and not principal.speaks_for_all:
         told["report"] = {name: value for name, value in told["report"].items() if not isinstance(value, list | dict)}
-    if told["report"] and "backups" in told["report"] and not forgetting.sees_backups(principal):
+    if told["report"] and "backups" in told["report"] and not erasure.sees_backups(principal):
         told["report"] = {**told["report"], "backups": []}
     return told
 

@@ -11,16 +11,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import waiting
-from memories import access, backups, branches, upkeep
+from conflicts.public import waiting
+from memories import access, backups, namespaces, upkeep
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
 from memories.models import Fragment, Namespace, PendingEmbedding
-from memories.models.words import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
+from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
 from memories.providers import active_model
 from memories.upkeep import Capacity
 
@@ -193,7 +193,7 @@ class NamespacesView(APIView):
             if found is None:
                 raise NotFound("namespace")
             if values["archive_policy"] == ArchivePolicy.ALL:
-                branches.refuse_stronger(principal, branches.with_users(found), what="something here")
+                namespaces.refuse_stronger(principal, namespaces.with_users(found), what="something here")
             found.archive_policy = values["archive_policy"]
             found.save(update_fields=["archive_policy"])
         return Response(NamespaceAnswer(found).data)

@@ -18,7 +18,7 @@ from memories.api.fields import AboutUser, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, changeable, started
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
 
 
 class PackInput(AboutUser):

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import (
+from conflicts.public import (
     BadPredicate,
     Normaliser,
     Policy,
@@ -26,9 +26,9 @@ from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Strict, Text, Whole, validated, words
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 
 CARDINALITIES = {True: "one", False: "many"}  # by whether it is exclusive
 

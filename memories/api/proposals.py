@@ -16,13 +16,13 @@ from memories.access import Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Text, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import Extra, namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.pages import page_of, paged
-from memories.api.voting import Nothing
+from memories.api.pagination import page_of, paged
+from memories.api.votes import Nothing
 from memories.governance import Considered, Situation
 from memories.models import LlmCall, Proposal
-from memories.models.words import Decision, ProposalKind, ProposalOutcome
+from memories.models.enums import Decision, ProposalKind, ProposalOutcome
 
 LONGEST = 8_000
 

@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import rulings, with_words
+from conflicts.public import rulings, with_words
 from memories import access
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form
-from memories.api.pages import page_of, paged
+from memories.api.pagination import page_of, paged
 
 
 class RulingQuery(AboutUserQuery):

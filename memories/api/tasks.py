@@ -15,11 +15,11 @@ from memories.access import Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Moment, Text, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
 from memories.governance import Reported, TaskReport
+from memories.models.enums import TaskStatus
 from memories.models.namespace import FORM
-from memories.models.words import TaskStatus
 
 AHEAD = datetime.timedelta(minutes=5)
 MOST = 50

@@ -17,12 +17,12 @@ from memories.api.conflicts import ConflictsView, ConflictView, ResolveView, Und
 from memories.api.consolidations import ConsolidationsView, ConsolidationUndoView
 from memories.api.contexts import ContextView
 from memories.api.digests import DigestsView
+from memories.api.erasure import ForgetView, LiftView
 from memories.api.events import EventsView
-from memories.api.forgetting import ForgetView, LiftView
 from memories.api.fragments import BatchView, FragmentView, HistoryView, StoreView
 from memories.api.graph import EntitiesView, GraphView
 from memories.api.groups import ClustersView, ClusterView, EpisodesView, EpisodeView
-from memories.api.ingesting import IngestView
+from memories.api.ingestion import IngestView
 from memories.api.lifecycle import (
     CompactView,
     EvictionPreviewView,
@@ -39,10 +39,10 @@ from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView
 from memories.api.proposals import AcceptView, DismissView, ProposalStatsView, ProposalsView, ProposalUndoView
 from memories.api.rulings import RulingsView
-from memories.api.searching import SearchBatchView, SearchView
+from memories.api.search import SearchBatchView, SearchView
 from memories.api.tasks import RecentTasksView, TasksView
 from memories.api.users import UserExportView, UsersView, UserView
-from memories.api.voting import (
+from memories.api.votes import (
     ArchiveByKeyView,
     ArchiveView,
     CorroborateView,

@@ -1,9 +1,9 @@
 """The audit chain: row history is sealed, signed and copied outside the database, so that tampering shows."""
 
 from memories.audit.rows import Comparison, Difference
-from memories.audit.sealing import seal
-from memories.audit.signing import fingerprint, is_signed, public_key, sign
-from memories.audit.verifying import Finding, Proof, Verdict, prove, verify
+from memories.audit.seals import seal
+from memories.audit.signatures import fingerprint, is_signed, public_key, sign
+from memories.audit.verification import Finding, Proof, Verdict, prove, verify
 from memories.audit.witness import Receipts, silence, tell
 
 __all__ = [

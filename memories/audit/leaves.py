@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memories.models import AccountEvent
 from memories.models.history import event_models
-from memories.models.raw import batches, fetch
+from memories.models.sql import batches, fetch
 
 LAST = 2**64 - 1  # xid8
 BATCH = 5000

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 
 from memories.models import AccountEvent, Fragment
 from memories.models.history import event_models
-from memories.models.raw import fetch
+from memories.models.sql import fetch
 
 MOST = 100  # differences that are named of each table
 Kind = Literal["row_changed", "row_without_event", "event_without_row"]

@@ -1,8 +1,16 @@
 """Backups: what a project remembers as one signed file, proven by restoring it, and brought back from it."""
 
+from memories.backups.bundle_reader import BrokenBundle, UnknownVersion, records_of
+from memories.backups.bundle_writer import Wish, back_up, check_recipients, make, recipients_of, refuse_missing
+from memories.backups.bundle_writer import check as check_backup
 from memories.backups.encryption import BadRecipient, IdentityMissing, decrypted, has_identity, identity, is_encrypted
-from memories.backups.envelopes import EnvelopeTooLarge, NoEnvelope, envelope_of
-from memories.backups.keeping import (
+from memories.backups.fingerprint_keys import BadKeyFile, take_key, write_key
+from memories.backups.push import Refused, Remote, Unreachable
+from memories.backups.push import options as push_options
+from memories.backups.restoration import BaseMissing, WrongProject, restore, trusted_signers
+from memories.backups.restoration import check as check_restore
+from memories.backups.restoration import permit as permit_restore
+from memories.backups.retention import (
     StillNeeded,
     backups,
     delete,
@@ -14,18 +22,10 @@ from memories.backups.keeping import (
     spoiled,
     take_in,
 )
-from memories.backups.places import FileMissing, NoSpace, opened, pack_file, readable, remove, store, taking_room
-from memories.backups.proving import DrillFailed, FileChanged, drill, verify
-from memories.backups.proving import check as check_proof
-from memories.backups.pushing import Refused, Remote, Unreachable
-from memories.backups.pushing import options as push_options
-from memories.backups.reading import BrokenBundle, UnknownVersion, records_of
-from memories.backups.restoring import BaseMissing, WrongProject, restore, trusted_signers
-from memories.backups.restoring import check as check_restore
-from memories.backups.restoring import permit as permit_restore
-from memories.backups.salts import BadKeyFile, take_key, write_key
-from memories.backups.writing import Wish, back_up, check_recipients, make, recipients_of, refuse_missing
-from memories.backups.writing import check as check_backup
+from memories.backups.storage import FileMissing, NoSpace, opened, pack_file, readable, remove, store, taking_room
+from memories.backups.v1_format import EnvelopeTooLarge, NoEnvelope, envelope_of
+from memories.backups.verification import DrillFailed, FileChanged, drill, verify
+from memories.backups.verification import check as check_proof
 
 __all__ = [
     "BadKeyFile",

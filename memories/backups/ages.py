@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from memories import access
-from memories.backups.keeping import proofs
+from memories.backups.retention import proofs
 from memories.models import Project
 
 NAMES = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from memories.backups import records
 from memories.backups.records import Record, Selection, Since
 from memories.models import Backup, Namespace
-from memories.models.raw import batches, fetch
+from memories.models.sql import batches, fetch
 
 # An increment's own kinds, after those of any bundle: fragments that are gone, and the copies that are still kept.
 KINDS = ("gone", "kept")

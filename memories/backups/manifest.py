@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from memories import audit
 from memories.backups import policies
-from memories.models.words import ExportPolicy
+from memories.models.enums import ExportPolicy
 
 FORMAT, VERSION, PURPOSE = "novamem-bundle", 3, "bundle"
 # Version 1 knew no rulings, users and keys; before 3 every bundle held the salt.

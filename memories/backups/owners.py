@@ -3,8 +3,8 @@
 import json
 import uuid
 
-from memories.backups.barring import HELD
-from memories.models.raw import execute, fetch
+from memories.backups.erasure_filter import HELD
+from memories.models.sql import execute, fetch
 
 NAMESAKES = """SELECT s.id::text, o.id::text FROM staged_owner s
     JOIN memories_owner o ON o.project_id = %(project)s AND o.name = s.name AND o.kind = s.kind AND o.id <> s.id

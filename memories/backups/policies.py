@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memories.backups.records import CHANGED, Selection
-from memories.models.raw import fetch
-from memories.models.words import ExportPolicy
+from memories.models.enums import ExportPolicy
+from memories.models.sql import fetch
 
 VERSION = 1
 MOST = 500  # of a bucket that is limited

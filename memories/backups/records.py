@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from memories.models import Archive, Namespace
-from memories.models.raw import batches, fetch
+from memories.models.sql import batches, fetch
 
 BATCH, COPIES = 2_000, 200
 

@@ -13,8 +13,8 @@ from django.db import models
 from memories.backups import forms
 from memories.backups.forms import COPIED, FORMS
 from memories.backups.records import LATER, LEFT_OUT, PLACE, UNDER
+from memories.models.enums import CopyReason
 from memories.models.tenant import Xid8Field
-from memories.models.words import CopyReason
 
 DEPTH = 100
 PAST = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conflicts.front import Policy
+from conflicts.public import Policy
 
 
 def upgrade(told: dict[str, Any]) -> bool:

@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from conflicts.front import BlockedByErasure
+from conflicts.public import BlockedByErasure
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Text
 from memories.api.fragments import stored_each
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import Provenance, namespace_form
-from memories.api.once import Answer, answer_once
 from memories.ingest import Draft, keep_event, prepare
 
 ID_LIMIT = 255

@@ -8,20 +8,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import vote
+from conflicts.public import vote
 from memories import access
 from memories.access import NotFound
 from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Flag, Number, Strict, Text, Whole, validated, words
 from memories.api.fragments import IDEMPOTENCY, answer_of
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
-from memories.api.searching import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
+from memories.api.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 from memories.bridges.events import ID_LIMIT, EventInput, told, vouched
 from memories.ingest import Draft, told_before
 from memories.models import CONTENT_LIMIT
-from memories.models.words import FragmentType, SourceType
+from memories.models.enums import FragmentType, SourceType
 
 
 class NodeInput(Strict):

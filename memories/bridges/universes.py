@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, branches, jobs
+from memories import access, jobs, namespaces
 from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, UserField, validated
 from memories.api.fragments import IDEMPOTENCY
+from memories.api.idempotency import Answer, answer_once
 from memories.api.inputs import namespace_form
-from memories.api.once import Answer, answer_once
 from memories.api.operations import OperationAnswer, of_all_users, started
 from memories.models import Namespace
 from memories.models.namespace import SHARED
@@ -79,12 +79,12 @@ class BranchesView(APIView):
             with access.enter(of_all_users(principal, source), why="fork"):
                 known = Namespace.objects.within(principal.project_id).named([name]).filter(forked_from=source).first()
                 if known is not None:
-                    made = {"namespace": name, "forked_from": source.name, "copied": branches.copied(known)}
+                    made = {"namespace": name, "forked_from": source.name, "copied": namespaces.copied(known)}
                     return Answer(201, made)
-                if branches.size(source) > FEW:
+                if namespaces.size(source) > FEW:
                     wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
                     return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
-                return Answer(201, BranchAnswer(branches.copy_namespace(source, name)).data)
+                return Answer(201, BranchAnswer(namespaces.copy_namespace(source, name)).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from rest_framework.exceptions import APIException
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories.api.parsers import check_storable
 from memories.ingest import Draft, split
-from memories.mcp.drawing import OBSERVATION, TYPE, sentence
-from memories.models.words import FragmentType, SourceClass, SourceType
+from memories.mcp.graph_projection import OBSERVATION, TYPE, sentence
+from memories.models.enums import FragmentType, SourceClass, SourceType
 
 LARGEST = 256 * (1 << 20)  # bytes of JSON, unpacked
 WORD, SOURCE_ID, STEM = 100, 255, 240

@@ -19,18 +19,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.front import Admission
-from memories import access, forgetting, ingest, users
+from conflicts.public import Admission
+from memories import access, erasure, ingest, users
 from memories.access import NotFound, Principal
 from memories.api.authentication import USER as USER_HEADER
 from memories.api.authentication import KeyAuthentication, bearer_of, key_of, principal_of
 from memories.api.fields import Flag, Number, Strict, Text, UserField, Whole, validated
 from memories.api.fragments import readable_fragment
 from memories.api.inputs import Extra, agent_form
-from memories.api.searching import QUERY_LIMIT
+from memories.api.search import QUERY_LIMIT
 from memories.ingest import Draft, Message, drafts_of
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Revision
-from memories.models.words import MATERIAL, Status, Users
+from memories.models.enums import MATERIAL, Status, Users
 from memories.retrieval import Filters, Question, search
 
 USER = "user:"  # the tag of a user from before users had scopes
@@ -265,7 +265,7 @@ def forget_matching(request: Request, principal: Principal, mine: dict[str, str]
         if len(ids) > MOST_DELETED:
             raise serializers.ValidationError(f"These are over {MOST_DELETED} memories; narrow them down.")
         for memory_id in sorted(ids):
-            forgetting.forget(key_of(request).of_user(ids[memory_id]), memory_id, now=timezone.now())
+            erasure.forget(key_of(request).of_user(ids[memory_id]), memory_id, now=timezone.now())
 
 
 class MemZeroView(APIView):
@@ -381,7 +381,7 @@ class MemoryView(MemZeroView):
 
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Forgets the memory for good."""
-        forgetting.forget(about_memory(request, memory_id), memory_id, now=timezone.now())
+        erasure.forget(about_memory(request, memory_id), memory_id, now=timezone.now())
         return Response({"message": "Memory deleted successfully!"})
 
 

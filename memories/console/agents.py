@@ -14,15 +14,15 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from memories import access, keys, members
-from memories.console import once
-from memories.console.asking import typed
-from memories.console.paging import page_of
-from memories.console.people import member
-from memories.console.refusals import Refusal, attempted
-from memories.console.undoing import offer
+from memories.console import flash
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
+from memories.console.explorer_query import typed
+from memories.console.pagination import page_of
+from memories.console.undo_strip import offer
 from memories.models import ApiKey, Fragment, Membership, Project
+from memories.models.enums import Role, SourceClass, Status, Users, Verb
 from memories.models.key import every_user
-from memories.models.words import Role, SourceClass, Status, Users, Verb
 
 ENDS = ("rotate", "revoke")
 USERS = {
@@ -80,7 +80,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "kept": request.POST,
         "ticked": request.POST.getlist("verbs") if "ceiling" in request.POST else [Verb.READ, Verb.WRITE],
         "ceiling": request.POST.get("ceiling", SourceClass.TOOL_OUTPUT),
-        **once.told(request),
+        **flash.told(request),
         "refusal": refusal,
         "now": now,
     }
@@ -177,5 +177,5 @@ def end(request: Any, key_id: str, how: str) -> HttpResponse:
 def _led(request: Any, **told: Any) -> HttpResponse:
     """To the page, which tells it this once: loading that again does nothing anew."""
     response = HttpResponseRedirect(reverse("console:agents"), status=303)
-    once.tell(request, response, told)
+    flash.tell(request, response, told)
     return response

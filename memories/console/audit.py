@@ -17,15 +17,15 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from conflicts.front import PendingConflict, Ruling
+from conflicts.public import PendingConflict, Ruling
 from memories import access, jobs
 from memories import audit as audit_room
 from memories.access import Principal
-from memories.console.people import member
-from memories.console.reviewing import names_of
+from memories.console.auth import member
+from memories.console.review_items import names_of
 from memories.models import AccountEvent, ApiKey, Backup, Fragment, Grant, Membership, Namespace, Operation, Seal
+from memories.models.enums import OperationState, Verb
 from memories.models.history import actor_of, events_of
-from memories.models.words import OperationState, Verb
 
 PAGE = 50
 KINDS: dict[str, tuple[type[models.Model], str, str]] = {

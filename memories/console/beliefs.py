@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from memories.console.asking import place_asked
-from memories.console.believing import RECORD, VALID, drawn, keys, places
+from memories.console.auth import member
+from memories.console.belief_timeline import RECORD, VALID, drawn, keys, places
 from memories.console.checklist import LOOKED_BACK
-from memories.console.people import member
+from memories.console.explorer_query import place_asked
 from memories.console.snippets import get_curl
 
 LONGEST = 100

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from conflicts.front import waiting
+from conflicts.public import waiting
 from memories import access, backups, demo
 from memories.models import Fragment, Namespace, Operation
-from memories.models.words import Verb
+from memories.models.enums import Verb
 
 LONG_AGO = datetime.timedelta(days=25)  # before the story was told: in the middle of it
 ASKED_WHY, LOOKED_BACK, HIDDEN = "tour-why", "tour-past", "tour-hidden"

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 
 from memories import access
 from memories.access import Principal
-from memories.console.people import member
-from memories.console.refusals import Refusal
+from memories.console.auth import member
+from memories.console.errors import Refusal
 from memories.console.snippets import key_command
 from memories.models import Fragment
 from memories.models.namespace import FORM

@@ -12,14 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memories import access, jobs
 from memories.access import NotFound, Principal
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
 from memories.console.operations import CONSOLIDATE, answered, place_of, rows_of
-from memories.console.paging import page_of
-from memories.console.people import member
-from memories.console.refusals import Refusal, attempted
-from memories.console.stepping import noted, page_number
+from memories.console.pagination import page_of
+from memories.console.plan_steps import noted, page_number
 from memories.console.timetable import times_of
 from memories.models import Namespace, Operation
-from memories.models.words import Verb
+from memories.models.enums import Verb
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 
 from memories import access
 from memories.access import Principal
-from memories.console.asking import place_asked
-from memories.console.people import member
-from memories.console.refusals import Refusal
+from memories.console.auth import member
+from memories.console.errors import Refusal
+from memories.console.explorer_query import place_asked
 from memories.console.snippets import context_curl
 from memories.models import Fragment
 from memories.models.namespace import SHARED

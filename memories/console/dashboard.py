@@ -10,11 +10,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from memories import demo
+from memories.console.auth import member
 from memories.console.checklist import HIDDEN, steps
 from memories.console.overview import overview
-from memories.console.people import member
-from memories.console.undoing import offer
-from memories.models.words import Verb
+from memories.console.undo_strip import offer
+from memories.models.enums import Verb
 
 
 @require_safe

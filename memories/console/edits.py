@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conflicts.front import ClaimDraft, Statement, canonical_key, says_something
+from conflicts.public import ClaimDraft, Statement, canonical_key, says_something
 from memories import access, ingest
 from memories.access import NotFound, Principal
-from memories.console.asking import typed
-from memories.console.refusals import Refusal
+from memories.console.errors import Refusal
+from memories.console.explorer_query import typed
 from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 

@@ -12,15 +12,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
-from memories.console.asking import TABS, Asked
-from memories.console.browsing import browse
+from memories.console.auth import member
 from memories.console.checklist import ASKED_WHY
-from memories.console.people import member
-from memories.console.reading import read
-from memories.console.refusals import Refusal
+from memories.console.errors import Refusal
+from memories.console.explorer_list import browse
+from memories.console.explorer_query import TABS, Asked
+from memories.console.memory_detail import read
+from memories.console.saved_views import views_of
 from memories.console.snippets import fragment_curls, list_curl
-from memories.console.views import views_of
-from memories.models.words import Verb
+from memories.models.enums import Verb
 
 
 @require_safe

@@ -7,9 +7,9 @@ from typing import Any
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Coalesce
 
-from memories.console.asking import ALL, Asked
+from memories.console.explorer_query import ALL, Asked
 from memories.models import Namespace
-from memories.models.words import FragmentType, Status, Tier
+from memories.models.enums import FragmentType, Status, Tier
 
 COLUMNS = ("status", "type", "tier", "namespace")
 MOST = 20  # namespaces, and users, shown; the fullest ones

@@ -23,8 +23,8 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Exp, Floor, Greatest, Least, TruncDate
 
+from memories.models.enums import Status
 from memories.models.scoring import COLD, DECAY_PER_DAY, FADED, decayed, trust, trust_expression
-from memories.models.words import Status
 
 WEEK = datetime.timedelta(days=7)
 CROSSINGS = {"cooling": COLD, "fading": FADED}

@@ -23,8 +23,8 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from memories import logins
-from memories.console import once
-from memories.models.words import LoginOutcome
+from memories.console import flash
+from memories.models.enums import LoginOutcome
 
 PENDING, PATIENCE = "entering", 300  # seconds between the password and the code
 GUARDED = ("console", "admin")
@@ -162,7 +162,7 @@ def _page(request: Any, wrong: str) -> HttpResponse:
         "left": logins.codes_left(user),
         "wrong": wrong,
         "next": _next(request),
-        **once.told(request),
+        **flash.told(request),
     }
     return render(request, "console/factor.html", context, status=409 if wrong else 200)
 
@@ -206,7 +206,7 @@ def _remove(request: Any) -> HttpResponse | str:
 @sensitive_variables("codes")
 def _tell(request: Any, codes: list[str]) -> HttpResponse:
     response = HttpResponseRedirect(redirect_to_login(_next(request), reverse("console:factor")).url, status=303)
-    once.tell(request, response, {"codes": codes})
+    flash.tell(request, response, {"codes": codes})
     return response
 
 

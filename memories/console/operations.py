@@ -18,15 +18,15 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from memories import access, jobs, operations, upkeep
 from memories.access import NotFound, Principal
-from memories.console.paging import page_of
-from memories.console.people import member
-from memories.console.previewing import MergeList, lists_of
-from memories.console.refusals import Refusal, attempted
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
+from memories.console.merge_preview import MergeList, lists_of
+from memories.console.pagination import page_of
+from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
+from memories.console.reports import Told, merge_lines, restore_told
 from memories.console.snippets import action_curl
-from memories.console.stepping import StepPage, left_out, page_number, steps_of
-from memories.console.telling import Told, merge_lines, restore_told
 from memories.models import Namespace, Operation
-from memories.models.words import OperationState, Verb
+from memories.models.enums import OperationState, Verb
 
 STALLED = datetime.timedelta(seconds=30)
 CONSOLIDATE = "consolidate"

@@ -9,16 +9,16 @@ from django.db.models import Count, Min
 from django.db.models.functions import TruncDate
 from django.urls import reverse
 
-from conflicts.front import queue_length, waiting
+from conflicts.public import queue_length, waiting
 from memories import access, backups, governance, upkeep
 from memories.access import Principal
-from memories.console.asking import ALL, ON, Asked
 from memories.console.charts import Chart, bars, stacks
+from memories.console.explorer_query import ALL, ON, Asked
 from memories.console.figures import WEEK, Figures, figures_of
 from memories.console.searches import Searches, searches_of
 from memories.models import Fragment, Operation, Proposal
+from memories.models.enums import OperationState, SourceClass, Status, Verb
 from memories.models.namespace import NamespaceQuerySet
-from memories.models.words import OperationState, SourceClass, Status, Verb
 
 DAYS = 30
 

@@ -14,17 +14,17 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from conflicts.front import AlreadyResolved
+from conflicts.public import AlreadyResolved
 from memories import access, governance
 from memories.access import NotFound, Principal
-from memories.console.deciding import first_come
-from memories.console.people import member
-from memories.console.proposing import Card, Filters, shown
-from memories.console.refusals import Refusal, attempted
-from memories.console.reviewing import names_of
+from memories.console.auth import member
+from memories.console.decisions import first_come
+from memories.console.errors import Refusal, attempted
+from memories.console.proposal_list import Card, Filters, shown
+from memories.console.review_items import names_of
 from memories.console.snippets import KEY, action_curl
 from memories.models import Proposal
-from memories.models.words import Decision, ProposalKind, Verb
+from memories.models.enums import Decision, ProposalKind, Verb
 
 UNDO = "proposals-undo"
 ACTIONS = {

@@ -16,14 +16,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import push_url
 
-from conflicts.front import AT_ONCE, reserve, unforked, waiting
+from conflicts.public import AT_ONCE, reserve, unforked, waiting
 from memories import access
 from memories.access import NotFound, Principal
-from memories.console import deciding, reviewing, settled
-from memories.console.people import member
+from memories.console import decisions, recent_decisions, review_items
+from memories.console.auth import member
+from memories.console.plan_steps import page_number
 from memories.console.snippets import KEY, action_curl
-from memories.console.stepping import page_number
-from memories.models.words import Verb
+from memories.models.enums import Verb
 
 SKIPPED, UNDO = "review-skipped", "review-undo"
 SKIPPED_MOST, TOLD = 200, 5
@@ -42,7 +42,7 @@ def page(
     conflict_id: uuid.UUID | None = None,
     *,
     status: int = 200,
-    refused: Sequence[deciding.Told] = (),
+    refused: Sequence[decisions.Told] = (),
     tried: int = 0,
     lately: bool = False,
 ) -> HttpResponse:
@@ -51,7 +51,7 @@ def page(
     may_act = Verb.REVIEW in principal.verbs
     with access.enter(principal, why="console"):
         where, number = _where(request)
-        listed = reviewing.listed(principal, last=_skipped(request), namespace=where, page=number, now=now)
+        listed = review_items.listed(principal, last=_skipped(request), namespace=where, page=number, now=now)
         rows = listed.items
         first = None if lately else next((item.row.id for item in rows if not item.held_by), None)
         opened = _opened(principal, conflict_id or first, is_told=bool(refused), now=now)
@@ -59,7 +59,7 @@ def page(
             reserve(principal, opened.row.id, now=now)
         context = {
             "items": rows,
-            "following": reviewing.following(rows, opened) if opened else None,
+            "following": review_items.following(rows, opened) if opened else None,
             "left": listed.left,
             "listed": listed,
             "place": where,
@@ -71,9 +71,9 @@ def page(
             "now": now,
             "curls": _curls(request, opened.row) if opened and may_act else [],
             "curl": f"curl '{request.build_absolute_uri('/').rstrip('/')}/api/v1/conflicts?status=pending' {KEY}",
-            "settled": settled.settled(principal, request.GET) if lately else None,
+            "settled": recent_decisions.settled(principal, request.GET) if lately else None,
             "most": AT_ONCE,
-            "refused": settled.about(principal, refused[:TOLD]),
+            "refused": recent_decisions.about(principal, refused[:TOLD]),
             "refusals": len(refused),
             "tried": tried,
             "kept": request.POST if refused else {},
@@ -88,10 +88,10 @@ def page(
 
 def _opened(
     principal: Principal, conflict_id: uuid.UUID | None, *, is_told: bool, now: datetime.datetime
-) -> reviewing.Opened | None:
+) -> review_items.Opened | None:
     """The conflict to show, if any; where a refusal tells that it is gone, none."""
     try:
-        return reviewing.opened(principal, conflict_id, now=now) if conflict_id else None
+        return review_items.opened(principal, conflict_id, now=now) if conflict_id else None
     except NotFound:
         if is_told:
             return None
@@ -140,22 +140,22 @@ def decide(request: Any) -> HttpResponse:
     action, now = request.POST.get("action", ""), timezone.now()
     seen = _seen(request)
     if len(seen) > AT_ONCE:
-        return page(request, seen[0][0], status=409, refused=[deciding.too_many(seen)], tried=1)
+        return page(request, seen[0][0], status=409, refused=[decisions.too_many(seen)], tried=1)
     if action == "skip":
         return _skip(request, seen)
     if action == "edit":
-        outcomes, text = deciding.edited(request.principal, seen, request.POST, now=now), "Edited and accepted"
+        outcomes, text = decisions.edited(request.principal, seen, request.POST, now=now), "Edited and accepted"
     else:
-        if action not in deciding.ACTIONS:
+        if action not in decisions.ACTIONS:
             raise Http404
-        outcomes = deciding.decided(
-            request.principal, seen, action, request.POST.get("note", "")[: deciding.NOTE_LIMIT], now=now
+        outcomes = decisions.decided(
+            request.principal, seen, action, request.POST.get("note", "")[: decisions.NOTE_LIMIT], now=now
         )
-        text = deciding.ACTIONS[action].said
+        text = decisions.ACTIONS[action].said
     return _told(request, outcomes, text, now=now)
 
 
-def _told(request: Any, outcomes: list[deciding.Told], text: str, *, now: datetime.datetime) -> HttpResponse:
+def _told(request: Any, outcomes: list[decisions.Told], text: str, *, now: datetime.datetime) -> HttpResponse:
     """Leads to the next one; the strip says what was done and takes it back, the refusals say what was not."""
     done = [told for told in outcomes if not told.refusal]
     refused = [told for told in outcomes if told.refusal]
@@ -219,7 +219,7 @@ def take_back(request: Any) -> HttpResponse:
     if strip.get("skipped"):
         request.session[SKIPPED] = [text for text in request.session.get(SKIPPED, []) if text not in strip["ids"]]
     else:
-        outcomes = deciding.taken_back(request.principal, ids, now=now)
+        outcomes = decisions.taken_back(request.principal, ids, now=now)
         if refused := [told for told in outcomes if told.refusal]:
             return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]) + _query(request), status=303)
@@ -238,7 +238,7 @@ def dismiss(request: Any) -> HttpResponse:
 def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
     """Takes back the decision on one conflict, from its own page or from the list of what was settled."""
     request.principal.require(Verb.REVIEW)
-    (told,) = deciding.taken_back(request.principal, [conflict_id], now=timezone.now())
+    (told,) = decisions.taken_back(request.principal, [conflict_id], now=timezone.now())
     if told.refusal:
         return page(request, conflict_id, status=409, refused=[told], tried=1)
     its_own = reverse("console:conflict", args=[conflict_id])

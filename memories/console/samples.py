@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import access, backups
 from memories.access import Principal
-from memories.console.refusals import attempted
+from memories.console.errors import attempted
 from memories.models import Fragment
 
 EACH, LOOKED = 5, 2_000  # examples of each kind; records of the file that are looked through for them

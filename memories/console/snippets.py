@@ -5,10 +5,10 @@ import shlex
 from typing import Any
 from urllib.parse import urlencode
 
-from memories.console.asking import Asked
-from memories.console.browsing import HITS, PAGE, question_of
+from memories.console.explorer_list import HITS, PAGE, question_of
+from memories.console.explorer_query import Asked
 from memories.models import Fragment
-from memories.models.words import Status
+from memories.models.enums import Status
 
 KEY = '-H "Authorization: Bearer $NOVAMEM_KEY"'
 JSON = '-H "Content-Type: application/json"'

@@ -10,10 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memories import schedules
-from memories.console.people import member
-from memories.console.refusals import Refusal, attempted
-from memories.console.undoing import offer, tell
-from memories.models.words import Verb
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
+from memories.console.undo_strip import offer, tell
+from memories.models.enums import Verb
 
 # By the page that shows it.
 NAMES = {"consolidation": "consolidate", "backups": "back up"}

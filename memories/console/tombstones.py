@@ -11,16 +11,16 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from memories import access, forgetting, upkeep
+from memories import access, erasure, upkeep
 from memories.access import NotFound, Principal
-from memories.console.paging import page_of
-from memories.console.people import member
-from memories.console.refusals import Refusal, attempted
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
+from memories.console.pagination import page_of
 from memories.console.snippets import action_curl, get_curl
-from memories.console.undoing import offer
+from memories.console.undo_strip import offer
 from memories.models import Archive, Fragment, Tombstone
+from memories.models.enums import Verb
 from memories.models.history import events_of
-from memories.models.words import Verb
 
 LONGEST = 100
 
@@ -99,5 +99,5 @@ def purge(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
         stone = upkeep.visible_tombstone(principal, tombstone_id)
     if request.POST.get("confirm", "").strip() != "purge":
         return _page(request, Refusal("Nothing was purged", "Type purge to erase what is left of it."))
-    _, refusal = attempted(lambda: forgetting.forget(principal, stone.original_id, now=timezone.now()))
+    _, refusal = attempted(lambda: erasure.forget(principal, stone.original_id, now=timezone.now()))
     return _page(request, refusal) if refusal else HttpResponseRedirect(reverse("console:tombstones"), status=303)

@@ -14,14 +14,14 @@ from django.views.decorators.http import require_POST, require_safe
 from memories import users
 from memories.access import NotFound
 from memories.api.users import address_of, exported, user_at
-from memories.console.asking import ALL, Asked, place_asked
-from memories.console.paging import PAGE
-from memories.console.people import member
-from memories.console.places import names
-from memories.console.refusals import Refusal, attempted
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
+from memories.console.explorer_query import ALL, Asked, place_asked
+from memories.console.namespaces import names
+from memories.console.pagination import PAGE
 from memories.console.snippets import KEY, get_curl
-from memories.console.undoing import held_in, tell
-from memories.models.words import Verb
+from memories.console.undo_strip import held_in, tell
+from memories.models.enums import Verb
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.front import Candidate
+from conflicts.public import Candidate
 from memories.models import Fragment
 
 SERVICE = "the service itself"

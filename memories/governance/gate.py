@@ -10,8 +10,8 @@ from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 from prometheus_client import Counter
 
-from memories.governance.reduction import Candidate, ReductionClient
-from memories.models.words import ProposalOutcome
+from memories.governance.reduction_contract import Candidate, ReductionClient
+from memories.models.enums import ProposalOutcome
 
 OUTCOMES = Counter("novamem_proposals", "What became of what language models proposed.", ["kind", "outcome"])
 log = structlog.get_logger(__name__)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memories.governance.shapes import ReadClaim
-from memories.language.words import STOPWORDS
+from memories.language.word_lists import STOPWORDS
 
 SHARE = 0.7  # of a digest's content words are those of the texts
 ALONE = 2 / 3  # at most may be of one text alone

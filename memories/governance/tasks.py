@@ -9,14 +9,14 @@ from typing import Protocol
 
 from django.db import OperationalError, connection, transaction
 
-from conflicts.front import BlockedByErasure
+from conflicts.public import BlockedByErasure
 from memories import access
 from memories.access import Principal
-from memories.governance.recent import Cache
+from memories.governance.cache import Cache
 from memories.ingest import Draft, Prepared, keep_event, prepare
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal, Task
+from memories.models.enums import FragmentType, Outcome, ProposalKind, SourceType, TaskStatus, Verb
 from memories.models.governance import SUMMARY_LIMIT, TITLE_LIMIT
-from memories.models.words import FragmentType, Outcome, ProposalKind, SourceType, TaskStatus, Verb
 
 MOST = 50
 PATIENCE = datetime.timedelta(seconds=3)

@@ -1,12 +1,14 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
+from memories.ingest.captures import Turn, capture, ingest_exchanges
+from memories.ingest.chunking import split
 from memories.ingest.corrections import correct
 from memories.ingest.drafts import Draft
+from memories.ingest.embedding_queue import embed_pending
+from memories.ingest.erasure import Erased, erase, forget, has_digests
 from memories.ingest.events import keep_event, told_before
-from memories.ingest.exchanges import Turn, capture, ingest_exchanges
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
-from memories.ingest.forgetting import Erased, erase, forget, has_digests
 from memories.ingest.messages import (
     IngestReport,
     PreparedMessages,
@@ -16,10 +18,9 @@ from memories.ingest.messages import (
     keep_messages,
     prepare_messages,
 )
-from memories.ingest.pending import embed_pending
 from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
-from memories.ingest.reading import reread, stated
-from memories.ingest.revising import (
+from memories.ingest.stated_claims import reread, stated
+from memories.ingest.updates import (
     History,
     StaleRevision,
     archive,
@@ -31,7 +32,6 @@ from memories.ingest.revising import (
     revise,
     unarchive,
 )
-from memories.ingest.splitting import split
 
 __all__ = [
     "Draft",

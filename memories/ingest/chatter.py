@@ -7,8 +7,8 @@ import json
 import re
 from itertools import dropwhile
 
-from memories.ingest.echoes import CLAUSE, SENTENCE
-from memories.language.words import listed
+from memories.ingest.echo_filter import CLAUSE, SENTENCE
+from memories.language.word_lists import listed
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 ASKING = listed("who what when where why how which whose whom")

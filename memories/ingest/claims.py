@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from conflicts.front import USER, canonical_predicate, names_user
+from conflicts.public import USER, canonical_predicate, names_user
 from memories.ingest import grammar
-from memories.ingest.quoting import foreign
+from memories.ingest.quotations import foreign
 from memories.ingest.statements import Found, Sentence, statements
 from memories.ingest.values import Span
 from memories.language.gazetteers import GIVEN_NAMES

@@ -4,7 +4,7 @@ import datetime
 import uuid
 from dataclasses import replace
 
-from conflicts.front import (
+from conflicts.public import (
     AlreadyResolved,
     ClaimDraft,
     Correction,
@@ -22,7 +22,7 @@ from memories.access import Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.pipeline import compose, prepare
 from memories.models import Claim, Fragment
-from memories.models.words import SourceClass, SourceType
+from memories.models.enums import SourceClass, SourceType
 
 
 def correct(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories.ingest.claims import Extracted
-from memories.models.words import SourceType
+from memories.models.enums import SourceType
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 import datetime
 
-from conflicts.front import SOURCE_RANK, Admission, BlockedByErasure
+from conflicts.public import SOURCE_RANK, Admission, BlockedByErasure
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.ingest.drafts import Draft
 from memories.ingest.pipeline import Prepared, keep_each, source_of
-from memories.ingest.revising import revise
+from memories.ingest.updates import revise
 from memories.models import Fragment, Namespace
-from memories.models.words import STANDING, SourceClass
+from memories.models.enums import STANDING, SourceClass
 
 
 def told_before(

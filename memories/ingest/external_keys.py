@@ -5,7 +5,7 @@ import hashlib
 import uuid
 from collections.abc import Sequence
 
-from conflicts.front import (
+from conflicts.public import (
     MOST_KEYS,
     Admission,
     ClaimDraft,
@@ -17,9 +17,9 @@ from conflicts.front import (
     readmit,
 )
 from memories.access import NotPermitted, Principal
-from memories.ingest.revising import claims_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
+from memories.ingest.updates import claims_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
 from memories.models import EmbeddingModel, Fragment, Link
-from memories.models.words import Compression, LinkKind, Status
+from memories.models.enums import Compression, LinkKind, Status
 
 Place = tuple[uuid.UUID, str]  # namespace, key
 # What goes with a text; where it stands, who said it first and what people made of it stay.

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from memories.ingest.chunking import split
 from memories.ingest.layouts import Malformed, Message, at_place, chat, locomo, locomo_samples, message_of
-from memories.ingest.splitting import split
 
 __all__ = ["Message", "UnreadableFile", "read"]
 

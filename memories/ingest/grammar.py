@@ -3,7 +3,7 @@
 import re
 
 from memories.ingest.values import FLAGS
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 
 def either(phrases: str) -> str:

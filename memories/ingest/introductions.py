@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from django.db.models import QuerySet
 
-from conflicts.front import SOURCE_RANK
+from conflicts.public import SOURCE_RANK
 from memories.access import Principal
 from memories.ingest.drafts import Draft
-from memories.ingest.selfnames import SelfName, plain_text, self_names, tells_of
+from memories.ingest.self_names import SelfName, plain_text, self_names, tells_of
 from memories.language.gazetteers import GIVEN_NAMES
 from memories.models import Claim, Namespace
-from memories.models.words import MATERIAL, SourceClass, Status
+from memories.models.enums import MATERIAL, SourceClass, Status
 
 WORDS = re.compile(r"\w+")
 Indexed = list[tuple[int, Draft]]

@@ -8,6 +8,7 @@ taken for material by mistake is kept all the same, with less authority: docs/de
 import re
 from itertools import dropwhile, pairwise
 
+from memories.ingest.chunking import clean
 from memories.ingest.mentions import LANGUAGE_TASKS, UTTERANCES, mentions
 from memories.ingest.openings import (
     DATES,
@@ -19,9 +20,8 @@ from memories.ingest.openings import (
     QUESTIONS,
     REQUESTS,
 )
-from memories.ingest.quoting import foreign
-from memories.ingest.splitting import clean
-from memories.language.words import STOPWORDS
+from memories.ingest.quotations import foreign
+from memories.language.word_lists import STOPWORDS
 
 LONG, MOST_SENTENCES, MOST_LINES = 400, 7, 7
 MOST_QUOTED = 3  # words of a name or title

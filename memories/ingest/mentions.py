@@ -3,7 +3,7 @@
 import re
 
 from memories.ingest.values import LANGUAGES
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 TEXTS = listed("""
     text sentence paragraph passage excerpt document article page webpage blogger post comment review testimonial

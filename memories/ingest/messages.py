@@ -6,18 +6,18 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from conflicts.front import SOURCE_RANK, Admission, forgotten_texts, lowered_source
+from conflicts.public import SOURCE_RANK, Admission, forgotten_texts, lowered_source
 from memories import access
 from memories.access import Principal
+from memories.ingest.chunking import clean, placed, skip_reason
 from memories.ingest.claims import extract_parts
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
 from memories.ingest.introductions import without_strangers
 from memories.ingest.material import carries_material
 from memories.ingest.pipeline import Prepared, keep_each, prepare
-from memories.ingest.splitting import clean, placed, skip_reason
 from memories.models import Fragment, Namespace, Revision
-from memories.models.words import MATERIAL, SourceClass, SourceType
+from memories.models.enums import MATERIAL, SourceClass, SourceType
 
 STEM = 240  # leaves room for "#n"
 ROLE_SOURCE = {

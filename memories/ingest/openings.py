@@ -1,6 +1,6 @@
 """Openings: the words that statements, questions and requests begin with, by their part in the sentence."""
 
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 # Interjections, adverbs, times, and labels of what follows.
 OPENERS = listed("""

@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from conflicts.front import PRESENT, canonical_predicate
+from conflicts.public import PRESENT, canonical_predicate
 from memories.ingest import values
 from memories.ingest.values import FLAGS, Reader, whole
-from memories.language.words import STOPWORDS, listed
+from memories.language.word_lists import STOPWORDS, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from conflicts.front import (
+from conflicts.public import (
     SOURCE_RANK,
     Admission,
     BlockedByErasure,
@@ -19,14 +19,14 @@ from conflicts.front import (
 from memories import access
 from memories.access import NotFound, Principal
 from memories.ingest.drafts import Draft
+from memories.ingest.embedding_queue import await_reading
 from memories.ingest.external_keys import enter
-from memories.ingest.pending import await_reading
-from memories.ingest.reading import NOTHING, Reading, read
-from memories.ingest.revising import require_may_keep
-from memories.language.routing import Routing, route
+from memories.ingest.stated_claims import NOTHING, Reading, read
+from memories.ingest.updates import require_may_keep
+from memories.language.classification import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
+from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.models.scoring import initial_importance
-from memories.models.words import FragmentType, SourceClass, SourceType
 from memories.providers import active_model, embed
 
 

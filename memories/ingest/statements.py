@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from conflicts.front import USER
+from conflicts.public import USER
 from memories.ingest import grammar, patterns, values
 from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.ingest.values import Span
 from memories.language.gazetteers import GIVEN_NAMES
-from memories.language.words import CALENDAR, OPENERS, listed
+from memories.language.word_lists import CALENDAR, OPENERS, listed
 
 LONGEST_CLAUSE, LONGEST_LINK = 400, 40
 LONGEST_LIST = 10

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from memories.language.gazetteers import GIVEN_NAMES, KNOWN
-from memories.language.words import CALENDAR, OPENERS, STOPWORDS, listed
+from memories.language.word_lists import CALENDAR, OPENERS, STOPWORDS, listed
 
 Span = tuple[int, int]
 Reader = Callable[[str, int, int], Span | None]

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memories.language import gazetteers, words
+from memories.language import gazetteers, word_lists
 from memories.language.candidates import Candidate, Line, Word, candidates, capitals_tell, sentences
 from memories.language.gazetteers import KNOWN, Label
-from memories.language.words import OPENERS
+from memories.language.word_lists import OPENERS
 
 Verdict = tuple[Label | None, float]
 
@@ -28,7 +28,7 @@ MOST = 50
 LONGEST_PHRASE = 4
 BEGINNINGS = {phrase.partition(" ")[0] for phrase in KNOWN}
 SPEAKER_WORDS = 3
-AMBIGUOUS = gazetteers.NEEDS_CAPITALS | words.OPENERS
+AMBIGUOUS = gazetteers.NEEDS_CAPITALS | word_lists.OPENERS
 # Endings of English nouns, verbs and adverbs that names rarely have.
 NOT_A_NAME = re.compile(r"(?:tion|sion|ment|ness|ity|ism|ship|ance|ence|ing|ed|ly|able|ful|ive|ous|[^s]s)$")
 
@@ -131,7 +131,7 @@ def by_given_name(name: Candidate) -> Verdict | None:
     if first in gazetteers.WORDY_NAMES:
         if more:
             return None if more[-1] in OPENERS else ("person", SHAPED)
-        return None if name.after in words.PERSON_AFTER else NO if name.opens else ("person", HINTED)
+        return None if name.after in word_lists.PERSON_AFTER else NO if name.opens else ("person", HINTED)
     if first in gazetteers.PLACES_AS_NAMES:
         return ("person", SHAPED) if more else by_place_nearby(name) or ("person", HINTED)
     given = first.partition("-")[0] in gazetteers.GIVEN_NAMES
@@ -145,9 +145,9 @@ def by_ordinary_words(name: Candidate) -> Verdict | None:
 
 def by_person_nearby(name: Candidate) -> Verdict | None:
     """My friend Xiomara; her name is Rex; Zed said."""
-    if name.before[1] in words.PERSON_BEFORE or name.before == ("name", "is"):
+    if name.before[1] in word_lists.PERSON_BEFORE or name.before == ("name", "is"):
         return "person", NEARBY
-    if name.after in words.PERSON_AFTER and not (name.opens and _ordinary(name)):
+    if name.after in word_lists.PERSON_AFTER and not (name.opens and _ordinary(name)):
         return "person", HINTED
     return None
 
@@ -155,7 +155,7 @@ def by_person_nearby(name: Candidate) -> Verdict | None:
 def by_place_nearby(name: Candidate) -> Verdict | None:
     """Moved to Ely; a trip around Skye."""
     verb, preposition = name.before
-    if preposition in words.SEEING or (preposition in words.PLACE_BEFORE and verb in words.TRAVEL):
+    if preposition in word_lists.SEEING or (preposition in word_lists.PLACE_BEFORE and verb in word_lists.TRAVEL):
         return "location", NEARBY
     return None
 
@@ -163,7 +163,7 @@ def by_place_nearby(name: Candidate) -> Verdict | None:
 def by_work_nearby(name: Candidate) -> Verdict | None:
     """Works at Initech; joined Hooli."""
     role, preposition = name.before
-    if preposition in words.JOINING or (preposition in words.WORK_BEFORE and role in words.WORK):
+    if preposition in word_lists.JOINING or (preposition in word_lists.WORK_BEFORE and role in word_lists.WORK):
         return "organization", NEARBY
     return None
 

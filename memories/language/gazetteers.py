@@ -5,7 +5,7 @@ Small on purpose: common enough to be met in ordinary English, and unlikely to m
 
 from typing import Literal
 
-from memories.language.words import listed
+from memories.language.word_lists import listed
 
 Label = Literal["person", "organization", "location", "misc"]
 

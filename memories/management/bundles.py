@@ -12,9 +12,9 @@ from typer import Option
 
 from memories import access, backups, jobs, keys
 from memories.access import NotFound, Principal
-from memories.management.operating import described, told, watched
+from memories.management.operation_commands import described, told, watched
 from memories.models import Project
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
 REFUSED = (

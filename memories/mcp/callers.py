@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rest_framework.exceptions import Throttled, ValidationError
 
-from memories import rates
+from memories import rate_limits
 from memories.access import Principal
 from memories.api.authentication import bearer_of
 from memories.models.namespace import BadUser
@@ -44,6 +44,6 @@ class Caller:
 def admit(authorization: bytes, *, namespace: str, user: str | None = None, now: datetime.datetime) -> Caller:
     """The caller behind an Authorization header. Raises AuthenticationFailed, Throttled."""
     principal = bearer_of(authorization, now=now)
-    if seconds := rates.wait(principal):
+    if seconds := rate_limits.wait(principal):
         raise Throttled(wait=seconds)
     return Caller(principal, namespace, user)

@@ -15,16 +15,16 @@ from django.utils import timezone
 from pydantic import Field
 from rest_framework.exceptions import ValidationError
 
-from conflicts.front import Admission, Believed, ClaimDraft, Question, believed, canonical_key, claims
+from conflicts.public import Admission, Believed, ClaimDraft, Question, believed, canonical_key, claims
 from memories import access, ingest
 from memories.access import NotPermitted
 from memories.api.fields import validated
 from memories.api.inputs import FragmentInput, draft_of
 from memories.mcp.callers import Caller
-from memories.mcp.drawing import OBSERVATION, TYPE, draw, sentence
-from memories.mcp.words import Additions, Deletions, Entity, Most, Place, Relation, Source
+from memories.mcp.descriptions import Additions, Deletions, Entity, Most, Place, Relation, Source
+from memories.mcp.graph_projection import OBSERVATION, TYPE, draw, sentence
 from memories.models import Claim
-from memories.models.words import Status
+from memories.models.enums import Status
 from memories.retrieval import Question as Search
 from memories.retrieval import search
 

@@ -14,10 +14,10 @@ from django.utils import timezone
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from memories.api.authentication import USER, decoded_user
-from memories.api.problems import handler, problem
+from memories.api.problem_details import handler, problem
 from memories.mcp.callers import Caller, admit
+from memories.mcp.registry import TOOLS
 from memories.mcp.server import build
-from memories.mcp.table import TOOLS
 
 PATHS = ("/mcp", "/mcp/")
 CALLER = "novamem.caller"

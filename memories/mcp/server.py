@@ -18,10 +18,10 @@ from mcp_types import ToolAnnotations
 from rest_framework.utils.encoders import JSONEncoder
 
 from memories.api.parsers import check_storable
-from memories.api.problems import handler
+from memories.api.problem_details import handler
 from memories.mcp.callers import Caller
-from memories.mcp.words import User
-from memories.models.words import Verb
+from memories.mcp.descriptions import User
+from memories.models.enums import Verb
 
 INSTRUCTIONS = """Long-term memory. Before you answer, `recall` what is known or take a `context` block; `retain` what
 should be remembered, one fact at a time, and give a `claim` when it is a fact about somebody or something. What

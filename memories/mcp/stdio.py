@@ -5,8 +5,8 @@ from typing import Any
 from django.utils import timezone
 
 from memories.mcp.callers import Caller, admit
+from memories.mcp.registry import TOOLS
 from memories.mcp.server import build
-from memories.mcp.table import TOOLS
 
 
 def serve(*, key: str, namespace: str = "", user: str | None = None) -> None:

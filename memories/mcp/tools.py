@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from conflicts.front import Question, believed, claims, vote, waiting
-from memories import access, forgetting, ingest
+from conflicts.public import Question, believed, claims, vote, waiting
+from memories import access, erasure, ingest
 from memories.access import NotFound
 from memories.api.answers import answers
 from memories.api.claims import BelievedAnswer, ClaimsQuery
@@ -16,12 +16,12 @@ from memories.api.conflicts import answers as conflict_answers
 from memories.api.contexts import ContextInput, answered, context_of
 from memories.api.fields import validated
 from memories.api.fragments import answer_of, stored_answer
-from memories.api.ingesting import IngestInput, messages_of
+from memories.api.ingestion import IngestInput, messages_of
 from memories.api.inputs import FragmentInput, draft_of
-from memories.api.searching import SearchInput, question_of
-from memories.api.voting import CorroborateInput, DisputeInput, told
+from memories.api.search import SearchInput, question_of
+from memories.api.votes import CorroborateInput, DisputeInput, told
 from memories.mcp.callers import Caller
-from memories.mcp.words import ClaimWords, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
+from memories.mcp.descriptions import ClaimWords, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
 from memories.retrieval import context as context_for
 from memories.retrieval import search
 
@@ -138,7 +138,7 @@ def read_memory(caller: Caller, id: Id) -> dict[str, Any]:
 
 def forget(caller: Caller, id: Id) -> dict[str, Any]:
     """Erases a memory for good, with every copy of its text; the text can't be stored again."""
-    forgetting.forget(caller.principal, _id(id), now=timezone.now())
+    erasure.forget(caller.principal, _id(id), now=timezone.now())
     return {"forgotten": id}
 
 

@@ -1,6 +1,5 @@
 """Rows: what is stored, with named querysets, one-row behaviour and the constraints the database keeps."""
 
-from memories.models.afterlife import Archive, Erasure, Tombstone
 from memories.models.backups import Backup
 from memories.models.branch import Origin
 from memories.models.claim import Claim
@@ -41,6 +40,7 @@ from memories.models.search import (
     vector_text,
 )
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet
+from memories.models.tombstones import Archive, Erasure, Tombstone
 from memories.models.upkeep import HeardPair, PlanStep, RunChange
 
 __all__ = [

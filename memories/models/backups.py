@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from memories.models.enums import BackupOrigin, ExportPolicy
 from memories.models.history import tracked
 from memories.models.tenant import (
     Catalogue,
@@ -16,7 +17,6 @@ from memories.models.tenant import (
     parent,
     unique_in_project,
 )
-from memories.models.words import BackupOrigin, ExportPolicy
 
 SOUND = "sound"  # the verdict of a backup that is whole
 

@@ -11,11 +11,11 @@ from django.db.models.fields.related_descriptors import ForwardOneToOneDescripto
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from memories.models.enums import OPEN, ClaimScope, Status
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
 from memories.models.namespace import Namespace
 from memories.models.tenant import Catalogue, TenantQuerySet, between, in_calendar, one_of, parent, unique_in_project
-from memories.models.words import OPEN, ClaimScope, Status
 
 MOST_CLAIMS = 20  # of one fragment
 # Words for what became of a claim while its fragment stands; without one it is as its fragment.

@@ -1,7 +1,7 @@
 """What joins memories: links, clusters, episodes, and what still waits to be joined; the graph is in `entities`.
 
 All but what people give (episodes made by hand, labels, links drawn by hand) is worked out from fragments, claims and
-vectors by `memories.upkeep.connections`.
+vectors by `memories.upkeep.graph`.
 """
 
 from typing import ClassVar
@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from memories.models.entities import NAME_LIMIT
+from memories.models.enums import LinkKind
 from memories.models.search import EmbeddingModel
 from memories.models.tenant import (
     Catalogue,
@@ -21,7 +22,6 @@ from memories.models.tenant import (
     parent,
     unique_in_project,
 )
-from memories.models.words import LinkKind
 
 
 class Link(TenantModel):

@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from memories.models.raw import execute
+from memories.models.sql import execute
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, unique_in_project
 
 # Milliseconds: a search counts at the first of these that it did not pass, or behind them all.

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 from django.db import models
 
+from memories.models.enums import EntityLabel
 from memories.models.search import SearchRow
 from memories.models.tenant import Catalogue, TenantModel, between, one_of, parent, unique_in_project
-from memories.models.words import EntityLabel
 
 NAME_LIMIT = 200
 

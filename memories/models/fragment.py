@@ -13,6 +13,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from memories.models.enums import Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
 from memories.models.history import tracked
 from memories.models.scoring import (
     MORE_STABLE,
@@ -36,7 +37,6 @@ from memories.models.tenant import (
     parent,
     unique_in_project,
 )
-from memories.models.words import Compression, FragmentType, Outcome, SourceClass, SourceType, Status, Tier
 
 HAPPENED_AT_A_TIME = models.Q(event_at__isnull=False)
 CONTENT_LIMIT = 2000

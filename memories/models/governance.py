@@ -11,8 +11,8 @@ from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from memories.models.enums import Decision, ProposalKind, ProposalOutcome, TaskStatus
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
-from memories.models.words import Decision, ProposalKind, ProposalOutcome, TaskStatus
 
 TITLE_LIMIT, SUMMARY_LIMIT = 120, 200  # docs/spec.md §11
 KEPT_PER_TASK = 50  # docs/spec.md §11

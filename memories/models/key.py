@@ -11,9 +11,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from memories.models.enums import SourceClass, Users, Verb
 from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, one_of, parent, unique_in_project
-from memories.models.words import SourceClass, Users, Verb
 
 ALPHABET = string.digits + string.ascii_letters
 ID_LENGTH, SECRET_LENGTH, CRC_LENGTH = 10, 43, 6

@@ -7,9 +7,9 @@ from typing import ClassVar
 from django.db import models, transaction
 from django.utils import timezone
 
-from memories.models.raw import execute, fetch
+from memories.models.enums import LoginOutcome
+from memories.models.sql import execute, fetch
 from memories.models.tenant import one_of
-from memories.models.words import LoginOutcome
 
 # The bucket fills with `rate` tokens a minute up to `rate`. What weighs more than all of them waits for a full bucket
 # and leaves a debt, so that the rate holds in the long run.

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from memories.models.raw import fetch
+from memories.models.sql import fetch
 
 # What a digest quotes, the originals of the digests among it too: those between may be gone.
 LINEAGE = "{0}.parents || {0}.roots"

@@ -12,10 +12,10 @@ from urllib.parse import quote, unquote
 from django.db import models
 from django.utils import timezone
 
+from memories.models.enums import ArchivePolicy
 from memories.models.history import tracked
 from memories.models.project import NAME_PART
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
-from memories.models.words import ArchivePolicy
 
 FORM = re.compile(rf"({NAME_PART}):({NAME_PART})", re.ASCII)
 # The same, or the scope of one of its users: `project:agent/user`, the user percent-encoded.

@@ -10,9 +10,9 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
+from memories.models.enums import OperationState
 from memories.models.history import tracked
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
-from memories.models.words import OperationState
 
 MOST_STAGES = 200
 

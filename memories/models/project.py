@@ -9,9 +9,9 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from memories.models.enums import OwnerKind, Role
 from memories.models.history import EVENTS, tracked
 from memories.models.tenant import Catalogue, Current, TenantModel, Xid8Field, one_of, unique_in_project
-from memories.models.words import OwnerKind, Role
 
 NAME_PART = r"[a-z0-9][a-z0-9._-]{0,62}"
 name_part = RegexValidator(rf"^{NAME_PART}\Z", "Use a–z, 0–9, '.', '_' and '-', starting with a letter or digit.")

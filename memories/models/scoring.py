@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.db.models import Case, F, FloatField, Value, When
 from django.db.models.functions import Cast, Least
 
-from memories.models.words import SourceClass
+from memories.models.enums import SourceClass
 
 # Decay of relevance. COLD: below it a memory moves to the cold tier; FADED: below it consolidation archives it.
 DECAY_PER_DAY = 0.05

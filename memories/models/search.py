@@ -12,8 +12,8 @@ from django.db import connection, models
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
+from memories.models.enums import ModelState, Status
 from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
-from memories.models.words import ModelState, Status
 
 PARTITIONS = 16
 LARGEST_DIM = 4000  # what an index over half precision takes

@@ -1,7 +1,7 @@
 """Long jobs: the row is the truth, a worker holds it by a lease, and a job run twice changes nothing."""
 
 from memories.operations.kinds import BadOptions, Kind, Options
-from memories.operations.leasing import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded
+from memories.operations.leases import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded
 from memories.operations.plans import (
     NoPlan,
     PlanChanged,
@@ -11,7 +11,7 @@ from memories.operations.plans import (
     refuse_unfit_plan,
     runs_of,
 )
-from memories.operations.running import Cancelled, Progress, code_of, run
+from memories.operations.runner import Cancelled, Progress, code_of, run
 
 __all__ = [
     "OPEN",

@@ -7,7 +7,7 @@ from typing import Any
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation
-from memories.operations.running import Handler
+from memories.operations.runner import Handler
 
 Options = Mapping[str, Any]
 

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from memories.access import NotFound
 from memories.errors import NovaError
 from memories.models import Operation
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
 from memories.operations.kinds import BadOptions, Options
-from memories.operations.leasing import OPEN
+from memories.operations.leases import OPEN
 
 PLAN = "plan_id"
 

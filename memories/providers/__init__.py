@@ -1,6 +1,5 @@
 """What lies outside: embedding models and the language model, with fakes that ship."""
 
-from memories.providers.choosing import NoSuchModel, active_model, live_models, model_named
 from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import (
     FAMILIES,
@@ -11,6 +10,7 @@ from memories.providers.embeddings import (
     readiness_of,
     warm,
 )
+from memories.providers.selection import NoSuchModel, active_model, live_models, model_named
 from memories.providers.sidecar import Ask, InsideTransaction, Said, Sidecar, current_sidecar
 
 __all__ = [

@@ -13,11 +13,11 @@ from prometheus_client import Counter, Histogram
 
 from memories.models import EmbeddingModel
 from memories.providers.cache import Recent
-from memories.providers.choosing import active_model
 from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, TextsRefused, Vectors
 from memories.providers.endpoint import Endpoint
 from memories.providers.fake import FakeEmbedder
 from memories.providers.minilm import MiniLM
+from memories.providers.selection import active_model
 from memories.providers.sentences import SentenceTransformer
 
 log = structlog.get_logger(__name__)

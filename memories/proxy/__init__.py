@@ -1,6 +1,6 @@
 """The door for chats: an OpenAI-compatible proxy that recalls before the upstream answers and captures afterwards."""
 
-from memories.proxy.relaying import settle
+from memories.proxy.relay import settle
 from memories.proxy.upstream import hang_up
 
 

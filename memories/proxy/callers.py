@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError
 
-from memories import rates, tallies
+from memories import rate_limits, usage_counters
 from memories.access import Principal, principal_of_key
-from memories.models.words import Verb
-from memories.proxy.refusals import Refused
+from memories.models.enums import Verb
+from memories.proxy.errors import Refused
 from memories.proxy.threads import in_thread
 
 # How long a key that was valid opens the proxy while the database can't be asked: chats go on without their memory.
@@ -68,7 +68,7 @@ def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | Non
     principal = (find or _found)(key.strip(), now) if scheme.lower() == "bearer" else None
     if principal is None or principal.key_id is None:
         raise Refused(401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer.")
-    tallies.note_key(principal.project_id, principal.key_id, at=now)
+    usage_counters.note_key(principal.project_id, principal.key_id, at=now)
     if seconds := 0.0 if find else _wait(principal):
         raise Refused(429, "rate_limit_exceeded", "This key has used up its rate.", retry_after=int(seconds) + 1)
     if not principal.verbs & {Verb.READ, Verb.WRITE}:
@@ -79,7 +79,7 @@ def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | Non
 def _wait(principal: Principal) -> float:
     """Seconds until the key has a token; none while the database, which counts them, is away: chats go on."""
     try:
-        return rates.wait(principal)
+        return rate_limits.wait(principal)
     except (OperationalError, InterfaceError):
         return 0.0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memories.ingest import Turn, split
-from memories.proxy.refusals import Refused
+from memories.proxy.errors import Refused
 from memories.retrieval import Spoken, plain, without_blocks
 from memories.strict_json import refuse_constant
 

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from memories.access import Principal
-from memories.models.words import Verb
+from memories.models.enums import Verb
 from memories.providers.http import is_loopback
-from memories.proxy.refusals import Refused
+from memories.proxy.errors import Refused
 
 CONNECT, SILENCE = 5.0, 600.0  # seconds for a connection; and between two pieces of an answer, as OpenAI's client
 TIMEOUT = httpx2.Timeout(SILENCE, connect=CONNECT, pool=CONNECT)

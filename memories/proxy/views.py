@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from memories.access import Principal
-from memories.proxy import counting, upstream
+from memories.proxy import metrics, upstream
 from memories.proxy.callers import caller_in_time
-from memories.proxy.capturing import listener_of
+from memories.proxy.capture import listener_of
+from memories.proxy.errors import KNOWN, Refused, refusal, refused_for
+from memories.proxy.options import Wish, speaker_of, wish_of
 from memories.proxy.prompts import Prompt, prompt_of
-from memories.proxy.recalling import Recalled, patience, recall
-from memories.proxy.refusals import KNOWN, Refused, refusal, refused_for
-from memories.proxy.relaying import Listener, Relay
-from memories.proxy.wishes import Wish, speaker_of, wish_of
+from memories.proxy.recall import Recalled, patience, recall
+from memories.proxy.relay import Listener, Relay
 
 CHAT = "chat/completions"
 # Conversations that pass without memory, and shall say so.
@@ -62,7 +62,7 @@ async def chat(request: HttpRequest) -> HttpResponseBase:
     principal = await caller_in_time(request.headers.get("Authorization", ""), now=now, deadline=deadline)
     asked = await asyncio.to_thread(_admitted, principal, request)
     recalled = await recall(asked.principal, asked.wish, asked.prompt, now=now, deadline=deadline)
-    counting.PROXIED.labels("chat").inc()
+    metrics.PROXIED.labels("chat").inc()
     answer = await upstream.ask(request, CHAT, recalled.body)
     listener = listener_of(
         asked.principal,
@@ -92,7 +92,7 @@ async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
     principal = await caller_in_time(request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience())
     upstream.require_path(principal, request.method or "", path)
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
-    counting.PROXIED.labels("other").inc()
+    metrics.PROXIED.labels("other").inc()
     answer = await upstream.ask(request, path, upstream.pieces(request) if has_body else None)
     return _handed_on(answer, None, Recalled(b"", why_not="endpoint").headers if _converses(request, path) else {})
 

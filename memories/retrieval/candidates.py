@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from django.db.models import Q
 
-from conflicts.front import Upheld, Vector, claim_ruled, text_ruled
+from conflicts.public import Upheld, Vector, claim_ruled, text_ruled
 from memories.models import Claim, Fragment
-from memories.models.raw import fetch
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
+from memories.models.sql import fetch
+from memories.retrieval.candidate_search import Search
 from memories.retrieval.conditions import literals, reached, where
-from memories.retrieval.hits import Search
 from memories.retrieval.scopes import SearchScope
 
 Place = tuple[uuid.UUID, str, int]

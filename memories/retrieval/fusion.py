@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from memories.retrieval.candidates import Candidate, Place
-from memories.retrieval.understanding import Cues
+from memories.retrieval.query_features import Cues
 
 # An answer holds few of the words of its question, which the turn before it holds; what follows may still be about it.
 WORDS_BEFORE, WORDS_AFTER = 0.4, 0.2

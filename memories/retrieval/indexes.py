@@ -13,8 +13,8 @@ from django.db import DatabaseError, connection, connections
 from memories import access
 from memories.access import Principal
 from memories.models import EmbeddingModel
-from memories.retrieval.hits import index_name
-from memories.retrieval.planning import CROSSOVER, DROP_BELOW
+from memories.retrieval.candidate_search import index_name
+from memories.retrieval.search_plan import CROSSOVER, DROP_BELOW
 
 log = structlog.get_logger(__name__)
 OWNER = "owner"

@@ -10,25 +10,25 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import Histogram
 
-from conflicts.front import ClaimsAtHand, keys_sought
-from memories import access, tallies
+from conflicts.public import ClaimsAtHand, keys_sought
+from memories import access, usage_counters
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, vector_text
-from memories.models.words import Status
+from memories.models.enums import Status
 from memories.providers import active_model, embed_query, model_named
 from memories.retrieval import ranking
+from memories.retrieval.candidate_search import Search, indexed, keyword_hits, nearest, passing
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
-from memories.retrieval.expecting import whereabouts
+from memories.retrieval.conflict_filter import Rivalry, rivalry
+from memories.retrieval.expectation import whereabouts
 from memories.retrieval.fusion import fuse
-from memories.retrieval.hits import Search, indexed, keyword_hits, nearest, passing
-from memories.retrieval.places import Places, places_of
 from memories.retrieval.precedence import Seat, Seating
+from memories.retrieval.query_features import Cues, understand
 from memories.retrieval.questions import Hit, Question, Results
-from memories.retrieval.rivals import Rivalry, rivalry
+from memories.retrieval.scope import Places, places_of
 from memories.retrieval.scopes import SearchScope
 from memories.retrieval.terms import terms_of
-from memories.retrieval.trail import Stage, Trail
-from memories.retrieval.understanding import Cues, understand
+from memories.retrieval.trace import Stage, Trail
 
 POOL = 50  # candidates of each kind, at least
 NEIGHBOURED = 40  # the best candidates, whose neighbours in their conversations become candidates too
@@ -39,8 +39,8 @@ TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["s
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """The best memories for a question, best first; they count as read. Raises NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
-    tallies.note_reads(principal.project_id, results.ids, at=now)
-    tallies.note_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
+    usage_counters.note_reads(principal.project_id, results.ids, at=now)
+    usage_counters.note_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
     return results
 
 

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.front import ClaimsAtHand, Told, Upheld, Vector
+from conflicts.public import ClaimsAtHand, Told, Upheld, Vector
 from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
-from memories.retrieval.places import Places
+from memories.retrieval.scope import Places
 
 MOST_RESERVED = 5
 Group = tuple[str, uuid.UUID | None]

@@ -11,9 +11,9 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from conflicts.front import ClaimsAtHand, Upheld
+from conflicts.public import ClaimsAtHand, Upheld
 from memories.models import EmbeddingModel, Fragment
-from memories.models.words import SourceType, Status, Tier
+from memories.models.enums import SourceType, Status, Tier
 
 WORD = re.compile(r"\w+")
 

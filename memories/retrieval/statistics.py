@@ -6,7 +6,7 @@ import uuid
 from memories import access
 from memories.access import Principal
 from memories.models import DocumentFrequency, Keywords, KeywordStatistics
-from memories.models.raw import execute, fetch
+from memories.models.sql import execute, fetch
 
 # Below, every text that holds a word of the question is looked at anyway.
 LARGE = 1_000

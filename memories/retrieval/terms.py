@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memories.models.raw import fetch
-from memories.retrieval.hits import READ
+from memories.models.sql import fetch
+from memories.retrieval.candidate_search import READ
 from memories.retrieval.questions import Question
 from memories.retrieval.scopes import SearchScope
 

@@ -12,9 +12,9 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from memories.api.users import address_of
-from memories.console.asking import ALL, Asked
-from memories.console.people import FORM
-from memories.console.refusals import request_id
+from memories.console.auth import FORM
+from memories.console.errors import request_id
+from memories.console.explorer_query import ALL, Asked
 from memories.console.snippets import get_curl
 from memories.models.namespace import BadUser, parts_of
 

@@ -1,7 +1,5 @@
 """Keeping what is derived in step with the canonical rows, and the memory small."""
 
-from memories.upkeep.comparing import DEPTH, Overlap, compare
-from memories.upkeep.connections import keep_connections
 from memories.upkeep.consolidation import (
     DIGEST_SIZES,
     RANGES,
@@ -23,6 +21,8 @@ from memories.upkeep.consolidation import expire as expire_runs
 from memories.upkeep.consolidation import lines as report_lines
 from memories.upkeep.consolidation import permit as permit_changes
 from memories.upkeep.consolidation import undo as undo_consolidation
+from memories.upkeep.digest import canonical_digest
+from memories.upkeep.graph import keep_connections
 from memories.upkeep.lifecycle import (
     AlreadyRunning,
     Candidate,
@@ -57,7 +57,8 @@ from memories.upkeep.lifecycle import (
     vector_octets,
     visible_tombstone,
 )
-from memories.upkeep.modelling import (
+from memories.upkeep.model_comparison import DEPTH, Overlap, compare
+from memories.upkeep.model_registry import (
     ModelTaken,
     UnfitModel,
     UnfitState,
@@ -69,9 +70,8 @@ from memories.upkeep.modelling import (
     is_complete,
     retire,
 )
-from memories.upkeep.rebuilding import TARGETS, check_target, rebuild
-from memories.upkeep.reembedding import backfill, check_backfill, check_drop, drop, missing
-from memories.upkeep.resembling import canonical_digest
+from memories.upkeep.reindex import TARGETS, check_target, rebuild
+from memories.upkeep.vector_backfill import backfill, check_backfill, check_drop, drop, missing
 
 __all__ = [
     "DEPTH",

@@ -6,12 +6,12 @@ the user said in so many words leaves by a person or its owner only.
 
 import datetime
 
-from conflicts.front import SOURCE_RANK
+from conflicts.public import SOURCE_RANK
 from memories.access import NotPermitted, Principal
 from memories.ingest import may_rewrite
 from memories.models import Fragment
-from memories.models.raw import fetch
-from memories.models.words import SourceClass
+from memories.models.enums import SourceClass
+from memories.models.sql import fetch
 
 INFERRED, DOCUMENTED = SOURCE_RANK[SourceClass.INFERENCE], SOURCE_RANK[SourceClass.DOCUMENT]
 USERS_OWN = SOURCE_RANK[SourceClass.USER_EXPLICIT]

@@ -18,7 +18,7 @@ from memories import access, ingest, keys, retrieval
 from memories.access import Principal
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
-from memories.retrieval.understanding import understand
+from memories.retrieval.query_features import understand
 from script.benches._scoring import DEPTHS, Row, means, questions, scored, table
 
 # What each cue is made of, and what it is when the question gives none.

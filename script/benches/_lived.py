@@ -7,10 +7,10 @@ from django.conf import settings
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from memories import access, jobs, keys, tallies, upkeep
+from memories import access, jobs, keys, upkeep, usage_counters
 from memories.access import Principal
 from memories.models import Namespace
-from memories.models.words import CopyReason, EvictionReason
+from memories.models.enums import CopyReason, EvictionReason
 
 SAYINGS = 12
 LISTS = (
@@ -69,8 +69,8 @@ def _fork(principal: Principal, source: str, target: str) -> None:
 
 def _read_and_leave(principal: Principal, *, reads: list[str], leaves: list[str]) -> None:
     now = timezone.now()
-    tallies.note_reads(principal.project_id, [uuid.UUID(one) for one in reads], at=now)
-    tallies.flush()
+    usage_counters.note_reads(principal.project_id, [uuid.UUID(one) for one in reads], at=now)
+    usage_counters.flush()
     gone = {uuid.UUID(one): upkeep.Cause(EvictionReason.LOW_WEIGHT, {}) for one in leaves}
     with access.enter(principal, why="bench"):
         upkeep.leave(principal.project_id, gone, copied=CopyReason.EVICTED, operation_id=None, now=now)

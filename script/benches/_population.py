@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 from rich.progress import track
 
-from conflicts.front import embeddings, index_keywords
+from conflicts.public import embeddings, index_keywords
 from memories import access, keys, retrieval
 from memories.access import Principal
 from memories.models import Fragment, Namespace

@@ -18,7 +18,7 @@ from memories import access, audit, keys, retrieval
 from memories.access import Principal
 from memories.models import Connected, Fragment, Namespace, PendingConnection, vector_text
 from memories.models.bulk import insert, stored_fields
-from memories.models.raw import execute
+from memories.models.sql import execute
 from memories.providers import active_model, embed
 
 EACH, AT_ONCE, SMALL = 5, 4_000, 40  # memories of a user, users at a time, namespaces as small as a user's scope

@@ -12,8 +12,8 @@ from django.db import connections
 from django.utils import timezone
 
 from memories import access, jobs, keys
-from memories.branches.forking import copy_namespace
 from memories.models import Namespace, Operation, Project
+from memories.namespaces.forks import copy_namespace
 from script.benches._arenas import issue_cast, populate
 from script.benches._crossings import JUDGE, KEYS, Crossing
 from script.benches._worlds import Send, Served

@@ -24,7 +24,7 @@ from django.test import Client
 from django.utils import timezone
 from upkeep import fill
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import ingest
 from memories.models import Membership, Project
 

@@ -32,13 +32,13 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from memories import access
-from memories.api import searching
+from memories.api import search
 from memories.api.fields import validated
 from memories.models import Namespace, vector_text
 from memories.providers import active_model, embed, embed_query
-from memories.retrieval.hits import Search, indexed, nearest, passing
+from memories.retrieval.candidate_search import Search, indexed, nearest, passing
+from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
-from memories.retrieval.understanding import Cues
 
 SIZES = (5_000, 50_000, 500_000)
 CLIENTS, WRITERS, WRITES = 4, 10, 20
@@ -205,7 +205,7 @@ def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
 
     with connection.execute_wrapper(listen):
         body = {"namespace": ground.namespace, "query": query, "project_wide": False}
-        searching.found(ground.principal, validated(searching.SearchInput, body))
+        search.found(ground.principal, validated(search.SearchInput, body))
     return heard
 
 
@@ -227,7 +227,7 @@ def recall(grounds: list[Ground], rounds: int) -> None:
             space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
             ready = indexed([space], model)
             for kind, filters in FILTERS.items():
-                wish = wanted(query, vector, Filters(**validated(searching.FilterInput, filters)), most=100)
+                wish = wanted(query, vector, Filters(**validated(search.FilterInput, filters)), most=100)
                 began = time.perf_counter()
                 near = list(nearest([space], wish, indexed=ready, among=passing([space], wish))[0])[:10]
                 between = time.perf_counter()

@@ -28,12 +28,12 @@ from django.db import connection, connections
 from django.utils import timezone
 from rich.progress import track
 
-from conflicts.front import embeddings, index_keywords
+from conflicts.public import embeddings, index_keywords
 from memories import access, jobs, keys
 from memories.models import Fragment, Operation
 from memories.models.bulk import insert
 from memories.providers import active_model
-from memories.upkeep.consolidation.twins import twins
+from memories.upkeep.consolidation.near_duplicates import twins
 
 SIZES, BATCH, TWINS, FADED = (50_000, 500_000), 5_000, 0.1, 0.05
 APART = 0.25  # how far a twin lies from its like: a cosine of about .97

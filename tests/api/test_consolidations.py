@@ -6,7 +6,7 @@ import pytest
 
 from memories import jobs
 from memories.models import Operation
-from memories.upkeep.consolidation import applying
+from memories.upkeep.consolidation import plan_execution
 
 URL = "/api/v1/consolidations"
 
@@ -71,7 +71,7 @@ def test_a_plan_is_looked_at_and_applied(alice, principal, twins):
 
 
 def test_what_changes_much_is_confirmed(alice, principal, twins, monkeypatch):
-    monkeypatch.setattr(applying, "FREE", 0)
+    monkeypatch.setattr(plan_execution, "FREE", 0)
     first = start(alice)
     run(principal, first)
     told = read(alice, first)

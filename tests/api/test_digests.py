@@ -6,7 +6,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs
 from memories.models import Fragment, Link
 from memories.upkeep.consolidation import digest_requests

@@ -13,15 +13,15 @@ import uvicorn
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from conflicts.announcements import Bookmark
+from conflicts.events import Bookmark
 from conflicts.models import PendingConflict
 from memories import access, ingest, jobs, keys, upkeep
 from memories.api import events as door
 from memories.models import Fragment, Namespace
-from memories.models.words import EvictionReason
-from memories.upkeep.consolidation import applying
-from memories.upkeep.lifecycle.leaving import Cause, leave
-from novamem.bodies import Bounded
+from memories.models.enums import EvictionReason
+from memories.upkeep.consolidation import plan_execution
+from memories.upkeep.lifecycle.removal import Cause, leave
+from novamem.request_limits import Bounded
 
 URL = "/api/v1/events"
 TIMEOUT = 20
@@ -482,7 +482,7 @@ def test_an_applied_consolidation_and_its_undo_are_told_once_each(deeds, service
 def test_what_failed_and_other_jobs_are_no_consolidation(deeds, service, consolidated, poll, monkeypatch):
     deeds.store()
     deeds.store()
-    monkeypatch.setattr(applying, "run", _broken)
+    monkeypatch.setattr(plan_execution, "run", _broken)
     assert consolidated().state == "failed"
     made = jobs.start(
         service, kind="rebuild", namespace=None, options={"target": "keywords"}, now=timezone.now(), wake_up=False

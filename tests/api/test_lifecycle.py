@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from memories import access, jobs, operations
 from memories.models import Archive, Fragment, Namespace, Tombstone
-from memories.models.words import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 
 STONES = "/api/v1/tombstones"
 TEXT = "The heron nests behind the mill. It eats. Ada saw it. She told nobody."

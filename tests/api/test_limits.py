@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from django.db import OperationalError, connection
 
-from memories import access, rates, tallies
+from memories import access, rate_limits, usage_counters
 from memories.models import ApiKey
 from tests.conftest import web_server
 
@@ -30,7 +30,7 @@ def test_a_keys_rate_is_one_for_all_processes(committed, agent_of, web_environme
         urls = [f"{url}/api/v1/namespaces" for url in (one, other)] * 5
         statuses = [httpx2.get(url, headers=headers, trust_env=False, timeout=60).status_code for url in urls]
     assert statuses == [200] * 5 + [429] * 5
-    assert rates.wait(slow.principal) > 0
+    assert rate_limits.wait(slow.principal) > 0
 
 
 def test_no_token_is_given_twice_to_requests_at_a_time(committed, agent_of):
@@ -38,7 +38,7 @@ def test_no_token_is_given_twice_to_requests_at_a_time(committed, agent_of):
 
     def ask(_):
         try:
-            return rates.wait(slow.principal)
+            return rate_limits.wait(slow.principal)
         finally:
             connection.close()
 
@@ -97,7 +97,7 @@ def test_zero_means_no_limit(agent_of, project):
 
 def test_the_last_use_of_a_key_is_kept(bob, principal):
     bob.client.get("/api/v1/namespaces")
-    tallies.flush()
+    usage_counters.flush()
     with access.enter(principal, why="test"):
         assert ApiKey.objects.get(id=bob.row.id).last_used_at is not None
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections
 
+from conflicts.keys import naming
 from conflicts.models import Predicate
-from conflicts.naming import naming
 from conflicts.predicates import SEEDS
 from memories import access
 from memories.models import Claim, Namespace, RepeatedRequest

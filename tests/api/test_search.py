@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories import access, tallies
+from memories import access, usage_counters
 from memories.models import EmbeddingModel, Fragment
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
@@ -159,7 +159,7 @@ def test_what_points_the_other_way_is_under_the_floor(alice, store, monkeypatch)
 def test_answers_are_counted_off_the_request(alice, marsh):
     ask(alice, "where does the heron nest?", top_k=1)
     before = alice.client.get(f"/api/v1/fragments/{marsh['heron'].id}").json()
-    tallies.flush()
+    usage_counters.flush()
     after = alice.client.get(f"/api/v1/fragments/{marsh['heron'].id}").json()
     assert (before["access_count"], after["access_count"]) == (0, 1)
     assert after["last_accessed_at"] is not None
@@ -320,7 +320,7 @@ def test_a_model_that_is_retired_meanwhile_is_named(alice, marsh, monkeypatch):
     def retire(*_, **__):
         EmbeddingModel.objects.filter(id=other.id).update(state="retired")
 
-    monkeypatch.setattr(tallies, "note_search", retire)
+    monkeypatch.setattr(usage_counters, "note_search", retire)
     searches = [{"namespace": "acme:main", "query": "heron", "model": "next"}] * 2
     answer = alice.client.post(f"{URL}/batch", {"searches": searches}, format="json")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "model"), answer.content

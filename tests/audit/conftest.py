@@ -11,7 +11,7 @@ from memories import access, audit, ingest
 from memories.audit.journal import Journal
 from memories.audit.leaves import leaves
 from memories.models import Seal
-from memories.models.raw import horizon
+from memories.models.sql import horizon
 
 
 @pytest.fixture(autouse=True)

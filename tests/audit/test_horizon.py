@@ -7,8 +7,8 @@ import pytest
 from django.conf import settings as django_settings
 
 from memories import access
-from memories.models import raw
-from memories.models.raw import horizon
+from memories.models import sql
+from memories.models.sql import horizon
 from novamem import database
 from tests.conftest import TEST_DATABASE
 
@@ -65,5 +65,5 @@ def test_one_of_another_database_does_not(service, begin, finish):
 
 def test_one_that_ends_while_it_is_looked_for_holds_nothing_back(monkeypatch):
     looks = iter([[("7",)], [("9",)]])
-    monkeypatch.setattr(raw, "fetch", lambda *_: next(looks))
+    monkeypatch.setattr(sql, "fetch", lambda *_: next(looks))
     assert horizon() == 9

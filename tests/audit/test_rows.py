@@ -9,7 +9,7 @@ from django.db import connections, transaction
 
 from memories import audit, keys, members
 from memories.models import Membership
-from memories.models.words import Role
+from memories.models.enums import Role
 from tests.conftest import take_away
 
 FORGERIES = {

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, connections, transaction
 from django.utils import timezone
 
 from memories import access, audit
-from memories.audit import signing
+from memories.audit import signatures
 from memories.models import AccountEvent
 
 EVENT = "memories_fragmentevent"
@@ -213,8 +213,8 @@ def test_events_changed_in_both_places_do_not_fit_the_signature(service, sealed,
 
 
 def test_another_key_does_not_pass(service, sealed, settings, data_dir):
-    signing.key_path().rename(data_dir / "old")
-    signing._private.cache_clear()
+    signatures.key_path().rename(data_dir / "old")
+    signatures._private.cache_clear()
     assert audit.verify(service).finding.kind == "seal_changed"
 
 

@@ -8,13 +8,13 @@ import pyrage
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft, PendingConflict, Settlement, resolve
+from conflicts.public import ClaimDraft, PendingConflict, Settlement, resolve
 from memories import access, jobs, operations, upkeep
-from memories.audit import signing
+from memories.audit import signatures
 from memories.backups.manifest import Footer
 from memories.models import Backup, Episode, EpisodeMember, Fragment, Namespace, Project
-from memories.models.raw import execute
-from memories.models.words import CopyReason, EvictionReason
+from memories.models.enums import CopyReason, EvictionReason
+from memories.models.sql import execute
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def another_key(tmp_path, settings):
 
     def change():
         settings.DATA_DIR = tmp_path / "elsewhere"
-        return signing.fingerprint()
+        return signatures.fingerprint()
 
     return change
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from memories import access, upkeep
 from memories.models import Fragment, Namespace
-from memories.models.words import CopyReason, EvictionReason
+from memories.models.enums import CopyReason, EvictionReason
 
 SAID = "The vault code is kept by Mrs Smith."
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 from memories import access, upkeep
 from memories.backups.records import KINDS
 from memories.models import Fragment, Origin
-from memories.models.words import CopyReason, EvictionReason
+from memories.models.enums import CopyReason, EvictionReason
 from tests.backups.conftest import forged, live
 
 MAIN, SIDE = "acme:main", "acme:side"

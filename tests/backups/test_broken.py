@@ -9,8 +9,8 @@ import zlib
 
 import pytest
 
-from conflicts.front import ClaimDraft
-from memories.backups import reading, records
+from conflicts.public import ClaimDraft
+from memories.backups import bundle_reader, records
 from memories.backups.manifest import Footer
 from tests.backups.conftest import forged
 from tests.properties.ground import undone
@@ -179,8 +179,8 @@ def test_another_projects_bundle(refused, bundle, storage):
 
 
 def test_a_bomb_is_stopped(refused, monkeypatch):
-    monkeypatch.setattr(reading, "CHUNK", 1024)
-    monkeypatch.setattr(reading, "FREE", 1024 * 1024)
+    monkeypatch.setattr(bundle_reader, "CHUNK", 1024)
+    monkeypatch.setattr(bundle_reader, "FREE", 1024 * 1024)
     assert "unpacks" in refused(gzip.compress(b"\0" * 50_000_000, mtime=0))["detail"]
 
 
@@ -200,7 +200,9 @@ def test_a_line_of_too_many_values_is_refused(refused, bundle, storage):
 
 
 def test_nothing_is_read_beside_a_heavy_batch():
-    lines = [reading.Line(n, "fragment", {}, b"x" * size) for n, size in enumerate((reading.WEIGHT, 10, 10))]
+    lines = [
+        bundle_reader.Line(n, "fragment", {}, b"x" * size) for n, size in enumerate((bundle_reader.WEIGHT, 10, 10))
+    ]
     read = []
 
     def made():
@@ -208,7 +210,7 @@ def test_nothing_is_read_beside_a_heavy_batch():
             read.append(line.number)
             yield [line]
 
-    batches = reading.ahead(made())
+    batches = bundle_reader.ahead(made())
     heavy = next(batches)
     assert (len(heavy), read) == (1, [0])
     assert next(batches)[0].number == 1

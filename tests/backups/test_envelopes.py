@@ -9,9 +9,9 @@ import uuid
 import pytest
 from django.core.management import CommandError, call_command
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, backups
-from memories.backups import envelopes
+from memories.backups import v1_format
 from memories.models import Fragment, PendingEmbedding
 
 CHUNK = {
@@ -117,7 +117,7 @@ def test_what_comes_in_as_one_is_a_strangers(take_in, kept):
 
 def test_a_vector_without_a_model_has_its_dimensions_for_a_name(storage, principal, now):
     file = io.BytesIO(json.dumps(with_chunk(embedding=[3.0, 4.0])).encode())
-    bundle = envelopes.bundle_of(file, project="acme", now=now)
+    bundle = v1_format.bundle_of(file, project="acme", now=now)
     told = [record for record in backups.records_of(bundle, now=now) if record["kind"] == "fragment"]
     assert [(each["model"], each["dim"]) for each in told[0]["vectors"]] == [("legacy_2", 2)]
 
@@ -180,7 +180,7 @@ def test_what_was_forgotten_does_not_come_back_in_one(alice, principal, store, t
 def test_a_large_backup_is_no_envelope(alice, store, back_up, monkeypatch):
     store("acme:main", "The heron nests by the mill.")
     made = back_up()
-    monkeypatch.setattr(envelopes, "LONGEST", envelopes.SPARE + 100)
+    monkeypatch.setattr(v1_format, "LONGEST", v1_format.SPARE + 100)
     answer = alice.client.get(f"/api/v1/backups/{made.id}/download?format=json")
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 

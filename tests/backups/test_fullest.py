@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memories import access
-from memories.backups import reading, records
+from memories.backups import bundle_reader, records
 from memories.models import Revision
 from tests.backups.conftest import live
 
@@ -60,7 +60,7 @@ def test_a_line_is_looked_at_no_further_than_needed():
 
 
 def test_the_fullest_memory_comes_back_and_is_no_bomb(alice, principal, comes_back, monkeypatch):
-    monkeypatch.setattr(reading, "FREE", 0)
+    monkeypatch.setattr(bundle_reader, "FREE", 0)
     entity = {"text": NOISE[:200], "label": "person", "confidence": 0.5}
     claim = {"subject": "Ada" + NOISE[:97], "predicate": "has" + NOISE[:97], "value": "x" + NOISE[:999]}
     more = {"tags": [f"{n:02}" + NOISE[:98] for n in range(99)], "topics": [f"{n:02}" + NOISE[:98] for n in range(100)]}

@@ -7,11 +7,11 @@ import random
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, operations
-from memories.backups import accompanying
+from memories.backups import auxiliary_tables
 from memories.models import Backup, Fragment
-from memories.models.raw import execute
+from memories.models.sql import execute
 from memories.operations import BadOptions
 from tests.backups.conftest import live
 
@@ -124,13 +124,13 @@ def test_a_chain_that_restores_as_something_else_is_found(principal, store, back
     store("acme:main", "Otters sleep.")
     last = back_up(base=str(first.id))
     assert job("drill", backup_id=str(last.id)).state == "succeeded"
-    put = accompanying.put_others
+    put = auxiliary_tables.put_others
 
     def spoilt(*args, **kwargs):
         put(*args, **kwargs)
         execute("UPDATE memories_fragment SET content = 'Otters swim.' WHERE content = 'Otters sleep.'", [])
 
-    monkeypatch.setattr(accompanying, "put_others", spoilt)
+    monkeypatch.setattr(auxiliary_tables, "put_others", spoilt)
     ended = job("drill", backup_id=str(last.id))
     assert (ended.state, ended.error["code"]) == ("failed", "drill_failed")
 

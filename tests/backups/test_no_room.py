@@ -9,9 +9,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories import access, jobs
-from memories.backups import places
 from memories.models import Archive, Backup, Operation, Revision
-from memories.models.raw import execute
+from memories.models.sql import execute
 
 SHORT = (
     '{"fragment": {"content": "A", "compression": "full", "revision": 1},'
@@ -79,7 +78,7 @@ def test_a_pack_that_can_not_be_unpacked_is_told(many, storage, principal, tmp_p
 def test_the_room_that_is_asked_for_holds_what_is_written(principal, many, storage, monkeypatch):
     row = many[0]
     asked = []
-    monkeypatch.setattr(places, "check_room", asked.append)
+    monkeypatch.setattr(storage, "check_room", asked.append)
 
     def backed_up(**options):
         wish = {"namespace": None, "options": options, "now": timezone.now()}

@@ -6,10 +6,10 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, upkeep
 from memories.models import Fragment, Owner
-from memories.models.words import CopyReason, EvictionReason
+from memories.models.enums import CopyReason, EvictionReason
 from tests.backups.conftest import forged
 
 ELSEWHERE = str(uuid.UUID(int=7))

@@ -5,8 +5,8 @@ from django.conf import settings
 from django.db import connection
 from structlog.testing import capture_logs
 
-from memories.backups import applying
-from memories.models.raw import fetch
+from memories.backups import insertion
+from memories.models.sql import fetch
 from novamem import database
 from tests.backups.conftest import live
 
@@ -23,15 +23,15 @@ def beside(db):
 @pytest.fixture
 def told(monkeypatch):
     """How many memories the planner takes the table to hold before anything that refers to them is written."""
-    counts, put_successors = [], applying.put_successors
+    counts, put_successors = [], insertion.put_successors
 
     def counted(project_id):
         ((count,),) = fetch("SELECT reltuples FROM pg_class WHERE oid = 'memories_fragment'::regclass", [])
         counts.append(count)
         put_successors(project_id)
 
-    monkeypatch.setattr(applying, "put_successors", counted)
-    monkeypatch.setattr(applying, "MANY", 20)
+    monkeypatch.setattr(insertion, "put_successors", counted)
+    monkeypatch.setattr(insertion, "MANY", 20)
     return counts
 
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.backups import policies
-from memories.models.raw import execute
+from memories.models.sql import execute
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import numpy as np
 from django.apps import apps
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.backups import records
 from memories.models import Archive, Embedding, Episode, EpisodeMember, Namespace

@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
+from conflicts.public import ClaimDraft
 from memories import access, failpoints
 from memories.models import (
     Backup,

@@ -5,7 +5,7 @@ import pytest
 from memories import access, upkeep
 from memories.backups.records import KINDS
 from memories.models import Namespace
-from memories.upkeep import resembling
+from memories.upkeep import digest
 
 
 def kinds(lines):
@@ -15,7 +15,7 @@ def kinds(lines):
 @pytest.fixture
 def digests(principal, monkeypatch):
     """The canonical digests; of copies the order of keys is nobody's memory."""
-    monkeypatch.setattr(resembling, "PARTS", {k: v for k, v in resembling.PARTS.items() if k != "archive"})
+    monkeypatch.setattr(digest, "PARTS", {k: v for k, v in digest.PARTS.items() if k != "archive"})
 
     def take():
         with access.enter(principal, why="test"):

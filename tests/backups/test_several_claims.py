@@ -2,7 +2,7 @@
 
 import pytest
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Claim
 from tests.backups.conftest import forged

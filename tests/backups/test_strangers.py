@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, jobs, operations
 from memories.models import (
     Access,
@@ -13,7 +13,7 @@ from memories.models import (
     Link,
     PendingEmbedding,
 )
-from memories.models.raw import execute
+from memories.models.sql import execute
 from tests.backups.conftest import forged
 
 

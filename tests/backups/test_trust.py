@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, audit, jobs
 from memories.models import Fragment, Membership, Operation
 from memories.models.history import events_of

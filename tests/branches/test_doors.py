@@ -134,9 +134,9 @@ def test_a_project_goes_with_everything(alice, main, store, fork, principal, pro
 
 
 def test_batches_go_on_where_they_were(alice, main, principal, monkeypatch, count):
-    from memories.branches import deleting
+    from memories.namespaces import deletion
 
-    monkeypatch.setattr(deleting, "BATCH", 1)
+    monkeypatch.setattr(deletion, "BATCH", 1)
     told = send(alice, "delete", f"namespaces/{MAIN}?confirm={MAIN}", {}, 202)
     seen = []
     jobs.run(principal, told["id"], watcher=lambda _, done, total: seen.append(done))

@@ -6,10 +6,9 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft, Settlement, register_predicate, resolve
 from conflicts.models import PendingConflict, Predicate
-from memories import access, branches, ingest, jobs, upkeep
-from memories.branches.copying import PARTS, PARTS_OF_NAMESPACES
+from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
+from memories import access, ingest, jobs, namespaces, upkeep
 from memories.models import (
     Claim,
     Embedding,
@@ -22,7 +21,8 @@ from memories.models import (
     Namespace,
     Origin,
 )
-from memories.upkeep.connections import put_together
+from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES
+from memories.upkeep.graph import put_together
 from tests.branches.conftest import MAIN, SIDE
 
 
@@ -141,7 +141,7 @@ def test_an_empty_namespace_may_become_a_branch_and_a_full_one_may_not(fork, ful
     assert fork().state == "succeeded"
     before = count(Fragment)
     for source, target in ((MAIN, SIDE), (MAIN, MAIN)):
-        with pytest.raises(branches.BranchTaken):
+        with pytest.raises(namespaces.BranchTaken):
             fork(source, target)
     assert count(Fragment) == before
 
@@ -183,7 +183,7 @@ def test_a_fork_whose_target_was_filled_meanwhile_says_so(full, place_of, store,
 def test_a_fork_begun_again_after_its_end_does_nothing(fork, full, operation_of, principal, count):
     ended = operation_of(fork())
     before = count(Fragment)
-    assert branches.fork(principal, ended, None) == ended.report
+    assert namespaces.fork(principal, ended, None) == ended.report
     assert count(Fragment) == before
 
 

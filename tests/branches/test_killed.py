@@ -5,10 +5,10 @@ import signal
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, upkeep
-from memories.branches.copying import PARTS, PARTS_OF_NAMESPACES
 from memories.models import Namespace, Operation
+from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES
 from tests.killing import recovered
 
 FORKING = [f"fork.{part.table}" for part in (*PARTS, *PARTS_OF_NAMESPACES)]

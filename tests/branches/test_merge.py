@@ -5,8 +5,8 @@ import datetime
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict, Vote
+from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, operations, upkeep
 from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
 from tests.branches.conftest import MAIN, SIDE

@@ -3,7 +3,7 @@
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memories import access, branches
+from memories import access, namespaces
 from memories.models import Erasure, Fragment, Namespace, Origin
 from tests.branches.conftest import MAIN, SIDE
 from tests.users.test_scopes import find, keep
@@ -16,7 +16,7 @@ def fork(principal, place_of, source, target):
             connection,
         ) as asked,
     ):
-        told = branches.copy_namespace(place_of(source), target)
+        told = namespaces.copy_namespace(place_of(source), target)
     return told, len(asked)
 
 

@@ -7,8 +7,8 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from conflicts.front import ClaimDraft, Settlement, resolve
 from conflicts.models import PendingConflict
+from conflicts.public import ClaimDraft, Settlement, resolve
 from memories import access, ingest
 from memories.access import principal_of_member, system_principal
 from memories.models import Fragment, Membership

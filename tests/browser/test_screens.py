@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, logins
 from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal
-from memories.models.words import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.console.test_second_factor import code_of
 
 pytestmark = pytest.mark.browser

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, demo, ingest
 from memories.models import Fragment, Membership
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memories.models import Operation
-from memories.upkeep.consolidation import applying
+from memories.upkeep.consolidation import plan_execution
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +80,8 @@ def test_what_it_does_not_know_changes_nothing(count, arguments):
 
 
 def test_a_run_that_fails_ends_with_1(monkeypatch):
-    monkeypatch.setattr(applying, "FREE", 0)
-    monkeypatch.setattr(applying, "SHARE", 0)
+    monkeypatch.setattr(plan_execution, "FREE", 0)
+    monkeypatch.setattr(plan_execution, "SHARE", 0)
     with pytest.raises(SystemExit):
         run("consolidate", "--namespace", "acme:main")
 

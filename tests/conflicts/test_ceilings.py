@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft, PendingConflict, Settlement, resolve
 from conflicts.models import Predicate, Ruling
+from conflicts.public import ClaimDraft, PendingConflict, Settlement, resolve
 from memories import access
 from memories.models import Claim, Fragment, Membership, Operation
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from conflicts.gate import Period, Stance
-from conflicts.ledger import Ledger
+from conflicts.key_state import Ledger
 from memories import access, jobs
 from memories.models import Claim, Fragment
 from memories.models.scoring import trust

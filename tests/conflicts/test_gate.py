@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflicts.enums import Policy, Reason
 from conflicts.gate import Outcome, Period, Stance, clipped, decide
-from conflicts.words import Policy, Reason
 
 ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
 YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]

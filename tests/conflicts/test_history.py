@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conflicts.history import Question, believed, claims, lives, timeline
+from conflicts.keys import naming
 from conflicts.models import Predicate, Ruling
-from conflicts.naming import naming
 from memories import access, ingest
 from memories.access import NotFound
 from memories.models import Claim, Fragment, Namespace, Revision

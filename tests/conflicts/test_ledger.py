@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflicts.enums import Reason
 from conflicts.gate import Binding, Period, Stance
-from conflicts.ledger import Ledger, paired
-from conflicts.splitting import CannotSplit, split
-from conflicts.words import Reason
-from memories.models.words import Status
+from conflicts.key_state import Ledger, paired
+from conflicts.periods import CannotSplit, split
+from memories.models.enums import Status
 
 ALICE, BOB, CAROL = (uuid.UUID(int=number) for number in (1, 2, 3))
 YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from conflicts.front import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
+from conflicts.public import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
 from memories import access, ingest, keys
 from memories.access import Principal
 from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, meets

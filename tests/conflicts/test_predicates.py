@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflicts.enums import Normaliser, Policy
+from conflicts.normalization import canonical_key
 from conflicts.predicates import SEEDS, AliasCollision, Rule, rule_for, spellings_of
-from conflicts.spelling import canonical_key
-from conflicts.words import Normaliser, Policy
 
 SPELLINGS = [(rule, spelling) for rule in SEEDS for spelling in (rule.name, *rule.aliases)]
 

@@ -11,16 +11,16 @@ from django.db import connections, transaction
 
 from conflicts import registry
 from conflicts.cardinality import make_multi_valued, restore_predicate
-from conflicts.locking import lock_namespace
+from conflicts.key_migration import MOST_PAIRS, ClaimsCollide
+from conflicts.keys import naming
+from conflicts.locks import lock_namespace
 from conflicts.models import PendingConflict, Predicate
-from conflicts.naming import naming
 from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
-from conflicts.rekeying import MOST_PAIRS, ClaimsCollide
 from memories import access
 from memories.access import NotFound, NotPermitted
 from memories.models import Claim, Namespace
-from memories.models.words import ClaimScope
+from memories.models.enums import ClaimScope
 
 MAIN, SIDE = "acme:main", "acme:side"
 YEAR = datetime.timedelta(days=365)

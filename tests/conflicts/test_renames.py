@@ -8,10 +8,10 @@ from django.apps import apps
 from django.db import connections, transaction
 from django.db.migrations.loader import MigrationLoader
 
+from conflicts.keys import naming
 from conflicts.models import PendingConflict, Predicate, Ruling
-from conflicts.naming import naming
+from conflicts.normalization import canonical_key, digest_of
 from conflicts.renames import rename_standing
-from conflicts.spelling import canonical_key, digest_of
 from memories import access
 from memories.models import Claim, Fragment, Namespace
 from tests.conftest import stored

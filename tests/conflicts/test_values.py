@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflicts.enums import Normaliser
 from conflicts.values import canonical_value
-from conflicts.words import Normaliser
 
 anything = st.text(st.characters())
 normalisers = st.sampled_from(list(Normaliser))

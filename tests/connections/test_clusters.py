@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
-from memories.upkeep.connections import keeping
-from memories.upkeep.connections.clusters import groups
+from memories.upkeep.graph import refresh
+from memories.upkeep.graph.clusters import groups
 from tests.connections.conftest import at
 from tests.properties.ground import examples, undone
 
@@ -157,13 +157,13 @@ def test_a_rebuild_gives_the_same_answers(alice, herons, plant, connect, rebuild
 
 
 def test_a_large_namespace_waits_for_its_clusters(alice, plant, principal, connect, now, monkeypatch):
-    monkeypatch.setattr(keeping, "AT_ONCE", 2)
+    monkeypatch.setattr(refresh, "AT_ONCE", 2)
     plant(at(0), at(1), at(2))
     connect()
     plant(at(3))
     connect()
     assert [row["size"] for row in clusters(alice)] == [3]
-    upkeep.keep_connections(principal, now=now + keeping.SELDOM)
+    upkeep.keep_connections(principal, now=now + refresh.SELDOM)
     assert [row["size"] for row in clusters(alice)] == [4]
 
 

@@ -5,7 +5,7 @@ import datetime
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Episode, EpisodeMember
 from tests.properties.ground import post

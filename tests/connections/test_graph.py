@@ -7,10 +7,10 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest
 from memories.models import Entity, Mention, Relation
-from memories.upkeep.connections import exploring
+from memories.upkeep.graph import queries
 from tests.properties.ground import examples, post, undone
 
 TALK = [
@@ -188,11 +188,11 @@ def test_too_large_a_graph_says_so(alice, claim, connect, monkeypatch):
     for place in ("London", "Paris", "Rome", "Bonn"):
         claim("Ada", f"has_seen_{place}", place)
     connect()
-    monkeypatch.setattr(exploring, "MOST_NODES", 3)
+    monkeypatch.setattr(queries, "MOST_NODES", 3)
     body = graph(alice, "Ada")
     assert (len(body["nodes"]), len(body["edges"]), body["truncated"]) == (3, 2, True)
-    monkeypatch.setattr(exploring, "MOST_NODES", 200)
-    monkeypatch.setattr(exploring, "MOST_EDGES", 1)
+    monkeypatch.setattr(queries, "MOST_NODES", 200)
+    monkeypatch.setattr(queries, "MOST_EDGES", 1)
     body = graph(alice, "Ada")
     assert (len(body["edges"]), body["truncated"]) == (1, True)
 

@@ -11,7 +11,7 @@ from memories import access, ingest
 from memories.models import Entity, Fragment, PendingConnection
 from memories.providers import active_model
 from memories.retrieval import indexed, indexes, keep_indexes, scopes_of
-from memories.upkeep.connections import keeping
+from memories.upkeep.graph import refresh
 from tests.connections.conftest import at
 
 
@@ -92,16 +92,16 @@ def test_who_stands_in_the_way_is_waited_for_later(plant, connect, linked, princ
 
 def test_what_is_forgotten_meanwhile_is_left_out(plant, connect, linked, principal, monkeypatch):
     rows = plant(at(0), at(1), at(2))
-    held = keeping.held
+    held = refresh.held
 
     def slow(project_id, ids):
         forget = threading.Thread(target=_forget, args=(principal, rows[1].id))
         forget.start()
         forget.join()
-        monkeypatch.setattr(keeping, "held", held)
+        monkeypatch.setattr(refresh, "held", held)
         return held(project_id, ids)
 
-    monkeypatch.setattr(keeping, "held", slow)
+    monkeypatch.setattr(refresh, "held", slow)
     assert connect() == 3
     assert {end for pair in linked() for end in pair} == {rows[0].id, rows[2].id}
     assert pending(principal) == 0

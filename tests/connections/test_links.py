@@ -9,11 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, tasks, upkeep
 from memories.models import Embedding, EmbeddingModel, Fragment, Link, PendingConnection
-from memories.models.words import ModelState
-from memories.upkeep.connections import keeping, vectors
+from memories.models.enums import ModelState
+from memories.upkeep.graph import refresh, vectors
 from tests.connections.conftest import at
 from tests.properties.ground import examples, undone
 
@@ -144,7 +144,7 @@ def test_links_are_a_function_of_the_active_vectors(
     plant, connect, linked, change, rebuild, principal, told, gone, size
 ):
     with undone(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keeping, "BATCH", size)
+        patch.setattr(refresh, "BATCH", size)
         stored = []
         for arrived in told:
             stored += plant(*[at(angle) for angle in arrived])
@@ -219,7 +219,7 @@ def test_a_batch_takes_the_same_number_of_statements_whatever_its_size(plant, co
 
 def test_one_worker_at_a_time(plant, principal, now, monkeypatch):
     plant(at(0), at(1))
-    monkeypatch.setattr(keeping, "hold", lambda project_id: False)
+    monkeypatch.setattr(refresh, "hold", lambda project_id: False)
     assert upkeep.keep_connections(principal, now=now) == 0
     with access.enter(principal, why="test"):
         assert PendingConnection.objects.exists()

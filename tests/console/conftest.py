@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
+from conflicts.public import ClaimDraft
 from memories import access, keys
 from memories.models import Membership
 from tests.conftest import stored

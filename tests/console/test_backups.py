@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from memories import access, backups, jobs, keys
-from memories.backups import restoring
+from memories.backups import restoration
 from memories.models import Backup, Fragment, Namespace, Operation
 from tests.backups.test_broken import signed
 from tests.backups.test_no_room import small_disk
@@ -126,13 +126,13 @@ def test_a_restore_that_ended_early_names_what_it_did(adam, store, principal, wo
     with access.enter(principal, why="test"):
         Fragment.objects.all().delete()
         there = f"/backups/{Backup.objects.get().id}/restore/"
-    plan, whole = planned(adam, there, work), restoring._apply
+    plan, whole = planned(adam, there, work), restoration._apply
 
     def first_only(principal, read, name, there, **more):
         assert name == "acme:main"
         return whole(principal, read, name, there, **more)
 
-    monkeypatch.setattr(restoring, "_apply", first_only)
+    monkeypatch.setattr(restoration, "_apply", first_only)
     begun = post(adam, there, step="apply", confirm="acme", plan=plan)
     work()
     page = words(adam.get(begun["Location"]))

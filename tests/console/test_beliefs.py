@@ -8,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft, vote
-from memories.console.believing import SHAPES
+from conflicts.public import ClaimDraft, vote
+from memories.console.belief_timeline import SHAPES
 from tests.conftest import stored
 from tests.console.conftest import words
 

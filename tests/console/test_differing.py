@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.console.differing import words_apart
+from memories.console.text_diff import words_apart
 
 TEXTS = st.lists(st.sampled_from(["the", "gate", "is", "open", "not", "$5", ",", ".", "\u202e", "is\n"]), max_size=30)
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, ingest, keys
-from memories.console import browsing
+from memories.console import explorer_list
 from memories.models import Access, Fragment
 from tests.console.conftest import words
 
@@ -111,7 +111,7 @@ def test_counts_of_filters_are_the_rows_behind_them(vera, principal, marsh):
 
 
 def test_pages_go_on_without_gap_or_repetition(vera, store, monkeypatch):
-    monkeypatch.setattr(browsing, "PAGE", 2)
+    monkeypatch.setattr(explorer_list, "PAGE", 2)
     rows = [store("acme:main", f"Observation number {n}.") for n in range(5)]
     seen, url = [], WHERE
     for _ in range(3):
@@ -124,7 +124,7 @@ def test_pages_go_on_without_gap_or_repetition(vera, store, monkeypatch):
 
 
 def test_equal_times_are_no_gap_either(vera, principal, monkeypatch):
-    monkeypatch.setattr(browsing, "PAGE", 2)
+    monkeypatch.setattr(explorer_list, "PAGE", 2)
     drafts = [ingest.Draft(namespace="acme:main", content=f"At once, number {n}.") for n in range(4)]
     ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
     first = vera.get(WHERE)

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from memories import access, ingest, retrieval, tallies
+from memories import access, ingest, retrieval, usage_counters
 from memories.console import overview
 from memories.models import Access, Fragment, Operation, SearchDay
 from tests.console.conftest import words
@@ -131,11 +131,11 @@ def test_searches_are_counted_by_day(adam, principal, store):
     for question in (found, found, nothing):
         retrieval.search(principal, question, now=now)
     retrieval.context(principal, retrieval.Request(found), now=now)
-    tallies.flush()
+    usage_counters.flush()
     retrieval.find(principal, found, now=now)  # a person's look counts for nothing
-    tallies.flush()
+    usage_counters.flush()
     retrieval.search(principal, found, now=now)
-    tallies.flush()
+    usage_counters.flush()
     with access.enter(principal, why="test"):
         (day,) = SearchDay.objects.all()
     assert (day.day, day.searches, day.empty, sum(day.took)) == (now.astimezone(datetime.UTC).date(), 5, 1, 5)

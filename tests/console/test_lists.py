@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from memories import access, keys
-from memories.console import believing, facets, paging, proposing, reading
+from memories.console import belief_timeline, facets, memory_detail, pagination, proposal_list
 from memories.models import ApiKey, Backup, Operation, Receipt, Tombstone
-from memories.models.words import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.conftest import stored
 from tests.console.conftest import budget, decide, post, words
 
@@ -18,8 +18,13 @@ from tests.console.conftest import budget, decide, post, words
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Lists of two."""
-    monkeypatch.setattr(paging, "PAGE", 2)
-    for module, name in ((believing, "KEYS"), (proposing, "LATELY"), (reading, "SHOWN"), (facets, "MOST")):
+    monkeypatch.setattr(pagination, "PAGE", 2)
+    for module, name in (
+        (belief_timeline, "KEYS"),
+        (proposal_list, "LATELY"),
+        (memory_detail, "SHOWN"),
+        (facets, "MOST"),
+    ):
         monkeypatch.setattr(module, name, 2)
 
 
@@ -110,7 +115,7 @@ def test_subjects(vera, alice):
 
 
 def test_drawn_memories(vera, alice, monkeypatch):
-    monkeypatch.setattr(believing, "MOST", 2)
+    monkeypatch.setattr(belief_timeline, "MOST", 2)
     for n in range(3):
         stored(alice.principal, "acme:main", f"The budget is ${n}.", source="user_explicit", claim=budget(f"${n}"))
     assert "The first 2 of 3 memories are drawn." in words(vera.get("/beliefs/?subject=lisbon&predicate=budget"))

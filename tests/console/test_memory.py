@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, ingest
-from memories.console.showing import trust_in_parts
+from memories.console.presenters import trust_in_parts
 from memories.models import Fragment, Link
 from memories.retrieval import Question, Request, context
 from tests.console.conftest import decide, words

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from tests.conftest import stored
 
 # Path and the number of queries that it takes an admin, whatever the project holds.

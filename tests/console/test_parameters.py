@@ -13,8 +13,8 @@ from memories import access, jobs
 from memories.api.users import address_of
 from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, SavedView, Tombstone
-from memories.models.words import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.console.conftest import post
 
 # What no page expects: U+0000, very long, out of range, a way out, half of a surrogate pair.

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import demo
 from tests.conftest import stored
 from tests.console.conftest import words

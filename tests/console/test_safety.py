@@ -9,8 +9,8 @@ import pytest
 from django.urls import get_resolver
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
+from conflicts.public import ClaimDraft
 from memories import access, ingest, keys
 from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Namespace, Operation, Proposal

@@ -16,7 +16,7 @@ from django_otp.oath import TOTP
 from memories import logins, tasks
 from memories.console.logins import PATIENCE
 from memories.models import LoginEvent
-from memories.models.words import LoginOutcome
+from memories.models.enums import LoginOutcome
 from tests.console.conftest import a_person, logged_in
 
 PASSWORD = "a long enough one"

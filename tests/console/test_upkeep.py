@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memories import access, jobs, operations, schedules
-from memories.console import stepping
+from memories.console import plan_steps
 from memories.models import Archive, Claim, Fragment, Operation, PlanStep, Tombstone
-from memories.models.words import CopyReason, EvictionReason
-from memories.upkeep.consolidation import applying
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.consolidation import plan_execution
+from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.console.conftest import post, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "live"}
@@ -85,7 +85,7 @@ def test_a_preview_says_which_claim_would_be_read(adam, principal, store):
 
 
 def test_a_run_lists_what_it_did_and_leads_to_its_plan(adam, principal, pairs, monkeypatch):
-    monkeypatch.setattr(stepping, "PAGE", 50)
+    monkeypatch.setattr(plan_steps, "PAGE", 50)
     preview = previewed(adam, principal)
     with access.enter(principal, why="test"):  # of three one has no tick, and one changed meanwhile
         left, changed, done = PlanStep.objects.order_by("ordinal").select_related("fragment")
@@ -133,7 +133,7 @@ def test_a_step_without_its_tick_is_left_out(adam, principal, twins):
 @pytest.fixture
 def pairs(store, monkeypatch):
     """Three pairs that say the same, of whose steps a page shows one."""
-    monkeypatch.setattr(stepping, "PAGE", 1)
+    monkeypatch.setattr(plan_steps, "PAGE", 1)
     return [store("acme:main", f"The heron number {n} nests behind the mill.") for n in (10, 20, 30) for _ in range(2)]
 
 
@@ -168,8 +168,8 @@ def test_only_numbers_of_steps_are_left_out(principal, twins, left, count):
 
 
 def test_a_plan_that_changes_much_is_confirmed(adam, principal, twins, monkeypatch):
-    monkeypatch.setattr(applying, "FREE", 0)
-    monkeypatch.setattr(applying, "SHARE", 0)
+    monkeypatch.setattr(plan_execution, "FREE", 0)
+    monkeypatch.setattr(plan_execution, "SHARE", 0)
     refused = _run(principal, post(adam, f"{previewed(adam, principal)}apply/"))
     assert "somebody has to confirm it" in words(adam.get(refused))
     assert statuses(principal) == ["active", "active"]

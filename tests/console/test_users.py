@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.api.users import address_of
 from memories.models import ApiKey, Fragment, Namespace
@@ -46,7 +46,7 @@ def many(alice):
 @pytest.fixture
 def claimed(alice, monkeypatch):
     """What more users claim of one key than a page of beliefs draws."""
-    monkeypatch.setattr("memories.console.believing.MOST", 50)
+    monkeypatch.setattr("memories.console.belief_timeline.MOST", 50)
     for n in range(60):
         told = {"source": "user_explicit", "claim": home(f"Town {n}")}
         stored(alice.principal.of_user(f"u{n:02}"), "acme:main", f"I live in Town {n}.", **told)

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from memories import access, ingest, jobs, operations, upkeep
 from memories.models import Operation, PlanStep
-from memories.upkeep.consolidation import applying, fading
+from memories.upkeep.consolidation import decay, plan_execution
 from memories.upkeep.consolidation.steps import Phase
 from tests.consolidation.conftest import DAY, unit
 
@@ -56,7 +56,7 @@ def test_a_plan_is_applied_once(run, faded, digest):
 
 def test_a_plan_that_changes_much_needs_confirmation(run, faded, digest, monkeypatch):
     faded(5)
-    monkeypatch.setattr(applying, "FREE", 2)
+    monkeypatch.setattr(plan_execution, "FREE", 2)
     before = digest()
     refused = run()
     assert (refused.state, refused.error["code"]) == ("failed", "needs_confirmation")
@@ -68,7 +68,7 @@ def test_a_plan_that_changes_much_needs_confirmation(run, faded, digest, monkeyp
 
 def test_a_hundred_may_go_without_asking(run, faded, monkeypatch):
     faded(5)
-    assert applying.FREE == 100
+    assert plan_execution.FREE == 100
     assert run().state == "succeeded"
 
 
@@ -79,7 +79,7 @@ def test_a_failed_run_applies_nothing_and_keeps_its_report(run, faded, digest, m
     def broken(*_):
         raise RuntimeError
 
-    monkeypatch.setattr(fading, "prune", broken)
+    monkeypatch.setattr(decay, "prune", broken)
     failed = run()
     assert (failed.state, failed.error["code"]) == ("failed", "internal")
     assert (failed.report["applied"], failed.report["archived"]) == (False, 3)
@@ -115,7 +115,7 @@ def test_a_cap_puts_off_the_rest(run, faded):
 def test_a_run_after_a_crash_goes_on_from_its_plan(principal, begin, faded, monkeypatch, digest, operation_of):
     faded(2)
     operation = begin()
-    monkeypatch.setattr(applying, "run", lambda *_: (_ for _ in ()).throw(operations.LeaseLost()))
+    monkeypatch.setattr(plan_execution, "run", lambda *_: (_ for _ in ()).throw(operations.LeaseLost()))
     jobs.run(principal, operation.id)
     monkeypatch.undo()
     planned = operation_of(operation)

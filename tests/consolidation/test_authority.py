@@ -2,11 +2,11 @@
 
 import pytest
 
-from conflicts.front import ClaimDraft
 from conflicts.models import Ruling
+from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.models import Claim, Fragment, Namespace
-from memories.models.raw import fetch
+from memories.models.sql import fetch
 from tests.consolidation.conftest import beside, unit
 
 SAID = "Please never book flights before 9 in the morning for me."

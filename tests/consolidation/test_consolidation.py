@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
 from conflicts.models import PendingConflict
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Claim, Fragment, Link
 from tests.consolidation.conftest import DAY, beside, unit

@@ -7,12 +7,12 @@ from django.db import DataError
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.errors import NovaError
 from memories.models import PlanStep
 from memories.upkeep import report_lines
-from memories.upkeep.consolidation import contradicting, corroborating, digesting, fading, merging
+from memories.upkeep.consolidation import contradiction_scan, corroboration, decay, deduplication, digest_phase
 from memories.upkeep.consolidation.facts import facts
 from tests.consolidation.conftest import beside, unit
 from tests.properties.ground import undone
@@ -83,10 +83,10 @@ def world(remember, link, alice, bob):
 
 # Where each phase works.
 PLACES = {
-    "deduplicate": (merging, "yield_to"),
-    "contradictions": (contradicting, "reread"),
-    "corroborate": (corroborating, "corroborate_all"),
-    "digest": (digesting, "_summary"),
+    "deduplicate": (deduplication, "yield_to"),
+    "contradictions": (contradiction_scan, "reread"),
+    "corroborate": (corroboration, "corroborate_all"),
+    "digest": (digest_phase, "_summary"),
 }
 
 
@@ -115,14 +115,14 @@ def test_each_phase_goes_on_without_a_row_that_fails(run, world, monkeypatch, pr
 def test_a_row_that_the_database_refuses_is_set_aside(run, remember, monkeypatch, now_of):
     """Not every failure is ours: a statement over many rows fails on one of them."""
     rows = [remember(f"Wren {n} sang.", vector=unit(*[0] * n, 1), base=0.12) for n in range(4)]
-    plain = fading._done
+    plain = decay._done
 
     def refused(outlook, steps, statement, **more):
         if rows[1].id in {step.fragment for step in steps}:
             raise DataError("out of range")
         return plain(outlook, steps, statement, **more)
 
-    monkeypatch.setattr(fading, "_done", refused)
+    monkeypatch.setattr(decay, "_done", refused)
     report = run().report
     assert named(report) == {(rows[1].id, "decay", "internal")}
     assert [now_of(row).tier for row in rows] == ["cold", "hot", "cold", "cold"]

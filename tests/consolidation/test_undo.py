@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import ingest, jobs, upkeep
 from memories.models import RunChange
 from tests.consolidation.conftest import beside, unit

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from memories import access, jobs
 from memories.models import Operation
-from memories.models.words import EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 
 MAIN, SIDE = "acme:main", "acme:side"
 TEXTUAL = ("text", "character varying", "jsonb", "tsvector", "ARRAY", "bytea", "USER-DEFINED")

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memories import access, backups, failpoints, forgetting, ingest, jobs, packs
+from memories import access, backups, erasure, failpoints, ingest, jobs, packs
 from memories.models import Backup, Erasure, Fragment
 
 TEXT = "The safe opens with xyzzyplugh."
@@ -57,7 +57,7 @@ def at(monkeypatch):
 
 
 def forgotten(service, which, *, purge=False):
-    return forgetting.forget(service, which, purge_backups=purge, now=timezone.now())
+    return erasure.forget(service, which, purge_backups=purge, now=timezone.now())
 
 
 def holding(service, storage, word=b"xyzzyplugh"):
@@ -83,7 +83,7 @@ def test_without_a_purge_later_answers_name_it(service, secret, run, storage, at
     made = run("backup")["backup_id"]
     assert holding(service, storage) == {made}
     wish = {"expected": 0, "authority": 6, "now": timezone.now()}
-    told = forgetting.forget_all(service, place, forgetting.Wish(ids=[which]), **wish, purge_backups=True)
+    told = erasure.forget_all(service, place, erasure.Wish(ids=[which]), **wish, purge_backups=True)
     assert [(row["id"], row["purged"]) for row in told.backups] == [(made, True)]
     assert holding(service, storage) == set()
 

@@ -5,8 +5,8 @@ import datetime
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
-from memories import access, forgetting, governance, ingest, jobs, operations, upkeep
+from conflicts.public import ClaimDraft
+from memories import access, erasure, governance, ingest, jobs, operations, upkeep
 from memories.models import Erasure, Fragment, Operation, Tombstone
 
 URL = "/api/v1/forget"
@@ -110,7 +110,7 @@ def test_it_needs_the_verb_the_namespace_and_the_ceiling(alice, bob, charlie, ag
 
 
 def test_many_are_an_operation(alice, three, count, principal, monkeypatch):
-    monkeypatch.setattr(forgetting, "FEW", 1)
+    monkeypatch.setattr(erasure, "FEW", 1)
     assert post(alice, {"tags": ["otter"], "expected_count": 1}, 409)["code"] == "count_differs"
     told = post(alice, {"tags": ["otter"], "expected_count": 2}, 202)
     assert count(Fragment) == 3
@@ -120,7 +120,7 @@ def test_many_are_an_operation(alice, three, count, principal, monkeypatch):
 
 
 def test_an_operation_that_finds_another_count_forgets_nothing(alice, three, store, count, principal, monkeypatch):
-    monkeypatch.setattr(forgetting, "FEW", 1)
+    monkeypatch.setattr(erasure, "FEW", 1)
     told = post(alice, {"tags": ["otter"], "expected_count": 2}, 202)
     store("acme:main", "A third otter.", tags=["otter"])
     ended = jobs.run(principal, told["operation"]["id"])
@@ -205,8 +205,8 @@ def test_a_digest_goes_and_its_other_originals_stand_again(alice, store, princip
 
 
 def test_an_interrupted_operation_is_not_done_twice(principal, three, count):
-    wish = forgetting.Wish(ids=[three[0].id])
-    options = forgetting.wanted(wish, expected=1, authority=6, purge_backups=False)
+    wish = erasure.Wish(ids=[three[0].id])
+    options = erasure.wanted(wish, expected=1, authority=6, purge_backups=False)
     operation = operations.start(
         principal,
         kind="forget",
@@ -219,5 +219,5 @@ def test_an_interrupted_operation_is_not_done_twice(principal, three, count):
     assert ended.report["count"] == 1
     with access.enter(principal, why="test"):
         ended.refresh_from_db()
-    assert forgetting.run(principal, ended, None)["count"] == 1
+    assert erasure.run(principal, ended, None)["count"] == 1
     assert count(Fragment) == 2

@@ -2,10 +2,10 @@
 
 import pytest
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Archive, Namespace, Project, Tombstone
-from memories.models.raw import execute
+from memories.models.sql import execute
 from tests.forgetting.conftest import MAIN
 
 pytestmark = pytest.mark.usefixtures("storage")

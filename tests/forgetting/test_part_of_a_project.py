@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories import access, forgetting, jobs
+from memories import access, erasure, jobs
 from memories.models import Backup, Fragment
 
 MAIN = "acme:main"
@@ -52,7 +52,7 @@ def test_it_is_told_of_no_backup(part, held, alice):
 
 def test_an_operation_names_them_to_who_covers_the_project(part, held, alice, principal, monkeypatch):
     rows, backup = held
-    monkeypatch.setattr(forgetting, "FEW", 1)
+    monkeypatch.setattr(erasure, "FEW", 1)
     body = {"namespace": MAIN, "ids": [str(row.id) for row in rows], "expected_count": 2}
     started = part.client.post("/api/v1/forget", body, format="json")
     url = f"/api/v1/operations/{started.json()['operation']['id']}"

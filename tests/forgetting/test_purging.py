@@ -7,7 +7,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from memories import access, backups, forgetting, ingest, jobs
+from memories import access, backups, erasure, ingest, jobs
 from memories.models import Backup, Namespace
 
 pytestmark = pytest.mark.usefixtures("storage")
@@ -42,11 +42,11 @@ def test_backups_are_purged_once_it_is_committed(service, tell, run, storage, ma
     held = run("backup")["backup_id"]
     pack = run("pack", place)
     if many:
-        wish = forgetting.Wish(ids=[which])
+        wish = erasure.Wish(ids=[which])
         wanted = {"expected": 1, "authority": 6, "purge_backups": True, "now": timezone.now()}
-        told = forgetting.forget_all(service, place, wish, **wanted)
+        told = erasure.forget_all(service, place, wish, **wanted)
     else:
-        told = forgetting.forget(service, which, purge_backups=True, now=timezone.now())
+        told = erasure.forget(service, which, purge_backups=True, now=timezone.now())
     assert [(row["id"], row["purged"]) for row in told.backups] == [(held, True)]
     assert left(service) == set()
     assert pack
@@ -59,7 +59,7 @@ def test_what_stays_is_not_told_as_purged(service, tell, run):
     second = run("backup", base=first)["backup_id"]
     third = run("backup")["backup_id"]
     backups.protect(service, uuid.UUID(second), protected=True)
-    told = forgetting.forget(service, which, purge_backups=True, now=timezone.now())
+    told = erasure.forget(service, which, purge_backups=True, now=timezone.now())
     assert {row["id"]: row["purged"] for row in told.backups} == {first: False, second: False, third: True}
     assert left(service) == {first, second}
 
@@ -71,7 +71,7 @@ def test_a_backup_that_began_before_the_memory_is_named(service, tell, run, monk
     with access.enter(service, why="test"):
         type(operation).objects.filter(id=operation.id).update(started_at=began, created_at=began)
     made = jobs.run(service, operation.id).report["backup_id"]
-    assert [row["id"] for row in forgetting.forget(service, which, now=timezone.now()).backups] == [made]
+    assert [row["id"] for row in erasure.forget(service, which, now=timezone.now()).backups] == [made]
 
 
 def test_a_killed_upload_is_swept_after_a_day(service, run, tell, storage):

@@ -6,11 +6,11 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from memories import access, branches, ingest, upkeep
+from memories import access, ingest, namespaces, upkeep
 from memories.ingest import Turn
 from memories.models import Backup, Erasure, Fragment, Namespace, Tombstone
-from memories.models.words import EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.forgetting.test_forget import post
 
 TEXT = "The safe opens with xyzzyplugh."
@@ -102,7 +102,7 @@ def test_neither_does_the_archive_of_its_twin(alice, principal, place, store, no
     assert there(principal, "acme:other") == 0
     with access.enter(principal, why="test"):
         assert Tombstone.objects.count() == 1
-        assert branches.is_empty(Namespace.objects.get(name="acme:other"))
+        assert namespaces.is_empty(Namespace.objects.get(name="acme:other"))
 
 
 def test_backups_that_hold_it_are_named_and_purged(

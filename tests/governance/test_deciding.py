@@ -7,8 +7,8 @@ from django.db import IntegrityError, connection, transaction
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from conflicts.front import CannotUndo, ClaimDraft, NotApplicable, vote
 from conflicts.models import PendingConflict
+from conflicts.public import CannotUndo, ClaimDraft, NotApplicable, vote
 from memories import access, governance, ingest
 from memories.ingest import StaleRevision
 from memories.models import Fragment, Proposal

@@ -6,7 +6,7 @@ import datetime
 import pytest
 from django.utils import timezone
 
-from conflicts.front import AlreadyResolved, NotApplicable
+from conflicts.public import AlreadyResolved, NotApplicable
 from memories import access, governance, ingest, jobs
 from memories.models import Fragment, Link, Namespace, Operation, Proposal
 from tests.governed import Judge

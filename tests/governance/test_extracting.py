@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, governance
 from memories.models import Claim, Fragment, LlmCall, PendingReading, Proposal
 from memories.providers.circuit import Circuit

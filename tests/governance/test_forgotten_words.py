@@ -8,7 +8,7 @@ import pytest
 
 from memories import access, governance, ingest, tasks
 from memories.governance.calls import RULE
-from memories.governance.extracting import INSTRUCTION
+from memories.governance.claim_extraction import INSTRUCTION
 from memories.models import Fragment, LlmCall
 from memories.providers import Ask, current_sidecar
 from memories.providers.sidecar import request_hash

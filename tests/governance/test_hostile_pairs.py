@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, ingest, jobs
-from memories.governance import evolving
+from memories.governance import evolution
 from memories.models import Fragment, Link, LlmCall, Proposal
 from tests.governance.test_injections import CASES, committed_nothing_but, obedient, tables
 
@@ -57,7 +57,7 @@ def pairs(service, part):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_500_hostile_pairs_change_no_memory(service, pairs, model_server, monkeypatch, part):
     model_server.mode = "obeying"
-    monkeypatch.setattr(evolving, "BATCH", 1)  # so that each order is obeyed
+    monkeypatch.setattr(evolution, "BATCH", 1)  # so that each order is obeyed
     standing = picture(service)
     before = tables(service)
     wish = {"kind": "evolve", "namespace": pairs[0][0].namespace, "options": {}, "wake_up": False}

@@ -7,7 +7,7 @@ import json
 import pytest
 from django.db import connection
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, governance
 from memories.governance import NoDigest, Situation, summarise
 from memories.ingest import Draft, keep, prepare
@@ -109,8 +109,8 @@ def test_500_hostile_texts_lose_no_row_raise_no_authority_and_write_nothing_odd(
     model_server, principal, alice, ground, picture, now, monkeypatch, count, part
 ):
     model_server.mode = "obeying"
-    monkeypatch.setattr("memories.governance.extracting.BATCH", 1)  # so that each order is obeyed
-    monkeypatch.setattr("memories.governance.extracting.ATTEMPTS", 1)  # the model would say the same again
+    monkeypatch.setattr("memories.governance.claim_extraction.BATCH", 1)  # so that each order is obeyed
+    monkeypatch.setattr("memories.governance.claim_extraction.ATTEMPTS", 1)  # the model would say the same again
     texts = list(hostile(CASES))[part::PARTS]
     assert len(set(texts)) == CASES / PARTS
     drafts = [Draft(namespace="acme:main", content=text, extract_claim=True) for text in texts]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories.governance import Candidate, LocalChecks
-from memories.governance.reduction import Source
+from memories.governance.reduction_contract import Source
 
 FINE = {"title": "Retry", "trigger": "the build fails", "steps": ["Read the log", "Build again"]}
 

@@ -8,9 +8,9 @@ import pytest
 from django.core.checks import run_checks
 
 from memories import access, governance
-from memories.governance import Situation, history, reduction
+from memories.governance import Situation, history, reduction_contract
 from memories.governance.history import Entry
-from memories.governance.proposing import STAGES
+from memories.governance.task_proposals import STAGES
 from memories.models import Fragment, Proposal
 from memories.providers import InsideTransaction
 from tests.governed import Judge
@@ -109,7 +109,7 @@ def test_i_llm_route_3_what_changes_memory_carries_who_judged_it(model_server, b
 
 
 def test_i_llm_route_4_the_contract_knows_nothing_of_this_project():
-    tree = ast.parse(Path(reduction.__file__).read_text())
+    tree = ast.parse(Path(reduction_contract.__file__).read_text())
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not {name for name in imported if name.startswith(("memories", "conflicts", "novamem", "django"))}
 

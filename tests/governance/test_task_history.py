@@ -7,7 +7,7 @@ from django.db import connections, transaction
 
 from memories import access, governance, jobs
 from memories.governance import tasks
-from memories.governance.recent import FOR, Cache
+from memories.governance.cache import FOR, Cache
 from memories.models import Fragment, Operation, Task
 from tests.governed import Judge
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import get_commands
 from django.urls import get_resolver
 
-from memories.api.problems import CODES, KNOWN
+from memories.api.problem_details import CODES, KNOWN
 from memories.errors import NovaError
 from novamem import env
 

@@ -8,7 +8,7 @@ import pytest
 
 from memories import access, ingest, keys, retrieval, tasks
 from memories.access import NotFound, NotPermitted
-from memories.ingest import Turn, exchanges
+from memories.ingest import Turn, captures
 from memories.models import Exchange, Fragment, Receipt
 
 USER = Turn("user", "My budget for the kitchen is $750.", "turn-1", 0, attested=True)
@@ -178,7 +178,7 @@ def test_a_revoked_keys_last_words_are_kept(bob, said, kept, project, now):
 def test_what_fails_is_tried_again_and_does_not_hold_up_others(bob, said, kept, principal, now, monkeypatch, count):
     poison = said(bob.principal, Turn("user", "A text that is poison.", "p", 0))
     said(bob.principal, USER)
-    prepare = exchanges.prepare_messages
+    prepare = captures.prepare_messages
 
     def picky(speaker, messages, **more):
         if any("poison" in message.content for message in messages):
@@ -186,13 +186,13 @@ def test_what_fails_is_tried_again_and_does_not_hold_up_others(bob, said, kept, 
         return prepare(speaker, messages, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(exchanges, "prepare_messages", picky)
+        patch.setattr(captures, "prepare_messages", picky)
         assert [row.content for row in kept()] == [USER.content]
         with access.enter(principal, why="test"):
             left = Exchange.objects.get(id=poison.id)
         assert (left.attempts, left.not_before) == (1, now + datetime.timedelta(seconds=20))
         with access.enter(principal, why="test"):
-            Exchange.objects.update(attempts=exchanges.ATTEMPTS - 1)
+            Exchange.objects.update(attempts=captures.ATTEMPTS - 1)
         kept(at=now + datetime.timedelta(hours=1))
     assert (count(Exchange), count(Fragment)) == (0, 1)
 
@@ -200,9 +200,9 @@ def test_what_fails_is_tried_again_and_does_not_hold_up_others(bob, said, kept, 
 def test_what_another_worker_holds_is_left(bob, said, kept, principal, now):
     said(bob.principal, USER)
     with access.enter(principal, why="test"):
-        Exchange.objects.update(not_before=now + exchanges.CLAIM)
+        Exchange.objects.update(not_before=now + captures.CLAIM)
     assert kept() == []
-    assert len(kept(at=now + exchanges.CLAIM)) == 1
+    assert len(kept(at=now + captures.CLAIM)) == 1
 
 
 def test_the_task_works_in_one_project_or_in_all(bob, charlie, said, count, principal):

@@ -5,12 +5,12 @@ import time
 import pytest
 
 from memories.ingest.chatter import chatter
+from memories.ingest.chunking import clean, placed
 from memories.ingest.claims import extract
-from memories.ingest.echoes import without_echoes
+from memories.ingest.echo_filter import without_echoes
 from memories.ingest.material import carries_material
-from memories.ingest.quoting import foreign
-from memories.ingest.splitting import clean, placed
-from memories.language.shortening import keywords, summary
+from memories.ingest.quotations import foreign
+from memories.language.abridgement import keywords, summary
 
 READERS = {
     "extract": extract,

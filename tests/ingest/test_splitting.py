@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memories.ingest.splitting import clean, skip_reason, split
+from memories.ingest.chunking import clean, skip_reason, split
 
 any_text = st.text(st.characters(), max_size=400)
 prose = st.lists(

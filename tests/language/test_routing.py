@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.language import words
+from memories.language import word_lists
+from memories.language.classification import MemoryType, Routing, route
 from memories.language.entities import Entity
-from memories.language.routing import MemoryType, Routing, route
 
 
 class TestEdges:
@@ -118,9 +118,9 @@ class TestValence:
         assert route("I love it and I hate it").valence == 0.0
 
     def test_both_lists_are_long_and_apart(self) -> None:
-        assert len(words.POSITIVE) >= 25
-        assert len(words.NEGATIVE) >= 25
-        assert not words.POSITIVE & words.NEGATIVE
+        assert len(word_lists.POSITIVE) >= 25
+        assert len(word_lists.NEGATIVE) >= 25
+        assert not word_lists.POSITIVE & word_lists.NEGATIVE
 
 
 class TestType:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.shortening import keywords, summary
+from memories.language.abridgement import keywords, summary
 
 
 @pytest.mark.parametrize(

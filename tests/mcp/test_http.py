@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from memories import mcp
-from novamem import bodies
+from novamem import request_limits
 from tests.novamem.conftest import door
 
 __all__ = ["door"]
@@ -66,9 +66,9 @@ def test_a_body_that_is_too_large_is_refused(web, alice):
 
 
 def test_who_drips_is_refused(door, committed, agent_of, monkeypatch):
-    monkeypatch.setattr(bodies, "SILENCE", 0.5)
-    monkeypatch.setattr(bodies, "LINGER", 0.1)
-    agents, streams = mcp.Door(), bodies.Bounded()
+    monkeypatch.setattr(request_limits, "SILENCE", 0.5)
+    monkeypatch.setattr(request_limits, "LINGER", 0.1)
+    agents, streams = mcp.Door(), request_limits.Bounded()
 
     async def guarded(scope, receive, send):
         await streams.guard(agents, scope, receive, send)

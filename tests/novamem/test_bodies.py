@@ -21,10 +21,10 @@ from django.urls import path, reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from memories import keys
-from novamem import bodies
+from novamem import request_limits
 from novamem import web as web_process
-from novamem.bodies import Bounded
-from novamem.pages import Pages
+from novamem.asgi_bridge import Pages
+from novamem.request_limits import Bounded
 
 MEGABYTE = 1 << 20
 LIMIT = django_settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -43,7 +43,7 @@ urlpatterns = [path("size", size), path("v1/<path:rest>", size), path("api/v1/<p
 def place(request: Any, settings: Any, committed: Any, door: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
     """Where either kind of handler listens."""
     settings.ROOT_URLCONF = __name__
-    monkeypatch.setattr(bodies, "LINGER", 0.5)
+    monkeypatch.setattr(request_limits, "LINGER", 0.5)
     listening: tuple[str, int] = door(request.param())
     return listening
 
@@ -123,13 +123,13 @@ def test_a_body_without_length_is_whole(place: tuple[str, int]) -> None:
 
 def test_a_length_that_is_too_large_is_refused_before_anything_is_read(place: tuple[str, int]) -> None:
     with socket.create_connection(place) as raw:
-        raw.sendall(head("/size", f"Content-Length: {LIMIT + bodies.LITTLE + 1}", "Expect: 100-continue"))
+        raw.sendall(head("/size", f"Content-Length: {LIMIT + request_limits.LITTLE + 1}", "Expect: 100-continue"))
         assert problem_of(answered(raw)) == (413, "too_large")
 
 
 def test_a_body_that_grows_too_large_is_refused(place: tuple[str, int]) -> None:
     with override_settings(DATA_UPLOAD_MAX_MEMORY_SIZE=MEGABYTE), socket.create_connection(place) as raw:
-        raw.sendall(head("/size", CHUNKED) + chunk(b"a" * (MEGABYTE + bodies.LITTLE)))
+        raw.sendall(head("/size", CHUNKED) + chunk(b"a" * (MEGABYTE + request_limits.LITTLE)))
         time.sleep(0.2)  # all of that is allowed
         raw.sendall(chunk(b"a"))
         assert problem_of(answered(raw)) == (413, "too_large")
@@ -137,9 +137,11 @@ def test_a_body_that_grows_too_large_is_refused(place: tuple[str, int]) -> None:
 
 def test_files_may_be_larger() -> None:
     upload = reverse("console:upload-backup")
-    assert {bodies.limit_of(place) for place in ("/api/v1/restores", upload)} == {django_settings.RESTORE_MAX_BYTES}
-    assert bodies.limit_of("/v1/files") == bodies.PASSED
-    assert {bodies.limit_of(place) for place in ("/", "/v1/chat/completions", "/api/v1/search")} == {LIMIT}
+    assert {request_limits.limit_of(place) for place in ("/api/v1/restores", upload)} == {
+        django_settings.RESTORE_MAX_BYTES
+    }
+    assert request_limits.limit_of("/v1/files") == request_limits.PASSED
+    assert {request_limits.limit_of(place) for place in ("/", "/v1/chat/completions", "/api/v1/search")} == {LIMIT}
 
 
 def test_the_proxy_refuses_in_openais_words(place: tuple[str, int]) -> None:
@@ -151,7 +153,7 @@ def test_the_proxy_refuses_in_openais_words(place: tuple[str, int]) -> None:
 
 
 def test_who_falls_silent_is_refused(place: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "SILENCE", 0.4)
+    monkeypatch.setattr(request_limits, "SILENCE", 0.4)
     with socket.create_connection(place) as raw:
         raw.sendall(head("/size", "Content-Length: 4"))
         for _ in range(3):
@@ -161,7 +163,7 @@ def test_who_falls_silent_is_refused(place: tuple[str, int], monkeypatch: pytest
 
 
 def test_who_drips_is_refused(place: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "SILENCE", 0.6)
+    monkeypatch.setattr(request_limits, "SILENCE", 0.6)
     with socket.create_connection(place) as raw:
         raw.sendall(head("/size", "Content-Length: 1000"))
         with suppress(ConnectionError):
@@ -236,7 +238,7 @@ def spools(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Where bodies went, with the threads that wrote to the disk."""
     made: list[Any] = []
 
-    class Spool(bodies.tempfile.SpooledTemporaryFile):  # type: ignore[type-arg]
+    class Spool(request_limits.tempfile.SpooledTemporaryFile):  # type: ignore[type-arg]
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
             self.threads: set[str] = set()
@@ -246,7 +248,7 @@ def spools(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             self.threads.add(threading.current_thread().name)
             return super().write(piece)
 
-    monkeypatch.setattr(bodies.tempfile, "SpooledTemporaryFile", Spool)
+    monkeypatch.setattr(request_limits.tempfile, "SpooledTemporaryFile", Spool)
     return made
 
 
@@ -272,7 +274,7 @@ def test_the_event_loop_does_not_write_to_the_disk(place: tuple[str, int], spool
 
 
 @pytest.mark.parametrize(
-    ("end", "error"), [("leaves", RequestAborted), ("grows", bodies.Refused), ("breaks", RuntimeError)]
+    ("end", "error"), [("leaves", RequestAborted), ("grows", request_limits.Refused), ("breaks", RuntimeError)]
 )
 def test_what_was_taken_in_is_let_go(end: str, error: type[Exception], spools: list[Any]) -> None:
     events = [{"type": "http.request", "body": b"a" * 100, "more_body": True}]
@@ -285,7 +287,7 @@ def test_what_was_taken_in_is_let_go(end: str, error: type[Exception], spools: l
             raise RuntimeError
         return more[end]
 
-    within = bodies.Within({"path": "/size", "headers": []}, receive)
+    within = request_limits.Within({"path": "/size", "headers": []}, receive)
     # In a thread of its own: a browser's event loop may run in that of the tests.
     with ThreadPoolExecutor(1) as thread, pytest.raises(error):
         thread.submit(lambda: asyncio.run(Bounded().read_body(within))).result()

@@ -14,7 +14,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.urls import path
 
 from memories.api.health import healthz
-from novamem.pages import Pages
+from novamem.asgi_bridge import Pages
 
 
 class Large(io.BytesIO):

@@ -18,20 +18,20 @@ from django.utils import timezone
 from memories import access, keys
 from memories.api import authentication
 from memories.models import Membership, Seat
-from novamem import bodies, senders
-from novamem.bodies import Bounded
-from novamem.pages import Pages
+from novamem import request_limits, sender_check
+from novamem.asgi_bridge import Pages
+from novamem.request_limits import Bounded
 from tests.conftest import take_away
 from tests.novamem import test_bodies
 
-MUCH = b"a" * (bodies.LITTLE + 2)
+MUCH = b"a" * (request_limits.LITTLE + 2)
 
 
 @pytest.fixture(params=[lambda: Pages(threads=1), Bounded], ids=["pages", "streams"])
 def send(request: Any, settings: Any, committed: Any, door: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Sends a body with these headers and answers (status, code or text): by its length, or in chunks."""
     settings.ROOT_URLCONF, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = test_bodies.__name__, 1
-    monkeypatch.setattr(bodies, "LINGER", 0.5)
+    monkeypatch.setattr(request_limits, "LINGER", 0.5)
     address, port = door(request.param())
 
     def post(path: str, *, chunked: bool = False, body: Any = MUCH, **headers: str) -> tuple[int, str]:
@@ -111,7 +111,7 @@ def test_so_many_uploads_are_on_their_way_at_a_time(
 
 def test_an_upload_keeps_its_seat_while_it_goes_on(send: Any, issued: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And loses it soon after its server was killed."""
-    monkeypatch.setattr(senders, "TELL", 0.0)
+    monkeypatch.setattr(sender_check, "TELL", 0.0)
     ends: list[datetime.datetime] = []
 
     def slowly() -> Iterator[bytes]:
@@ -127,7 +127,7 @@ def test_an_upload_keeps_its_seat_while_it_goes_on(send: Any, issued: Any, monke
 
     assert send("/v1/files", body=slowly(), Authorization=f"Bearer {issued.text}")[0] == 200
     assert len(ends) == 3
-    assert ends[-1] < timezone.now() + senders.LEASE
+    assert ends[-1] < timezone.now() + sender_check.LEASE
 
 
 def test_a_key_that_ended_opens_nothing(send: Any, issued: Any, committed: Any) -> None:

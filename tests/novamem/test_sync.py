@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories import access, audit, backups, ingest
-from memories.backups import pushing
+from memories.backups import push
 from memories.models import Backup
 from memories.providers.fake_endpoint import FakeEndpoint
 from memories.providers.fake_servers import running
@@ -117,17 +117,17 @@ def test_it_is_asked_again_until_it_answers(port):
         if len(waits) == 2:
             stack.enter_context(running(FakeEndpoint(port=port)))
 
-    with ExitStack() as stack, pytest.raises(pushing.Refused, match="HTTP 501"):
+    with ExitStack() as stack, pytest.raises(push.Refused, match="HTTP 501"):
         backups.Remote(f"http://{LOCAL}:{port}", "nova_x", notice=notice, pause=0.05).taken()
     assert len(waits) == 2
     assert "trying again" in waits[0]
 
 
 def test_patience_ends(port):
-    with pytest.raises(pushing.Unreachable, match="does not answer"):
+    with pytest.raises(push.Unreachable, match="does not answer"):
         backups.Remote(f"http://{LOCAL}:{port}", "nova_x", patience=0.2, pause=0.05).taken()
 
 
 def test_what_is_no_address_is_refused():
-    with pytest.raises(pushing.Refused):
+    with pytest.raises(push.Refused):
         backups.Remote("http://[", "nova_x", patience=0.2).taken()

@@ -10,10 +10,10 @@ from django.conf import settings as django_settings
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
-from memories import access, jobs, keys, tallies, tasks, upkeep
+from memories import access, jobs, keys, tasks, upkeep, usage_counters
 from memories.access import undisturbed
 from memories.models import Access, ApiKey, PendingEmbedding
-from memories.upkeep import reembedding
+from memories.upkeep import vector_backfill
 from novamem import database
 from tests.conftest import TEST_DATABASE, stored
 
@@ -71,7 +71,7 @@ def meet(other, work, first, second):
 
 
 def test_a_backfill_that_meets_a_writer_goes_on(service, further, other_hand, monkeypatch):
-    monkeypatch.setattr(reembedding, "PATIENCE", 0.0)  # for writers from before: the other hand is one
+    monkeypatch.setattr(vector_backfill, "PATIENCE", 0.0)  # for writers from before: the other hand is one
     model, (low, high) = further
     operation = jobs.start_for_model(service, kind="backfill", model=model, now=timezone.now(), wake_up=False)
     ended = meet(other_hand, lambda: jobs.run(service, operation.id), high.id, low.id)
@@ -99,7 +99,7 @@ def test_keys_that_two_processes_count_are_written_in_one_order(service, committ
         try:
             for _ in range(15):
                 both.wait(60)
-                tallies._write(committed, tallies.Tally(keys=dict.fromkeys(order, now)))
+                usage_counters._write(committed, usage_counters.Tally(keys=dict.fromkeys(order, now)))
         finally:
             connection.close()
 
@@ -113,12 +113,12 @@ def test_keys_that_two_processes_count_are_written_in_one_order(service, committ
 def test_a_memory_that_goes_meanwhile_costs_no_others_count(service, other_hand, now):
     gone, kept = (stored(service, f"{service.project}:main", f"The heron nests by mill {n}.") for n in range(2))
     other_hand.execute("DELETE FROM memories_fragment WHERE id = %s", [gone.id])
-    tallies._tallies.clear()
-    tallies.note_reads(service.project_id, [gone.id, kept.id], at=now)
+    usage_counters._tallies.clear()
+    usage_counters.note_reads(service.project_id, [gone.id, kept.id], at=now)
 
     def flush():
         try:
-            tallies.flush()
+            usage_counters.flush()
         finally:
             connection.close()
 

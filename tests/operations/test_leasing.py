@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from memories import operations
-from memories.operations.leasing import LeaseLost, keep_hold, lease
+from memories.operations.leases import LeaseLost, keep_hold, lease
 
 SECOND = datetime.timedelta(seconds=1)
 

@@ -10,7 +10,7 @@ from memories import access, ingest, jobs, operations, tasks, upkeep
 from memories.models import Embedding, EmbeddingModel, PendingEmbedding
 from memories.providers import active_model, live_models
 from memories.providers.fake_endpoint import POISON
-from memories.upkeep import reembedding
+from memories.upkeep import vector_backfill
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_dead_embedder_ends_it_and_the_next_goes_on(principal, fill, added, sm
     fill(principal, 200)
     EmbeddingModel.objects.filter(id=added.id).update(state="building")
     small_endpoint.mode = "unavailable"
-    monkeypatch.setattr(reembedding, "BATCH", 16)
+    monkeypatch.setattr(vector_backfill, "BATCH", 16)
     ended = backfill(principal, added)
     assert (ended.state, ended.error["code"]) == ("failed", "embedder_unavailable")
     assert (vectors(principal, added), waiting(principal, added), state(added)) == (0, 32, "building")
@@ -135,7 +135,7 @@ def test_a_text_that_is_refused_waits_and_holds_up_nobody(principal, fill, added
 
 
 def test_it_goes_on_where_it_was(principal, fill, added, monkeypatch, row_of):
-    monkeypatch.setattr(reembedding, "BATCH", 10)
+    monkeypatch.setattr(vector_backfill, "BATCH", 10)
     fill(principal, 35)
 
     class Killed(BaseException):
@@ -160,7 +160,7 @@ def test_it_goes_on_where_it_was(principal, fill, added, monkeypatch, row_of):
 
 
 def test_it_can_be_cancelled(principal, fill, added, monkeypatch):
-    monkeypatch.setattr(reembedding, "BATCH", 10)
+    monkeypatch.setattr(vector_backfill, "BATCH", 10)
     fill(principal, 35)
     options = {"model": added.name}
     operation = jobs.start(principal, kind="backfill", namespace=None, options=options, now=timezone.now())
@@ -174,7 +174,7 @@ def test_it_can_be_cancelled(principal, fill, added, monkeypatch):
 
 
 def test_retiring_drops_the_vectors_in_batches(principal, fill, added, monkeypatch):
-    monkeypatch.setattr(reembedding, "DROP_BATCH", 10)
+    monkeypatch.setattr(vector_backfill, "DROP_BATCH", 10)
     fill(principal, 25)
     backfill(principal, added)
     upkeep.retire(added.id)

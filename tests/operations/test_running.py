@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories import access, jobs, operations, tasks
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace
-from memories.operations.leasing import LeaseLost
+from memories.operations.leases import LeaseLost
 
 
 class Power(BaseException):

@@ -12,8 +12,8 @@ from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
-from memories import access, backups, branches, ingest, jobs, packs, upkeep
+from conflicts.public import ClaimDraft
+from memories import access, backups, ingest, jobs, namespaces, packs, upkeep
 from memories.models import Backup, Claim, Fragment, Namespace
 
 MAIN = "acme:main"
@@ -193,6 +193,6 @@ def test_what_is_broken_changes_nothing(written, digest, count, how):
 
 def test_a_branch_can_be_packed(full, principal, tmp_path):
     with access.enter(principal, why="test"):
-        branches.copy_namespace(Namespace.objects.get(name=MAIN), "acme:side")
+        namespaces.copy_namespace(Namespace.objects.get(name=MAIN), "acme:side")
     call_command("pack", "write", "acme:side", str(tmp_path / "side.sqlite"))
     assert packs.search(tmp_path / "side.sqlite", "heron")[0].content.startswith("The heron")

@@ -9,8 +9,8 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflicts.front import ClaimDraft
-from memories import access, branches, ingest, jobs, upkeep
+from conflicts.public import ClaimDraft
+from memories import access, ingest, jobs, namespaces, upkeep
 from memories.models import Claim, Fragment, Namespace
 from tests.properties.ground import contents, examples, names, undone
 
@@ -67,7 +67,7 @@ def fork(principal):
     def run(source, target):
         with access.enter(principal, why="test"):
             place = Namespace.objects.get(project_id=principal.project_id, name=source)
-            return branches.copy_namespace(place, target)
+            return namespaces.copy_namespace(place, target)
 
     return run
 

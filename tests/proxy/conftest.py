@@ -14,8 +14,8 @@ from django.utils import timezone
 from memories import access, ingest, keys, proxy
 from memories.models import Exchange, Fragment
 from memories.providers import fake_upstream
-from novamem.bodies import Bounded
 from novamem.lifespan import tended
+from novamem.request_limits import Bounded
 
 NAMESPACE = "X-NovaMem-Namespace"
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 from prometheus_client import REGISTRY
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.console.connect import snippets
 from memories.models import Namespace

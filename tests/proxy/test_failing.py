@@ -11,7 +11,7 @@ import openai
 import pytest
 from django.db import OperationalError, connections, transaction
 
-from memories.proxy import callers, capturing, recalling, relaying
+from memories.proxy import callers, capture, recall, relay
 from memories.proxy.threads import WORKERS
 from tests.proxy.conftest import NAMESPACE, chat
 
@@ -56,7 +56,7 @@ def test_retrieval_that_fails_does_not_stop_the_chat(kind, client, upstream, rem
     def broken(*_args, **_more):
         raise kind("secret")
 
-    monkeypatch.setattr(recalling, "context", broken)
+    monkeypatch.setattr(recall, "context", broken)
     answer = client.chat.completions.with_raw_response.create(model="fake", messages=USER)
     assert answer.parse().choices[0].message.content == upstream.reply
     assert answer.headers["X-NovaMem-Injected"] == "0"
@@ -65,9 +65,9 @@ def test_retrieval_that_fails_does_not_stop_the_chat(kind, client, upstream, rem
 
 
 def test_retrieval_that_takes_too_long_is_not_waited_for(client, upstream, remember, monkeypatch):
-    monkeypatch.setattr(recalling, "PATIENCE", 0.1)
+    monkeypatch.setattr(recall, "PATIENCE", 0.1)
     answered = threading.Event()
-    monkeypatch.setattr(recalling, "context", lambda *_args, **_more: answered.wait(60))
+    monkeypatch.setattr(recall, "context", lambda *_args, **_more: answered.wait(60))
     begun = time.monotonic()
     client.chat.completions.create(model="fake", messages=USER)
     assert time.monotonic() - begun < 30
@@ -78,7 +78,7 @@ def test_capturing_that_fails_does_not_stop_the_chat(client, upstream, captured,
     def broken(*_args, **_more):
         raise OperationalError("away")
 
-    monkeypatch.setattr(capturing, "capture", broken)
+    monkeypatch.setattr(capture, "capture", broken)
     stream = client.chat.completions.create(model="fake", messages=USER, stream=True)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == upstream.reply
     assert captured(0) == []
@@ -92,8 +92,8 @@ def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, mon
 
     stranger = issue()
     monkeypatch.setattr(callers, "principal_of_key", away)
-    monkeypatch.setattr(recalling, "context", away)
-    monkeypatch.setattr(capturing, "capture", away)
+    monkeypatch.setattr(recall, "context", away)
+    monkeypatch.setattr(capture, "capture", away)
     assert send(chat()).status_code == 200
     refused = send(chat(), Authorization=f"Bearer {stranger}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
@@ -112,7 +112,7 @@ def stalled(*tables):
 
 
 def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, issue, captured, monkeypatch):
-    for module in (recalling, relaying):
+    for module in (recall, relay):
         monkeypatch.setattr(module, "PATIENCE", 0.3)
     assert send(chat()).status_code == 200
     captured(1)
@@ -192,7 +192,7 @@ def test_a_caller_that_leaves_ends_the_upstreams_work(client, upstream, captured
     (row,) = captured()
     assert row.turns[1]["partial"] is True
     assert row.turns[1]["content"].startswith("heron heron")
-    assert not relaying._open
+    assert not relay._open
 
 
 def test_a_caller_that_leaves_before_the_answer_ends_the_upstreams_work(web, key, main, upstream, captured):
@@ -208,8 +208,8 @@ def test_a_caller_that_leaves_before_the_answer_ends_the_upstreams_work(web, key
 
 
 def test_more_than_is_kept_still_passes(client, upstream, captured, monkeypatch):
-    monkeypatch.setattr(relaying, "MOST", 100)
-    monkeypatch.setattr(capturing, "MOST", 100)
+    monkeypatch.setattr(relay, "MOST", 100)
+    monkeypatch.setattr(capture, "MOST", 100)
     stream = client.chat.completions.create(model="fake", messages=USER, stream=True)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == upstream.reply
     assert [turn["role"] for turn in captured()[0].turns] == ["user"]

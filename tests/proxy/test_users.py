@@ -20,7 +20,7 @@ ALICE, BOB = "zoë/1:*", "bob"
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """However busy the machine is, nobody's memories are missing for want of time."""
-    monkeypatch.setattr("memories.proxy.recalling.PATIENCE", 60)
+    monkeypatch.setattr("memories.proxy.recall.PATIENCE", 60)
 
 
 @pytest.fixture(params=WAYS)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from memories.retrieval.context.lines import estimate_tokens
+from memories.retrieval.context.markup import estimate_tokens
 
 QUERY = "project status"
 

@@ -9,7 +9,7 @@ import pytest
 from memories import access
 from memories.models import Project
 from memories.retrieval.context.block import entry, frame_size, heading_sizes, lay_out
-from memories.retrieval.context.cleaning import one_line
+from memories.retrieval.context.sanitization import one_line
 from tests.retrieval.blocks import HIDDEN, NotOneBlock, read
 from tests.retrieval.hostile import TEXTS
 

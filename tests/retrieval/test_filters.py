@@ -11,10 +11,10 @@ from memories import access
 from memories.models import Fragment, Namespace, vector_text
 from memories.providers import active_model
 from memories.retrieval import Filters
-from memories.retrieval.hits import Search, keyword_hits, nearest, passing
+from memories.retrieval.candidate_search import Search, keyword_hits, nearest, passing
+from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
 from memories.retrieval.scopes import scopes_of
-from memories.retrieval.understanding import Cues
 
 # Whatever a caller may name a tag: signs of the query language, of arrays, of JSON, and the sign that begins a mark.
 HOSTILE = [

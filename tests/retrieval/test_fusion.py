@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.fusion import fuse
-from memories.retrieval.understanding import Cues
+from memories.retrieval.query_features import Cues
 
 SPACE = uuid.uuid4()
 

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connections
 from django.utils import timezone
 
-from conflicts.front import embeddings, index_keywords
+from conflicts.public import embeddings, index_keywords
 from memories import access, keys, retrieval, tasks
 from memories.models import (
     DocumentFrequency,
@@ -22,20 +22,20 @@ from memories.providers import active_model
 from memories.retrieval import (
     Filters,
     Question,
+    candidate_search,
     drop_strays,
     find,
-    hits,
     indexes,
     keep_indexes,
     keep_statistics,
     statistics,
 )
-from memories.retrieval.hits import Search, index_name, indexed, keyword_hits, nearest, passing
+from memories.retrieval.candidate_search import Search, index_name, indexed, keyword_hits, nearest, passing
 from memories.retrieval.indexes import memory_for
-from memories.retrieval.planning import Way
+from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
 from memories.retrieval.scopes import scopes_of
-from memories.retrieval.understanding import Cues
+from memories.retrieval.search_plan import Way
 
 MANY = 300
 
@@ -148,7 +148,7 @@ def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
 
 
 def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, monkeypatch):
-    monkeypatch.setattr(hits, "FEW", 5)
+    monkeypatch.setattr(candidate_search, "FEW", 5)
     rows = fill(ground, "main", near(axis(0), MANY), tags=["common"])
     keep_indexes(ground)
     with access.enter(ground, why="test"):
@@ -242,7 +242,7 @@ def test_the_rarest_words_lead_to_the_same_answers(ground, small, query):
 
 
 def test_words_that_are_all_common_lead_to_where_most_of_them_meet(ground, small, monkeypatch):
-    monkeypatch.setattr(hits, "BUDGET", 100)
+    monkeypatch.setattr(candidate_search, "BUDGET", 100)
     fill(ground, "main", near(axis(0), MANY), words="the heron at the mill")
     fill(ground, "main", near(axis(0), MANY), words="the otter at the mill")
     best = fill(ground, "main", near(axis(0), 5), words="the heron and the otter at the mill")
@@ -254,7 +254,7 @@ def test_words_that_are_all_common_lead_to_where_most_of_them_meet(ground, small
 
 
 def test_few_that_pass_the_filters_are_found_by_words_that_stand_everywhere(ground, small, monkeypatch):
-    monkeypatch.setattr(hits, "FILTERED_BUDGET", 20)
+    monkeypatch.setattr(candidate_search, "FILTERED_BUDGET", 20)
     fill(ground, "main", near(axis(0), MANY))
     tagged = fill(ground, "main", near(axis(0), 3), tags=["rare"])
     keep_statistics(ground, now=timezone.now())
@@ -265,7 +265,7 @@ def test_few_that_pass_the_filters_are_found_by_words_that_stand_everywhere(grou
 
 
 def test_what_many_pass_is_known_without_looking(ground, small, monkeypatch):
-    monkeypatch.setattr(hits, "FEW", 50)
+    monkeypatch.setattr(candidate_search, "FEW", 50)
     fill(ground, "main", near(axis(0), MANY - 60), tags=["common"])
     fill(ground, "main", near(axis(0), 60), tags=["common", "scarce"], source_id="s")
     keep_statistics(ground, now=timezone.now())
@@ -280,9 +280,9 @@ def test_what_many_pass_is_known_without_looking(ground, small, monkeypatch):
 
 def test_what_an_index_gives_up_on_is_looked_for_exactly(ground, small, monkeypatch):
     """Sets that are not independent: more are expected to pass than do."""
-    monkeypatch.setattr(hits, "FEW", 5)
-    monkeypatch.setattr(hits, "MOST_SCANNED", 1)
-    monkeypatch.setattr(hits, "EF_SEARCH", 10)
+    monkeypatch.setattr(candidate_search, "FEW", 5)
+    monkeypatch.setattr(candidate_search, "MOST_SCANNED", 1)
+    monkeypatch.setattr(candidate_search, "EF_SEARCH", 10)
     fill(ground, "main", near(axis(0), MANY))
     both = fill(ground, "main", near(axis(0), 6, spread=6.0), tags=["far"], workflow_id="w")
     keep_indexes(ground)
@@ -296,8 +296,8 @@ def test_what_an_index_gives_up_on_is_looked_for_exactly(ground, small, monkeypa
 
 
 def test_statuses_that_an_index_gives_up_on_are_looked_for_exactly(ground, small, monkeypatch):
-    monkeypatch.setattr(hits, "MOST_SCANNED", 1)
-    monkeypatch.setattr(hits, "EF_SEARCH", 10)
+    monkeypatch.setattr(candidate_search, "MOST_SCANNED", 1)
+    monkeypatch.setattr(candidate_search, "EF_SEARCH", 10)
     fill(ground, "main", near(axis(0), MANY))
     far = fill(ground, "main", near(axis(0), 6, spread=6.0), status="archived")
     keep_indexes(ground)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memories.models.words import SourceClass
+from memories.models.enums import SourceClass
 from memories.retrieval.context.block import entry, lay_out
-from memories.retrieval.context.cleaning import quoted
+from memories.retrieval.context.sanitization import quoted
 from tests.retrieval.blocks import lookalikes, read
 from tests.retrieval.hostile import SPOOFS
 

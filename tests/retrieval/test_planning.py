@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.retrieval.planning import Ground, Way, way
+from memories.retrieval.search_plan import Ground, Way, way
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import datetime
 
 import pytest
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Fragment
 

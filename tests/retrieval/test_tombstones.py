@@ -7,7 +7,7 @@ import pytest
 
 from memories import access
 from memories.models import Namespace, Receipt, Tombstone
-from memories.retrieval.context.gone import phrases
+from memories.retrieval.context.tombstones import phrases
 from tests.retrieval.blocks import read
 
 EVICTED = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)

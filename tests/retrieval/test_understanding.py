@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from memories.retrieval.understanding import period_of, understand
+from memories.retrieval.query_features import period_of, understand
 
 NOW = datetime.datetime(2026, 3, 18, 15, 30, tzinfo=datetime.UTC)  # a Wednesday
 

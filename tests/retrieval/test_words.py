@@ -6,16 +6,16 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from conflicts.front import index_keywords
+from conflicts.public import index_keywords
 from memories import access
 from memories.models import Fragment, KeywordStatistics, Namespace
 from memories.models.bulk import insert
 from memories.providers import active_model
-from memories.retrieval import Filters, Question, find, hits, keep_statistics, statistics
-from memories.retrieval.hits import Search, keyword_hits, passing
+from memories.retrieval import Filters, Question, candidate_search, find, keep_statistics, statistics
+from memories.retrieval.candidate_search import Search, keyword_hits, passing
+from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
 from memories.retrieval.scopes import scopes_of
-from memories.retrieval.understanding import Cues
 
 PEOPLE = ["caroline", "melanie", "jordan", "priya", "kenji"]
 TOPICS = ["garden", "piano", "hiking", "pottery", "camping", "painting", "adoption", "budget", "kitchen", "violin"]
@@ -27,8 +27,8 @@ TALK = [f"{who} on {one} and {other} n{n}" for n in range(6) for who in PEOPLE f
 def small(monkeypatch):
     """What counts as large and as much, brought down to what a test can fill."""
     monkeypatch.setattr(statistics, "LARGE", 100)
-    monkeypatch.setattr(hits, "BUDGET", 50)
-    monkeypatch.setattr(hits, "FILTERED_BUDGET", 50)
+    monkeypatch.setattr(candidate_search, "BUDGET", 50)
+    monkeypatch.setattr(candidate_search, "FILTERED_BUDGET", 50)
 
 
 @pytest.fixture
@@ -77,9 +77,9 @@ def looked_at(principal, ask):
     def found(*asked, **filters):
         with access.enter(principal, why="test"), transaction.atomic():
             KeywordStatistics.objects.within(principal.project_id).delete()
-            hits = ask(*asked, **filters)
+            candidate_search = ask(*asked, **filters)
             transaction.set_rollback(True)
-        return hits
+        return candidate_search
 
     return found
 
@@ -120,7 +120,7 @@ def test_a_long_question_is_asked_by_its_rarest_words(fill, count, ask):
 
 
 def test_another_namespace_does_not_change_what_is_found(fill, count, ask, monkeypatch):
-    monkeypatch.setattr(hits, "FEW", 20)
+    monkeypatch.setattr(candidate_search, "FEW", 20)
     fill(TALK)
     tagged = fill([f"the garden holds a piano of {who}" for who in PEOPLE], tags=["t"])
     count()

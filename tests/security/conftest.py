@@ -9,8 +9,8 @@ from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft, Settlement, register_predicate, resolve
 from conflicts.models import PendingConflict, Predicate
+from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
 from memories import access, jobs, keys, upkeep
 from memories.api.users import address_of
 from memories.ingest import archive, forget
@@ -26,10 +26,10 @@ from memories.models import (
     Proposal,
     Tombstone,
 )
-from memories.models.words import CopyReason, EvictionReason
+from memories.models.enums import CopyReason, EvictionReason
 from memories.operations import start
-from memories.upkeep.connections import put_together
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.upkeep.graph import put_together
+from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.conftest import stored
 
 

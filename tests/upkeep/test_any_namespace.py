@@ -5,7 +5,7 @@ import datetime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest
 from memories.models import Access, Fragment
 from tests.properties.ground import contents, undone

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, upkeep
 from memories.access import NotPermitted
 from memories.models import Fragment

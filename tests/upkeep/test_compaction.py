@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.front import BlockedByErasure, ClaimDraft
+from conflicts.public import BlockedByErasure, ClaimDraft
 from memories import access, ingest, jobs, upkeep
 from memories.access import NotFound, NotPermitted
-from memories.language.shortening import ARCHIVED
+from memories.language.abridgement import ARCHIVED
 from memories.models import Archive, Embedding, Erasure, Keywords, Revision
 from memories.operations import BadOptions
 

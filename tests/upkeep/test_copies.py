@@ -6,11 +6,11 @@ from itertools import zip_longest
 import pytest
 from django.db import IntegrityError, transaction
 
-from conflicts.front import ClaimDraft, vote
+from conflicts.public import ClaimDraft, vote
 from memories import access, ingest
 from memories.models import Archive, EmbeddingModel, Fragment, PendingEmbedding
-from memories.models.words import CopyReason
-from memories.upkeep.lifecycle import copies
+from memories.models.enums import CopyReason
+from memories.upkeep.lifecycle import snapshots
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def rich(store, old, principal, bob, read_at, link, now):
 def archived_and_deleted(principal, rows, now, **more):
     ids = [row.id for row in rows]
     with access.enter(principal, why="test"):
-        copies.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
+        snapshots.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
         Fragment.objects.filter(id__in=ids).delete()
 
 
@@ -51,7 +51,7 @@ def returned(principal, rows):
     with access.enter(principal, why="test"):
         held = list(Archive.objects.within(principal.project_id).of([row.id for row in rows]))
         statuses = [copy.unpacked()["fragment"]["status"] for copy in held]
-        copies.put_back(held, statuses=statuses)
+        snapshots.put_back(held, statuses=statuses)
 
 
 def test_what_comes_back_is_what_left(rich, principal, picture, now):
@@ -104,7 +104,7 @@ def test_a_vector_that_is_missing_by_now_is_awaited(old, principal, now, count):
 def test_what_is_there_already_is_not_overwritten(old, principal, picture, now):
     row = old(2)
     with access.enter(principal, why="test"):
-        copies.take(principal.project_id, [row.id], reason=CopyReason.EVICTED, operation_id=None, now=now)
+        snapshots.take(principal.project_id, [row.id], reason=CopyReason.EVICTED, operation_id=None, now=now)
     before = picture()
     with pytest.raises(IntegrityError), transaction.atomic():
         returned(principal, [row])
@@ -118,11 +118,11 @@ def test_many_are_copied_and_put_back_in_a_constant_number_of_queries(
     before = picture()
     with access.enter(principal, why="test"):
         with django_assert_num_queries(5):  # the copies; a temporary table, its COPY, their INSERT, its end
-            copies.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
+            snapshots.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
         Fragment.objects.filter(id__in=ids).delete()
         held = list(Archive.objects.within(principal.project_id).of(ids))
         with django_assert_num_queries(13):
-            copies.put_back(held, statuses=["active"] * len(held))
+            snapshots.put_back(held, statuses=["active"] * len(held))
     after = picture()
     differing = [
         (table, row, other)

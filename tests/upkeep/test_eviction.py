@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, jobs, operations, upkeep
 from memories.models import Archive, Fragment, Operation, Tombstone
 from memories.models.scoring import effective_weight

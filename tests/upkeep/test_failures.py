@@ -10,9 +10,9 @@ from memories import access
 from memories.errors import NovaError
 from memories.models import Embedding, Fragment
 from memories.providers import active_model
-from memories.upkeep import rebuilding
+from memories.upkeep import reindex
 from memories.upkeep.failures import MOST_SET_ASIDE, SetAside
-from memories.upkeep.lifecycle import compaction, eviction, putting_away, tiers
+from memories.upkeep.lifecycle import archival, compaction, eviction, tiers
 
 
 class Poisoned(NovaError):
@@ -119,7 +119,7 @@ def test_an_eviction_goes_on_without_a_row_that_fails(fill, run, capacity, poiso
 def test_putting_away_goes_on_without_a_row_that_fails(old, run, change, poison, fresh):
     rows = [old(800, f"Heron {n}.") for n in range(5)]
     change(rows, status="archived", updated_at=timezone.now() - timezone.timedelta(days=700))
-    poison(putting_away, "leave", [rows[2].id])
+    poison(archival, "leave", [rows[2].id])
     report = run("archive").report
     assert (report["put_away"], named(report)) == (4, {rows[2].id: ("archive", "poisoned")})
     assert fresh(rows[2])
@@ -132,7 +132,7 @@ def test_embedding_again_goes_on_without_a_row_that_fails(principal, store, run,
     if kind == "backfill":
         with access.enter(principal, why="test"):
             Embedding.objects.filter(project_id=principal.project_id, model=model).delete()
-    poison(rebuilding, "insert", [rows[2].id])
+    poison(reindex, "insert", [rows[2].id])
     options = {"model": model.name} if kind == "backfill" else {"target": "embeddings"}
     report = run(kind, **options).report
     assert named(report) == {rows[2].id: (kind, "poisoned")}

@@ -5,7 +5,7 @@ import datetime
 import pytest
 from django.utils import timezone
 
-from conflicts.front import ClaimDraft
+from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, upkeep
 from memories.models import Archive, Fragment, Tombstone
 from memories.operations import BadOptions

@@ -6,13 +6,13 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.front import BlockedByErasure, ClaimDraft, register_predicate
 from conflicts.models import PendingConflict
+from conflicts.public import BlockedByErasure, ClaimDraft, register_predicate
 from memories import access, ingest, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.models import Archive, Erasure, Fragment, Tombstone
-from memories.models.words import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.leaving import Cause, leave
+from memories.models.enums import CopyReason, EvictionReason
+from memories.upkeep.lifecycle.removal import Cause, leave
 
 ADA = ClaimDraft("Ada", "budget", "$750")
 
@@ -214,7 +214,7 @@ def test_who_is_weaker_or_elsewhere_forgets_nothing_that_was_evicted(old, evict,
 
 
 def test_forgetting_takes_the_words_out_of_old_conflicts(old, evict, principal, now, store):
-    from conflicts.front import Settlement, resolve
+    from conflicts.public import Settlement, resolve
 
     old(41, "The favorite color is blue.", source="tool_output", claim=ClaimDraft("user", "favorite color", "blue"))
     row = store("acme:main", "My favorite color is green.")

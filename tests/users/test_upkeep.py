@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import access, ingest, jobs, retrieval, upkeep
 from memories.models import Connected, Fragment, Namespace, Operation
-from memories.upkeep.consolidation import applying
+from memories.upkeep.consolidation import plan_execution
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_the_guard_counts_over_all_users_of_a_namespace(principal, monkeypatch):
     with access.enter(principal, why="test"):
         Fragment.objects.filter(namespace__parent__name="acme:main").update(importance=0.3)
         scopes = list(Namespace.objects.filter(parent__name="acme:main").order_by("user"))
-    monkeypatch.setattr(applying, "FREE", 4)  # of six: each run for itself would pass
+    monkeypatch.setattr(plan_execution, "FREE", 4)  # of six: each run for itself would pass
 
     def consolidated(scope):
         wish = {"kind": "consolidate", "namespace": scope, "options": {}, "now": now}

@@ -5,7 +5,7 @@ from typing import Annotated
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories.management.running import run_here, tell
+from memories.management.job_runner import run_here, tell
 
 
 class Command(TyperCommand):

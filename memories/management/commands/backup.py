@@ -14,8 +14,8 @@ from typer import Argument, Option
 from memories import access, backups
 from memories.access import NotFound
 from memories.management.bundles import Identity, Plain, Recipients, encryption_wish, owner_of_backup, run
-from memories.management.operating import printed
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import printed
 from memories.models import Backup
 
 Id = Annotated[str, Argument(help="The backup's id.")]

@@ -12,9 +12,9 @@ from typer import Option
 
 from memories import access, jobs, upkeep
 from memories.access import NotFound, Principal
-from memories.management.operating import OfUser, described, owner_of, printed, scope_named, told, watched
+from memories.management.operation_commands import OfUser, described, owner_of, printed, scope_named, told, watched
 from memories.models import Namespace, Operation, Project
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
 

@@ -11,8 +11,8 @@ from typer import Argument, Option
 
 from memories import access, backups
 from memories.management.bundles import Plain, Recipients, encryption_wish, run
-from memories.management.operating import OfUser, scope_named
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import OfUser, scope_named
 
 
 class Command(TyperCommand):

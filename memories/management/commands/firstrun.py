@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import access, demo, keys, members
 from memories.models import ApiKey, Membership
-from memories.models.words import Role
+from memories.models.enums import Role
 from memories.providers import active_model
 
 OWNER = "first key"

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
-from conflicts.front import SOURCE_RANK
-from memories import forgetting, jobs
-from memories.forgetting import Wish
-from memories.management.operating import OfUser, namespace_named, watched
-from memories.models.words import FragmentType, OperationState, SourceClass, Status
+from conflicts.public import SOURCE_RANK
+from memories import erasure, jobs
+from memories.erasure import Wish
+from memories.management.operation_commands import OfUser, namespace_named, watched
+from memories.models.enums import FragmentType, OperationState, SourceClass, Status
 from memories.retrieval import Filters
 
 MOST_SHOWN = 10
@@ -57,14 +57,14 @@ class Command(TyperCommand):
         wish = Wish(filters, memory_id or [])
         if filters == Filters() and not memory_id:
             raise CommandError("Say what is to be forgotten: --id, --tag, --type, --conversation or --status.")
-        found = forgetting.look(principal, place, wish, now=timezone.now())
+        found = erasure.look(principal, place, wish, now=timezone.now())
         if dry_run:
             return self._tell({**found.report(), "dry_run": True}, as_json=as_json)
         if not yes and sys.stdin.isatty():
             typer.confirm(f"Forget {found.count} memories of {place.name} for good?", abort=True)
         if expect is None and not yes:
             raise CommandError("Say how many memories these are (--expect), or --yes.")
-        options = forgetting.wanted(
+        options = erasure.wanted(
             wish,
             expected=found.count if expect is None else expect,
             authority=SOURCE_RANK[SourceClass.USER_EXPLICIT],

@@ -14,8 +14,8 @@ from typer import Argument, Option
 
 from memories import access, ingest, keys
 from memories.compat import exports
-from memories.management.operating import OfUser, scope_named
-from memories.models.words import Status
+from memories.management.operation_commands import OfUser, scope_named
+from memories.models.enums import Status
 
 BATCH = 64
 

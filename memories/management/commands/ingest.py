@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from typer import Argument, Option
 
 from memories import access, ingest, keys
-from memories.management.operating import OfUser, scope_named
+from memories.management.operation_commands import OfUser, scope_named
 
 BATCH = 64
 

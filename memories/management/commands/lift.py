@@ -7,12 +7,12 @@ from django.core.management import CommandError
 from django_typer.management import TyperCommand
 from typer import Argument, Option
 
-from conflicts.front import SOURCE_RANK
-from memories import access, forgetting
+from conflicts.public import SOURCE_RANK
+from memories import access, erasure
 from memories.access import NotFound
-from memories.management.operating import namespace_named
-from memories.management.running import projects_named
-from memories.models.words import SourceClass
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import namespace_named
+from memories.models.enums import SourceClass
 
 
 class Command(TyperCommand):
@@ -36,7 +36,7 @@ class Command(TyperCommand):
             if owner.project_id != principal.project_id:
                 raise CommandError("The namespace is of another project.")
         try:
-            lifted = forgetting.lift(principal, text, authority=SOURCE_RANK[SourceClass.USER_EXPLICIT], namespace=place)
+            lifted = erasure.lift(principal, text, authority=SOURCE_RANK[SourceClass.USER_EXPLICIT], namespace=place)
         except NotFound as error:
             raise CommandError("This text was not forgotten.") from error
         self.stdout.write(json.dumps({"lifted": lifted}) if as_json else f"{lifted} fingerprints lifted.")

@@ -14,7 +14,7 @@ from typer import Option
 
 from memories import keys, logins, members
 from memories.models import LoginEvent, Membership
-from memories.models.words import LoginOutcome, Role
+from memories.models.enums import LoginOutcome, Role
 
 
 class Command(TyperCommand):

@@ -16,14 +16,14 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from conflicts.front import BlockedByErasure, CeilingExceeded
-from memories import access, forgetting, ingest, keys
+from conflicts.public import BlockedByErasure, CeilingExceeded
+from memories import access, erasure, ingest, keys
 from memories.access import Principal
 from memories.api.answers import answers
 from memories.api.fragments import answer_of, stored_answer
-from memories.management.operating import OfUser, scope_named
+from memories.management.operation_commands import OfUser, scope_named
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Project
-from memories.models.words import FragmentType, SourceClass, Status
+from memories.models.enums import FragmentType, SourceClass, Status
 from memories.retrieval import Question, search
 
 Place = Annotated[str, Option(help="Only this namespace: project:agent.")]
@@ -131,7 +131,7 @@ class Command(TyperCommand):
         principal, row = _find(memory_id, user)
         if not yes and sys.stdin.isatty():
             typer.confirm(f"Forget {row} for good?", abort=True)
-        forgetting.forget(principal, row.id, now=timezone.now())
+        erasure.forget(principal, row.id, now=timezone.now())
         if as_json or self.as_json:
             self._print({"id": row.id, "deleted": True})
         else:

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
-from memories import access, branches, jobs
+from memories import access, jobs, namespaces
 from memories.access import NotFound, Principal
-from memories.branches import BranchTaken
-from memories.management.operating import described, namespace_named, watched
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import described, namespace_named, watched
 from memories.models import Fragment, Namespace, Operation
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
+from memories.namespaces import BranchTaken
 from memories.operations import BadOptions
 
 Name = Annotated[str, Argument(help="The namespace: project:agent.")]
@@ -88,13 +88,13 @@ class Command(TyperCommand):
         if ":" in name:
             principal, place = namespace_named(name)
             with access.enter(principal, why="look"):
-                count = branches.size(place)
+                count = namespaces.size(place)
             kind, options = "delete", {"namespace": name}
         else:
             (project,) = projects_named(name)
             principal = access.system_principal(project)
             with access.enter(principal, why="look"):
-                count = branches.project_size(project)
+                count = namespaces.project_size(project)
             kind, options = "delete_project", {"project": name}
         if dry_run:
             self._say({"name": name, "would_delete": count}, as_json=as_json)

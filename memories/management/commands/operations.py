@@ -11,9 +11,9 @@ from rich.table import Table
 from typer import Argument, Option
 
 from memories import access, jobs, operations, upkeep
-from memories.management.operating import described, found, owner_of, printed, told, watched
+from memories.management.operation_commands import described, found, owner_of, printed, told, watched
 from memories.models import Operation, Project
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
 
 Id = Annotated[str, Argument(help="The operation's id.")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]

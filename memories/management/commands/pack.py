@@ -16,8 +16,8 @@ from typer import Argument, Option
 from memories import access, backups, jobs, keys, packs
 from memories.access import NotFound
 from memories.management.bundles import Identity, Plain, Recipients, encryption_wish
-from memories.management.operating import OfUser, described, namespace_named, watched
-from memories.models.words import OperationState
+from memories.management.operation_commands import OfUser, described, namespace_named, watched
+from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
 File = Annotated[Path, Argument(help="The pack: an SQLite file.")]

@@ -13,14 +13,14 @@ from rich.progress import Progress
 from rich.table import Table
 from typer import Argument, Option
 
-from conflicts.front import AlreadyResolved, CannotUndo, NotApplicable
+from conflicts.public import AlreadyResolved, CannotUndo, NotApplicable
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.governance import Situation
-from memories.management.operating import printed
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import printed
 from memories.models import Project, Proposal
-from memories.models.words import Decision, ProposalOutcome, SourceClass
+from memories.models.enums import Decision, ProposalOutcome, SourceClass
 
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Id = Annotated[uuid.UUID, Argument(help="The proposal's id.")]

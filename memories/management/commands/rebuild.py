@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from memories import access, jobs, operations, upkeep
 from memories.models import Namespace, Project
-from memories.models.words import OperationState
+from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
 

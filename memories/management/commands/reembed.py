@@ -12,8 +12,8 @@ from typer import Option
 
 from memories import access, jobs, upkeep
 from memories.models import EmbeddingModel, Project
+from memories.models.enums import OperationState
 from memories.models.search import LARGEST_DIM
-from memories.models.words import OperationState
 from memories.providers import offered
 
 

@@ -11,8 +11,8 @@ from rich.table import Table
 from typer import Option
 
 from memories import access, governance
-from memories.management.operating import printed
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import printed
 from memories.models import LlmCall
 
 

@@ -11,9 +11,9 @@ from rich.table import Table
 from typer import Option
 
 from memories import access, upkeep
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
 from memories.models import Fragment, Project
-from memories.models.words import FragmentType, Status, Tier
+from memories.models.enums import FragmentType, Status, Tier
 
 WORDS = {"status": Status.values, "tier": Tier.values, "type": FragmentType.values}
 WIDTH = 30

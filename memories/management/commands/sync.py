@@ -11,7 +11,7 @@ from typer import Option
 
 from memories import access, backups
 from memories.management.bundles import run
-from memories.management.running import projects_named
+from memories.management.job_runner import projects_named
 
 NUMBERS = ("insert", "update", "unchanged", "skipped_stale", "conflict", "blocked_by_erasure", "forgotten")
 

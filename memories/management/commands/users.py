@@ -16,11 +16,11 @@ from typer import Argument, Option
 from memories import access, users
 from memories.access import NotFound, Principal
 from memories.api.users import exported
-from memories.forgetting import CountDiffers
-from memories.management.operating import printed
-from memories.management.running import projects_named
+from memories.erasure import CountDiffers
+from memories.management.job_runner import projects_named
+from memories.management.operation_commands import printed
+from memories.models.enums import SourceClass
 from memories.models.namespace import FORM, BadUser
-from memories.models.words import SourceClass
 
 User = Annotated[str, Argument(help="The user, as it is.")]
 Place = Annotated[str, Option("--namespace", help="Behind this agent: project:agent.")]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memories import access, governance, tallies
+from memories import access, governance, usage_counters
 from memories.access import Principal
 from memories.models import Fragment, Project
-from memories.retrieval.context import counting
+from memories.retrieval.conflict_filter import rivalry
+from memories.retrieval.context import metrics
 from memories.retrieval.context.block import (
     Entry,
     entry,
@@ -19,16 +20,15 @@ from memories.retrieval.context.block import (
     lay_out,
     task_entry,
 )
-from memories.retrieval.context.gone import gone
-from memories.retrieval.context.lines import estimate_tokens
 from memories.retrieval.context.linked import linked_to
+from memories.retrieval.context.markup import estimate_tokens
 from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Space, by_density, by_score
 from memories.retrieval.context.receipts import leave_receipt
+from memories.retrieval.context.tombstones import gone
 from memories.retrieval.pipeline import find
-from memories.retrieval.places import Places, places_of
 from memories.retrieval.precedence import held
 from memories.retrieval.questions import Question, Results
-from memories.retrieval.rivals import rivalry
+from memories.retrieval.scope import Places, places_of
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
 LEAST_CONSIDERED, MOST_CONSIDERED = 50, 200
@@ -117,9 +117,11 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
         if not request.preview:
             receipt_id = leave_receipt(principal, included, places, tokens=tokens, now=now)
     if not request.preview:
-        counting.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
-        tallies.note_reads(principal.project_id, [fragment.id for fragment in included], at=now)
-        tallies.note_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
+        metrics.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
+        usage_counters.note_reads(principal.project_id, [fragment.id for fragment in included], at=now)
+        usage_counters.note_search(
+            principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now
+        )
     return Context(
         prompt_prefix=block,
         tokens_used=tokens,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from memories.governance import RecentTask
 from memories.models import Fragment, Tombstone
-from memories.models.words import FragmentType
-from memories.retrieval.context.lines import GONE, HEADINGS, TASK, gone_line, line, task_line
+from memories.models.enums import FragmentType
+from memories.retrieval.context.markup import GONE, HEADINGS, TASK, gone_line, line, task_line
 
 TITLE = "## Relevant Memory Context"
 DIGEST_LENGTH = 16

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from memories.access import Principal
 from memories.models import Claim, Fragment, Link
 from memories.retrieval.pipeline import freshness
-from memories.retrieval.places import Places
 from memories.retrieval.questions import Hit, Question
+from memories.retrieval.scope import Places
 
 # A memory that was not found itself is worth at most half of the hit that leads to it.
 SHARE = 0.5

@@ -9,7 +9,7 @@ from django.conf import settings
 from memories import access
 from memories.access import Principal
 from memories.models import Fragment, Receipt
-from memories.retrieval.places import Places
+from memories.retrieval.scope import Places
 
 BATCH = 5000
 

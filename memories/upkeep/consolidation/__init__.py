@@ -1,15 +1,15 @@
 """Consolidation: memory that stays small and true, and every run of which can be taken back (docs/spec.md §7)."""
 
 from memories.operations import NoPlan, PlanUsed
-from memories.upkeep.consolidation.applying import NeedsConfirmation
+from memories.upkeep.consolidation.change_log import recorded
 from memories.upkeep.consolidation.digest_requests import CannotDigest, DigestRequest, keep_digest, prepare_digest
 from memories.upkeep.consolidation.digests import LEAST, MOST
+from memories.upkeep.consolidation.options import RANGES, check
 from memories.upkeep.consolidation.pipeline import consolidate
-from memories.upkeep.consolidation.planning import refuse_unfit_plan
-from memories.upkeep.consolidation.recording import recorded
-from memories.upkeep.consolidation.undoing import CannotUndo, expire, permit, refuse_unfit, take_back, undo
-from memories.upkeep.consolidation.wishes import RANGES, check
-from memories.upkeep.consolidation.wording import lines
+from memories.upkeep.consolidation.plan_execution import NeedsConfirmation
+from memories.upkeep.consolidation.planner import refuse_unfit_plan
+from memories.upkeep.consolidation.report_texts import lines
+from memories.upkeep.consolidation.rollback import CannotUndo, expire, permit, refuse_unfit, take_back, undo
 
 DIGEST_SIZES = LEAST, MOST  # how many memories go into one digest
 

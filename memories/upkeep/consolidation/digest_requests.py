@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.front import Admission, lock_namespace, with_protection
+from conflicts.public import Admission, lock_namespace, with_protection
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
 from memories.ingest import check_change
 from memories.models import Claim, EmbeddingModel, Fragment
-from memories.models.words import Compression, Status
+from memories.models.enums import Compression, Status
 from memories.operations import BadOptions
 from memories.providers import active_model, embed
 from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, Draft, Place, store
 from memories.upkeep.consolidation.extracts import extract
-from memories.upkeep.consolidation.wishes import LLM, check_method
+from memories.upkeep.consolidation.options import LLM, check_method
 from memories.upkeep.protections import INFERRED, USERS_OWN
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.front import SOURCE_RANK, Admission, Newcomer, admit, lowered_source, withdraw_all
+from conflicts.public import SOURCE_RANK, Admission, Newcomer, admit, lowered_source, withdraw_all
 from memories.access import Principal
-from memories.language.routing import route
+from memories.language.classification import route
 from memories.models import EmbeddingModel, Fragment, Namespace
+from memories.models.enums import LinkKind, SourceClass, SourceType, Status
 from memories.models.scoring import initial_importance
-from memories.models.words import LinkKind, SourceClass, SourceType, Status
 
 LEAST, MOST = 3, 50  # members; what hundreds say does not go into one text
 DIGEST = "digest"

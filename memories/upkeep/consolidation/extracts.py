@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from memories.language.words import STOPWORDS
+from memories.language.word_lists import STOPWORDS
 from memories.models import CONTENT_LIMIT
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

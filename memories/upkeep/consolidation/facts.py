@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memories.language.gazetteers import GIVEN_NAMES
-from memories.language.words import CALENDAR, OPENERS, listed
+from memories.language.word_lists import CALENDAR, OPENERS, listed
 
 WORD = re.compile(r"[^\s,;!?()\[\]{}\"“”]+")
 EDGES = ".:'’‘`*_#>-–—/"

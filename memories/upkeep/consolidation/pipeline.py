@@ -8,8 +8,8 @@ from memories import access, failpoints
 from memories.access import Principal
 from memories.models import Operation
 from memories.operations import Progress
-from memories.upkeep.consolidation import applying, planning, reports
-from memories.upkeep.consolidation.outlook import Outlook
+from memories.upkeep.consolidation import plan_execution, planner, reports
+from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import kept
 
 
@@ -25,22 +25,22 @@ def consolidate(principal: Principal, operation: Operation, progress: Progress) 
         embedded = 0
         if not cursor:
             progress.save(stage="embed", done=0, total=None)
-            embedded = planning.embed_waiting(principal, operation)
+            embedded = planner.embed_waiting(principal, operation)
             failpoints.reach("consolidation.embedded")
-        outlook = planning.outlook_of(principal, operation)
+        outlook = planner.outlook_of(principal, operation)
         plan, told = operation, cursor.get("plan")
         if outlook.wish.plan_id is not None:
-            plan, told = planning.earlier_plan(outlook, outlook.wish.plan_id)
+            plan, told = planner.earlier_plan(outlook, outlook.wish.plan_id)
             outlook.operation.created_at = plan.created_at
         elif told is None:
-            told = planning.make(outlook, progress)
+            told = planner.make(outlook, progress)
         assert told is not None
         common = {**told, "dry_run": operation.dry_run, "reembedded": embedded, "timestamp": outlook.now.isoformat()}
         progress.report |= {**common, **_foretold(outlook, plan, told)}
         if operation.dry_run:
             done = _foretold(outlook, plan, told)
         else:
-            done = cursor.get("applied") or applying.run(outlook, plan, told, progress)
+            done = cursor.get("applied") or plan_execution.run(outlook, plan, told, progress)
     return {**common, **done, **reports.duration(operation.started_at or outlook.now, timezone.now())}
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conflicts.front import Fate
+from conflicts.public import Fate
 from memories.models import Fragment, Namespace
-from memories.models.words import Status
-from memories.upkeep.consolidation.outlook import counts
+from memories.models.enums import Status
+from memories.upkeep.consolidation.plan_state import counts
 from memories.upkeep.consolidation.steps import Phase, Step, of_phase
 
 RESOLVED = {Fate.WINS, Fate.REPEATS, Fate.OUTDATED, Fate.ANSWERED, Fate.RETURNS, Fate.BARRED}

@@ -9,7 +9,7 @@ from django.db import connection
 from psycopg import sql
 
 from memories import access
-from memories.upkeep.consolidation.outlook import Outlook
+from memories.upkeep.consolidation.plan_state import Outlook
 
 HEADER = 19  # bytes before the first row: signature, flags, extension
 SAMPLE = 20_000

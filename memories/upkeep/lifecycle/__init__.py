@@ -1,5 +1,6 @@
 """The life of a memory: how close at hand it is kept, how much of it is left, when it leaves and how it returns."""
 
+from memories.upkeep.lifecycle.archival import check_putting_away, expire_copies, put_away
 from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, capacity_of, vector_octets
 from memories.upkeep.lifecycle.compaction import (
     WaitsForDecision,
@@ -8,12 +9,11 @@ from memories.upkeep.lifecycle.compaction import (
     compact_one,
     undo_compaction,
 )
-from memories.upkeep.lifecycle.copies import take as take_copies
 from memories.upkeep.lifecycle.due import due
 from memories.upkeep.lifecycle.eviction import AlreadyRunning, Candidate, candidates, check_eviction, evict, excesses
-from memories.upkeep.lifecycle.leaving import Cause, leave
-from memories.upkeep.lifecycle.putting_away import check_putting_away, expire_copies, put_away
-from memories.upkeep.lifecycle.returning import Purged, restore, undo_leaving, visible_tombstone
+from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.restoration import Purged, restore, undo_leaving, visible_tombstone
+from memories.upkeep.lifecycle.snapshots import take as take_copies
 from memories.upkeep.lifecycle.tiers import TierMismatch, check_tiering, move_one, sizes, tier
 
 __all__ = [

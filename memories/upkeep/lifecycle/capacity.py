@@ -12,7 +12,7 @@ from django.db.models import Count
 from memories import access
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment
-from memories.models.words import CapacityStatus, EvictionReason, Tier
+from memories.models.enums import CapacityStatus, EvictionReason, Tier
 
 WARNING, EVICTION, AGGRESSIVE = 0.70, 0.80, 0.95
 AFTER_EVICTION, AFTER_AGGRESSIVE = 0.75, 0.70

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from conflicts.front import BlockedByErasure, forgotten_texts, index_keywords
+from conflicts.public import BlockedByErasure, forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.ingest import fragment_for_change
-from memories.language.shortening import ARCHIVED, keywords, summary
+from memories.language.abridgement import ARCHIVED, keywords, summary
 from memories.models import Archive, Fragment, Operation, Revision
 from memories.models.bulk import insert
-from memories.models.raw import execute, fetch
+from memories.models.enums import Compression, CopyReason, Tier
 from memories.models.scoring import PROTECTED
-from memories.models.words import Compression, CopyReason, Tier
+from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
-from memories.upkeep.lifecycle.copies import copy_of
-from memories.upkeep.lifecycle.leaving import BATCH, hold
-from memories.upkeep.lifecycle.returning import Purged
+from memories.upkeep.lifecycle.removal import BATCH, hold
+from memories.upkeep.lifecycle.restoration import Purged
+from memories.upkeep.lifecycle.snapshots import copy_of
 from memories.upkeep.protections import STAYS_READABLE, refuse_hiding
 
 LEVELS = list(Compression.values)  # each says less than the one before

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from memories.models.scoring import COLD
-from memories.upkeep.lifecycle import compaction, putting_away, tiers
+from memories.upkeep.lifecycle import archival, compaction, tiers
 from memories.upkeep.lifecycle.eviction import excesses
 
 
@@ -22,7 +22,7 @@ def due(project_id: uuid.UUID, *, now: datetime.datetime) -> list[str]:
     steps = {"warm_days": tiers.WARM_DAYS, "cold_below": COLD, "promote_at": tiers.PROMOTE_AT}
     found = {
         "tier": _any(tiers.MOVES, {**place, **steps, "now": now}) or _too_large(project_id),
-        "archive": _any(f"SELECT 1 {putting_away.DUE}", {**place, "before": put_away}),
+        "archive": _any(f"SELECT 1 {archival.DUE}", {**place, "before": put_away}),
         "compact": _any(compaction.PAGE, {**place, **ages, "after": uuid.UUID(int=0)}),
         "evict": bool(excesses(project_id)),
     }

@@ -17,13 +17,13 @@ from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Operation
-from memories.models.raw import fetch
+from memories.models.enums import CopyReason, EvictionReason, OperationState, Tier
 from memories.models.scoring import KEPT, LAST_USED, PROTECTED, WEIGHT_SQL, days_since
-from memories.models.words import CopyReason, EvictionReason, OperationState, Tier
+from memories.models.sql import fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
-from memories.upkeep.lifecycle.leaving import BATCH, Cause, hold, leave
+from memories.upkeep.lifecycle.removal import BATCH, Cause, hold, leave
 from memories.upkeep.protections import IS_CHOSEN, USERS_OWN
 
 RECENT_HOURS = 24

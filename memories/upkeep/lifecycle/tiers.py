@@ -20,13 +20,13 @@ from memories.access import Principal
 from memories.errors import NovaError
 from memories.ingest import fragment_for_change
 from memories.models import Fragment, Operation
-from memories.models.raw import execute, fetch
+from memories.models.enums import Tier
 from memories.models.scoring import COLD, KEPT, LAST_USED, days_since, relevance_sql
-from memories.models.words import Tier
+from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import vector_octets
-from memories.upkeep.lifecycle.leaving import hold
+from memories.upkeep.lifecycle.removal import hold
 from memories.upkeep.protections import IS_BELIEVED, refuse_hiding
 
 WARM_DAYS, PROMOTE_AT = 30, 5

@@ -1,0 +1,66 @@
+"""Leaving in numbers: near-duplicates yield to the one that stays, archived memories to nobody."""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+
+from django.db.models import Q
+
+from conflicts.enums import Kind, Resolution
+from conflicts.evaluation import Docket, place_of
+from conflicts.models import PendingConflict
+from conflicts.persistence import Succession, pair_up, supersede
+from conflicts.rulings import forget
+from memories.models import Claim
+
+
+def yield_to(
+    project_id: uuid.UUID, namespace_id: uuid.UUID, successors: Mapping[uuid.UUID, uuid.UUID], *, now: datetime.datetime
+) -> Succession:
+    """Marks fragments as superseded by those that say the same. The caller holds the namespace and all of them.
+
+    Answers what it did beside the fragments, but for conflicts about claims that face another opponent now.
+    """
+    if not successors:
+        return Succession()
+    conflicts = PendingConflict.objects.within(project_id).pending().filter(existing__in=list(successors))
+    faced = list(conflicts.values_list("existing_id", flat=True))
+    done = supersede(project_id, dict(successors), now=now)
+    claims = Claim.objects.within(project_id).filter(fragment__in=faced)
+    if places := {place_of(claim) for claim in claims}:
+        docket = Docket(project_id, [namespace_id], claims=0, now=now)
+        docket.read(places, hold=True)
+        pair_up(docket, places)
+    return done
+
+
+def withdraw_all(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> None:
+    """As `withdraw`, for many that are archived at once."""
+    pending = PendingConflict.objects.within(project_id).pending()
+    pending.filter(newcomer__in=fragment_ids).end(now=now)
+    pending.filter(existing__in=fragment_ids, kind=Kind.DISPUTE).end(now=now)
+
+
+def was_ruled_out(project_id: uuid.UUID, claim_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:
+    """Return those claims that a person decided against: replaced by a challenger, or rejected as one."""
+    decided = PendingConflict.objects.within(project_id).filter(resolved_at__isnull=False)
+    against = decided.filter(existing_claim__in=claim_ids, resolution=Resolution.SUPERSEDE)
+    rejected = decided.filter(newcomer_claim__in=claim_ids, resolution=Resolution.REJECT)
+    return {row.existing_claim for row in against} | {row.newcomer_claim for row in rejected}
+
+
+def erase_all(
+    project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, copied: Sequence[uuid.UUID], now: datetime.datetime
+) -> None:
+    """Ends what waits because of fragments that are forgotten; no word of them stays in what was decided.
+
+    `copied` are conflicts of which those were a part that are gone already.
+    """
+    ids, mine = list(fragment_ids), PendingConflict.objects.within(project_id)
+    withdraw_all(project_id, ids, now=now)
+    told = mine.filter(Q(newcomer__in=ids) | Q(existing__in=ids) | Q(id__in=list(copied)))
+    newcomers = set(told.exclude(newcomer=None).values_list("newcomer_id", flat=True))
+    told.update(statement=None, note="", before=None)
+    forget(project_id, ids)
+    # What was noted beside one opponent of a newcomer was noted beside all.
+    mine.filter(newcomer__in=newcomers).update(note="", before=None)

@@ -1,0 +1,96 @@
+"""Batching: several decisions at once, each for itself: what one can't do stops no other."""
+
+import datetime
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from conflicts.enums import Resolution
+from conflicts.models import PendingConflict
+from conflicts.periods import CannotSplit
+from conflicts.resolution import (
+    AlreadyResolved,
+    CannotUndo,
+    Settlement,
+    StaleConflict,
+    resolve,
+    undo,
+)
+from conflicts.resolution_actions import NotApplicable
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
+
+REFUSALS = (NotFound, NotPermitted, AlreadyResolved, StaleConflict, NotApplicable, CannotSplit, CannotUndo)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one decision: nothing in the way (`refused` None), or the refusal."""
+
+    conflict_id: uuid.UUID
+    refused: NovaError | None = None
+
+
+def resolve_all(
+    principal: Principal, decisions: Sequence[tuple[uuid.UUID, Settlement]], *, now: datetime.datetime
+) -> list[Outcome]:
+    """Settles each in a transaction of its own, in order. What an earlier one of them settled along is done too."""
+    before = _settled(principal, [conflict_id for conflict_id, _ in decisions])
+    done: list[uuid.UUID] = []
+    outcomes = []
+    for conflict_id, settlement in decisions:
+        if done and conflict_id not in before and _settled_along(principal, conflict_id, by=done):
+            outcomes.append(Outcome(conflict_id))
+            continue
+        found = _attempt(conflict_id, partial(resolve, principal, conflict_id, settlement, now=now))
+        outcomes.append(found)
+        if found.refused is None:
+            done.append(conflict_id)
+    return outcomes
+
+
+def undo_all(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[Outcome]:
+    """Takes decisions back, each in a transaction of its own, the last first."""
+    outcomes, reopened = [], set[uuid.UUID]()
+    for conflict_id in reversed(conflict_ids):
+        if conflict_id in reopened or (reopened and _waits(principal, conflict_id)):
+            outcomes.append(Outcome(conflict_id))
+            continue
+        found = _attempt(conflict_id, partial(undo, principal, conflict_id, now=now))
+        outcomes.append(found)
+        if found.refused is None:
+            reopened.add(conflict_id)
+    return outcomes[::-1]
+
+
+def _attempt(conflict_id: uuid.UUID, act: Callable[[], Any]) -> Outcome:
+    try:
+        act()
+    except REFUSALS as error:
+        return Outcome(conflict_id, error)
+    return Outcome(conflict_id)
+
+
+def _settled(principal: Principal, conflict_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:
+    with access.enter(principal, why="resolve"):
+        rows = PendingConflict.objects.within(principal.project_id).filter(id__in=conflict_ids)
+        return set(rows.filter(resolved_at__isnull=False).values_list("id", flat=True))
+
+
+def _settled_along(principal: Principal, conflict_id: uuid.UUID, *, by: Sequence[uuid.UUID]) -> bool:
+    """Whether it is over because of these decisions: of the same newcomer, or nothing was left to decide."""
+    with access.enter(principal, why="resolve"):
+        row = PendingConflict.objects.within(principal.project_id).filter(id=conflict_id).first()
+    if row is None or row.resolved_at is None:
+        return False
+    with_one = (row.before or {}).get("settled_with") in {str(one) for one in by}
+    return with_one or row.resolution == Resolution.OBSOLETE
+
+
+def _waits(principal: Principal, conflict_id: uuid.UUID) -> bool:
+    with access.enter(principal, why="undo"):
+        rows = PendingConflict.objects.within(principal.project_id).pending()
+        return bool(rows.filter(id=conflict_id).exists())

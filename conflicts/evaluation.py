@@ -1,0 +1,360 @@
+"""The docket: the newcomers of one transaction, heard in order against the ledgers of their keys."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from django.db import connection
+
+from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
+from conflicts.contradictions import agrees
+from conflicts.enums import Kind, Policy
+from conflicts.free_text import standing_of
+from conflicts.gate import Stance, objection
+from conflicts.key_state import Ledger, Verdict, is_ruled_by_another
+from conflicts.keys import Naming, naming
+from conflicts.locks import Place, lock_keys, lock_namespaces
+from conflicts.models import PendingConflict, Ruling
+from conflicts.rulings import binding_of
+from conflicts.verdicts import give, whole
+from memories.errors import NovaError
+from memories.models import Claim, Fragment
+from memories.models.claim import claim_id
+from memories.models.enums import OPEN, Status
+from memories.models.namespace import roots_of
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A statement of a free text, and the standing claims of more authority that say otherwise."""
+
+    statement: Statement
+    key: Place
+    value: bytes
+    opponents: tuple[Stance, ...]
+
+
+class ClaimsDisagree(NovaError):
+    """The claims of one text exclude each other, or belong to several sessions."""
+
+    status = 400
+    code = "claims_disagree"
+
+
+@dataclass(slots=True)
+class Said:
+    """A claim of a newcomer as a row, and what was decided on it."""
+
+    claim: Claim
+    policy: str = Policy.REVIEW
+    verdict: Verdict | None = None
+    # The claim of another fragment that says the same, beside which it stands.
+    twin: uuid.UUID | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether it was decided on before."""
+        return bool(self.claim.verdict)
+
+
+@dataclass(slots=True)
+class Case:
+    """A newcomer with its claims, and what was decided."""
+
+    fragment: Fragment
+    said: list[Said]
+    statements: Sequence[Statement] = ()
+    contradictions: list[Contradiction] = field(default_factory=list)
+    # What its text takes back.
+    retracted: tuple[uuid.UUID, ...] = ()
+    # The fragment that says all of it already; it is not stored then.
+    repeats: uuid.UUID | None = None
+    # The ruling that bars its text.
+    ruling_id: uuid.UUID | None = None
+    # Whom it replaced as wholes.
+    fallen: list[uuid.UUID] = field(default_factory=list)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The rows."""
+        return [said.claim for said in self.said]
+
+    @property
+    def places(self) -> set[Place]:
+        """Where its claims belong."""
+        return {place_of(claim) for claim in self.claims}
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What was decided on its claims."""
+        return [said.verdict for said in self.said if said.verdict]
+
+    @property
+    def superseded(self) -> tuple[uuid.UUID, ...]:
+        """The claims that yield to it."""
+        return (*(i for verdict in self.verdicts for i in verdict.superseded), *self.retracted)
+
+    @property
+    def twins(self) -> list[uuid.UUID]:
+        """The claims that say already what it says."""
+        return [said.twin for said in self.said if said.twin]
+
+    @property
+    def replaces(self) -> bool:
+        """Whether somebody yields to it, or ends where it begins."""
+        return bool(self.superseded or any(verdict.closed for verdict in self.verdicts))
+
+
+class Docket:
+    """Names, locks and reads once, before anything is decided."""
+
+    def __init__(
+        self, project_id: uuid.UUID, namespace_ids: Iterable[uuid.UUID], *, claims: int, now: datetime.datetime
+    ) -> None:
+        self.project_id, self.now = project_id, now
+        # `claims`: how many keys will be decided on.
+        places = set(namespace_ids)
+        roots = set(roots_of(project_id, places).values()) - places
+        self.alone = bool(claims) and lock_namespaces(places, claims=claims, roots=roots)
+        self.namings: dict[uuid.UUID, Naming] = naming(project_id, places)
+        self.ledgers: dict[Place, Ledger] = {}
+        # The claims that stand or wait on the keys, their fragments at hand.
+        self.claims: dict[uuid.UUID, Claim] = {}
+        # By the newcomer's claim, or its fragment where that claims nothing.
+        self.pending: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
+        # Conflicts that got another opponent and are not saved yet.
+        self.faced: list[PendingConflict] = []
+
+    def case(
+        self,
+        fragment: Fragment,
+        drafts: Sequence[ClaimDraft],
+        statements: Sequence[Statement],
+        *,
+        in_place: bool = False,
+    ) -> Case:
+        """A newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
+
+        Raises ClaimsDisagree; of claims that were read out of the text the first given one counts, and the text orders
+        them.
+        """
+        names, said = self.namings[fragment.namespace_id], list[Said]()
+        for draft in drafts:
+            place = draft.position if in_place and draft.position is not None else len(said)
+            claim = claim_of(draft, fragment, naming=names, now=self.now, position=place)
+            if any(_disagree(claim, other.claim) for other in said):
+                if draft.span is None:
+                    raise ClaimsDisagree("The claims of one text may not exclude each other.")
+            elif not any(_is_said(claim, other.claim) for other in said):
+                said.append(Said(claim, names.rule(draft.predicate).policy))
+        if all(one.claim.span_start is not None for one in said) and not in_place:
+            said.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
+            for number, one in enumerate(said):
+                one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
+        return Case(fragment, said, statements)
+
+    def open(self, cases: Sequence[Case], *, also: Iterable[Place] = ()) -> None:
+        """Locks and reads the keys of these cases, and others that they touch.
+
+        What a free text is compared with needs no lock: whichever was first, both orders are right.
+        """
+        own = {place for case in cases for place in case.places} | set(also)
+        own |= {place for case in cases for place, said in self._said(case) if said.retracts}
+        if not self.alone:
+            lock_keys(own)
+        self.read(own, hold=True)
+        said = {place for case in cases for place, _ in self._said(case)} - own
+        self._keep_from_going(said)
+        self.read(said)
+
+    def look(self, cases: Sequence[Case], *, hold: bool) -> None:
+        """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
+        own = {place for case in cases for place in case.places}
+        own |= {place for case in cases for place, said in self._said(case) if said.retracts}
+        self.read(own, hold=hold)
+        self.read({place for case in cases for place, _ in self._said(case)} - own)
+
+    def _keep_from_going(self, places: set[Place]) -> None:
+        """What a free text may contradict is not forgotten meanwhile; it may change, for both orders are right."""
+        if places:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    """SELECT f.id FROM memories_fragment f
+                       JOIN memories_claim c ON c.project_id = f.project_id AND c.fragment_id = f.id
+                       WHERE c.project_id = %s AND c.namespace_id = ANY (%s) AND c.key_digest = ANY (%s)
+                           AND c.status IN ('active', 'disputed')
+                       ORDER BY f.id FOR KEY SHARE OF f""",
+                    [self.project_id, list({n for n, _ in places}), list({key for _, key in places})],
+                )
+
+    def read(self, places: set[Place], *, hold: bool = False) -> None:
+        """Reads the ledgers of these places as they stand now; `hold` keeps what stands there from changing."""
+        self.ledgers |= {place: Ledger() for place in places}
+        if not places:
+            return
+        here = {
+            "namespace__in": {namespace_id for namespace_id, _ in places},
+            "key_digest__in": {key for _, key in places},
+        }
+        for row in Ruling.objects.within(self.project_id).in_force().filter(**here).order_by("decided_at", "id"):
+            if ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
+                ledger.bindings.append(binding_of(row))
+        rows = Claim.objects.within(self.project_id).filter(status__in=OPEN, fragment__status__in=OPEN, **here)
+        rows = rows.select_related("fragment")
+        for claim in rows.select_for_update(no_key=True, of=("fragment",)).order_by("fragment", "id") if hold else rows:
+            if ledger := self.ledgers.get(place_of(claim)):
+                self.claims[claim.id] = claim
+                waits = Status.QUARANTINED in (claim.status, claim.fragment.status)
+                (ledger.waiting if waits else ledger.standing)[claim.id] = ledger.under_rulings(stance_of(claim))
+        conflicts = PendingConflict.objects.within(self.project_id).pending().filter(newcomer__isnull=False, **here)
+        for conflict in conflicts.order_by("created_at", "id"):
+            self.pending[conflict.challenger].append(conflict)
+            ledger = self.ledgers.get((conflict.namespace_id, bytes(conflict.key_digest)))
+            if ledger and conflict.kind == Kind.CLAIM and conflict.challenger in ledger.standing:
+                ledger.contesting.add(conflict.challenger)
+
+    def hear(self, case: Case, *, by_a_person: bool = False, returning: bool = False) -> None:
+        """Decides on a case and enters it into the ledgers. What returns from the archive is no newer than others."""
+        fragment = case.fragment
+        for place in case.places:
+            self.ledgers[place].forget_fragment(fragment.id)
+        for said in case.said:
+            said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
+            said.twin = said.verdict.twin
+        case.repeats = self._whole_twin(case)
+        if case.repeats:
+            return
+        for said in case.said:
+            if said.twin:
+                said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
+        status = whole([verdict.status for verdict in case.verdicts])
+        why = next((verdict.why for verdict in case.verdicts if verdict.why), "")
+        if status == Status.ACTIVE:
+            status, why = self._read(case, by_a_person=by_a_person)
+        self._enter(case, status, by_a_person=by_a_person, returning=returning)
+        fragment.status = status
+        fragment.archived_reason = why if status == Status.ARCHIVED else ""
+
+    def _judge(self, said: Said, *, by_a_person: bool, returning: bool) -> Verdict:
+        """What is decided on a claim; one whose twin is known stands for itself."""
+        stance = stance_of(said.claim)
+        if said.settled:
+            return Verdict(stance, Status(said.claim.verdict))
+        if returning:
+            stance = replace(stance, owner_id=uuid.uuid4())
+        policy = Policy.REVIEW if returning and said.policy == Policy.NEWEST else said.policy
+        ledger, beside = self.ledgers[place_of(said.claim)], said.twin is not None
+        return ledger.judge(stance, policy=policy, by_a_person=by_a_person, beside=beside)
+
+    def _whole_twin(self, case: Case) -> uuid.UUID | None:
+        """The one fragment that says already all that a newcomer claims."""
+        found = {said.twin and self.claims[said.twin].fragment_id for said in case.said}
+        return found.pop() if len(found) == 1 else None
+
+    def _read(self, case: Case, *, by_a_person: bool) -> tuple[Status, str]:
+        """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
+        case.contradictions = list(self._contradictions(case))
+        if not case.contradictions or self._only_rulings_oppose(case):
+            case.retracted = tuple(self._retracted(case))
+            return Status.ACTIVE, ""
+        bars = [] if by_a_person else [bar for c in case.contradictions if (bar := self._bar(case, c))]
+        case.ruling_id = bars[0] if bars else None
+        return (Status.ARCHIVED, "precedent_rejected") if bars else (Status.QUARANTINED, "")
+
+    def _enter(self, case: Case, status: Status, *, by_a_person: bool, returning: bool) -> None:
+        """Enters the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
+        for number, said in enumerate(case.said):
+            assert said.verdict is not None
+            if number and said.verdict.status == Status.ACTIVE and not said.settled:
+                said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
+            if status != Status.ACTIVE and said.verdict.status == Status.ACTIVE:
+                said.verdict = Verdict(said.verdict.stance, status)
+            verdict, claim = said.verdict, said.claim
+            self.ledgers[place_of(claim)].enter(verdict)
+            claim.slot = verdict.stance.slot
+            claim.valid_from, claim.valid_until = verdict.stance.period.start, verdict.stance.period.end
+            self.claims[claim.id] = claim
+        give(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
+        for said in case.said:
+            said.claim.status = said.claim.verdict or status
+
+    def answers(self, places: Iterable[Place]) -> dict[uuid.UUID, uuid.UUID]:
+        """The claims that wait there although by now something stronger says the same, and which fragment does."""
+        return {
+            claim_id: stronger.fragment_id
+            for place in places
+            for claim_id, waiting in self.ledgers[place].waiting.items()
+            if (stronger := self.ledgers[place].replaced_by(waiting))
+        }
+
+    def _said(self, case: Case) -> list[tuple[Place, Statement]]:
+        """Where the statements of a text belong, but for what its claims say themselves."""
+        names = self.namings[case.fragment.namespace_id]
+        own = {(bytes(claim.key_digest), bytes(claim.value_digest)) for claim in case.claims}
+        found = []
+        for said in case.statements:
+            key = names.key(said.subject, said.predicate).both
+            if said.negated or (key, names.value(said.predicate, said.value)) not in own:
+                found.append(((case.fragment.namespace_id, key), said))
+        return found
+
+    def _contradictions(self, case: Case) -> Iterable[Contradiction]:
+        names = self.namings[case.fragment.namespace_id]
+        for place, said in self._said(case):
+            value = names.value(said.predicate, said.value)
+            stance = free_stance(case.fragment, value, now=self.now)
+            opponents = self.ledgers[place].contradicted(stance, negated=said.negated)
+            others = tuple(o for o in opponents if said.negated or not self._agrees(said, o, names))
+            if others:
+                yield Contradiction(said, place, value, others)
+
+    def _only_rulings_oppose(self, case: Case) -> bool:
+        """Whether the user's own words are only against what somebody else ruled: both are served until one decides."""
+        said = free_stance(case.fragment, b"", now=self.now)
+        opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
+        return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
+
+    def _agrees(self, said: Statement, other: Stance, names: Naming) -> bool:
+        """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
+        return agrees(said.value, standing_of(self.claims[other.id], names))
+
+    def _retracted(self, case: Case) -> list[uuid.UUID]:
+        """What a person takes back who may: claims of less authority, or of as much and their own."""
+        found = []
+        for place, said in self._said(case):
+            if said.retracts:
+                value = self.namings[case.fragment.namespace_id].value(said.predicate, said.value)
+                stance = free_stance(case.fragment, value, now=self.now)
+                for other in self.ledgers[place].standing.copy().values():
+                    same = other.value == value and stance.meets(other)
+                    if same and not objection(stance, other):
+                        self.ledgers[place].forget(other.id)
+                        found.append(other.id)
+        return found
+
+    def _bar(self, case: Case, contradiction: Contradiction) -> uuid.UUID | None:
+        """The ruling that keeps out what a text states; one that ruled a value out says nothing of its denial."""
+        if contradiction.statement.negated:
+            return None
+        found = self.ledgers[contradiction.key].bar(free_stance(case.fragment, contradiction.value, now=self.now))
+        return found.ruling_id if found else None
+
+
+def place_of(claim: Claim) -> Place:
+    """Where a claim belongs."""
+    return claim.namespace_id, bytes(claim.key_digest)
+
+
+def _is_said(one: Claim, other: Claim) -> bool:
+    """Whether one claim of a text only says what another says."""
+    same = one.key_digest == other.key_digest and one.value_digest == other.value_digest and one.scope == other.scope
+    return same and stance_of(one).meets(stance_of(other))
+
+
+def _disagree(one: Claim, other: Claim) -> bool:
+    """Whether two claims of one text can't both be so, or are not for the same ears."""
+    if one.session_id != other.session_id:
+        return True
+    return one.key_digest == other.key_digest and stance_of(one).opposes(stance_of(other))

@@ -1,0 +1,209 @@
+"""Shadows: what free texts say against standing claims without naming them as claims (docs/spec.md §4.4).
+
+The claims that a text may speak of are found by their keys, in one statement for all texts of a transaction; whether
+it contradicts them is for `contradictions` to say.
+"""
+
+import datetime
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db.models import Q
+
+from conflicts.claims import USER, ClaimDraft, Statement
+from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, differs, is_said_plainly, read
+from conflicts.cues import CUES
+from conflicts.keys import Naming, naming
+from conflicts.mentions import keys_of
+from conflicts.models import Ruling
+from conflicts.normalization import canonical_key
+from conflicts.passages import Passage, stem
+from memories.models import Claim, Fragment
+from memories.models.enums import MATERIAL, STANDING, SourceClass
+
+AT_ONCE = 20_000  # keys asked for in one statement
+LONGEST_VALUE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What a text was found to say: statements against what stands, and the claim by which an owner changes one."""
+
+    statements: tuple[Statement, ...] = ()
+    claim: ClaimDraft | None = None
+    # The keys of stronger claims that it does not surely contradict, whatever else was read in it.
+    unsure: frozenset[bytes] = frozenset()
+
+    @property
+    def changes(self) -> bool:
+        """Whether it replaces or takes back what stands."""
+        return self.claim is not None or any(said.retracts for said in self.statements)
+
+
+def shadows(
+    fragments: Sequence[Fragment],
+    namings: Mapping[uuid.UUID, Naming],
+    *,
+    beside: Sequence[Sequence[ClaimDraft]] = (),
+    now: datetime.datetime,
+) -> list[Shadow]:
+    """What each text says against claims that are stronger, by a ruling too, or its owner's own and no stronger.
+
+    One's own are changed only by what was said plainly, in the first person: what somebody pastes or quotes is not
+    their word. The claims `beside` each text tell of what its words leave open.
+    """
+    project_id = fragments[0].project_id
+    watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
+    said = [read(f.content) if f.namespace_id in watched else [] for f in fragments]
+    keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(said, fragments, strict=True)]
+    found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
+    ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
+    return [
+        _shadow(
+            fragment,
+            passages,
+            [c for key in mine for c in found.get((fragment.namespace_id, key), ())],
+            namings,
+            ruled=ruled,
+            beside=drafts,
+        )
+        for fragment, passages, mine, drafts in zip(fragments, said, keys, beside or [()] * len(fragments), strict=True)
+    ]
+
+
+def contradicting(fragments: Sequence[Fragment], *, now: datetime.datetime) -> set[uuid.UUID]:
+    """Return the ids of those whose text surely says otherwise than a stronger claim that stands by now."""
+    if not fragments:
+        return set()
+    found = shadows(fragments, naming(fragments[0].project_id, {f.namespace_id for f in fragments}), now=now)
+    against = zip(fragments, found, strict=True)
+    return {f.id for f, shadow in against if any(not said.retracts for said in shadow.statements)}
+
+
+def words_of(claims: Sequence[Claim]) -> str:
+    """Return a regular expression that finds the texts that may speak of the keys of these claims; empty for none."""
+    names = naming(claims[0].project_id, {claim.namespace_id for claim in claims}) if claims else {}
+    cues = {cue.stems[0] for c in claims for cue in cues_of(standing_of(c, names[c.namespace_id]))}
+    return rf"\m({'|'.join(sorted(map(re.escape, cues)))})" if cues else ""
+
+
+def _standing(
+    project_id: uuid.UUID, places: set[uuid.UUID], keys: Sequence[bytes], *, now: datetime.datetime
+) -> dict[tuple[uuid.UUID, bytes], list[Claim]]:
+    """The claims of everybody's sessions that hold now under these keys."""
+    found: dict[tuple[uuid.UUID, bytes], list[Claim]] = {}
+    rows = Claim.objects.within(project_id).filter(
+        Q(valid_until=None) | Q(valid_until__gt=now),
+        Q(valid_from=None) | Q(valid_from__lte=now),
+        namespace__in=places,
+        status__in=STANDING,
+        session_id="",
+    )
+    for start in range(0, len(keys), AT_ONCE):
+        for claim in rows.filter(key_digest__in=keys[start : start + AT_ONCE]).select_related("fragment"):
+            found.setdefault((claim.namespace_id, bytes(claim.key_digest)), []).append(claim)
+    return found
+
+
+def _ruled(project_id: uuid.UUID, claims: Sequence[Claim]) -> dict[uuid.UUID, int]:
+    """The authority of the rulings that chose what these claims say, by claim."""
+    if not claims:
+        return {}
+    rulings = Ruling.objects.within(project_id).in_force()
+    chosen: dict[tuple[uuid.UUID, bytes, str], int] = {}
+    keys = {bytes(claim.key_digest) for claim in claims}
+    places = {claim.namespace_id for claim in claims}
+    for row in rulings.filter(namespace__in=places, key_digest__in=keys, session_id=""):
+        for value in row.chosen:
+            there = (row.namespace_id, bytes(row.key_digest), value)
+            chosen[there] = max(row.authority, chosen.get(there, 0))
+    told = {c.id: (c.namespace_id, bytes(c.key_digest), bytes(c.value_digest).hex()) for c in claims}
+    return {claim_id: chosen[said] for claim_id, said in told.items() if said in chosen}
+
+
+def standing_of(claim: Claim, names: Naming) -> Standing:
+    """A claim with what its predicate's rule says."""
+    rule = names.rule(claim.predicate)
+    return Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
+
+
+def _shadow(
+    fragment: Fragment,
+    said: Sequence[Passage],
+    claims: Sequence[Claim],
+    namings: Mapping[uuid.UUID, Naming],
+    *,
+    ruled: Mapping[uuid.UUID, int],
+    beside: Sequence[ClaimDraft],
+) -> Shadow:
+    statements, change, unsure = [], None, set()
+    plainly = is_said_plainly(fragment.content) and not fragment.extra.get(MATERIAL)
+    # The user's own words reach what was ruled, too: both are served until somebody decides.
+    is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
+    for claim in claims:
+        own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
+        ruling = ruled.get(claim.id, 0)
+        is_held = max(claim.authority, ruling) > fragment.authority or (is_heard and ruling >= fragment.authority)
+        if claim.fragment_id == fragment.id or not (is_held or own):
+            continue
+        names = namings[claim.namespace_id]
+        standing = standing_of(claim, names)
+        against = contrary(said, standing)
+        if not own and not (against and against.sure):
+            against = _told_beside(said, standing, beside, names) or against
+        if not own and not (against and against.sure) and standing.predicate in CUES:
+            unsure.add(bytes(claim.key_digest))
+        if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
+            continue
+        if not against.negated and _is_said_beside(against.value, claim, claims, names):
+            continue
+        statements.append(_statement(claim, against, takes_back=own))
+        if own and not against.negated:
+            change = ClaimDraft(claim.subject, claim.predicate, against.value)
+    return Shadow(tuple(statements), change, frozenset(unsure))
+
+
+def _told_beside(
+    said: Sequence[Passage], standing: Standing, beside: Sequence[ClaimDraft], names: Naming
+) -> Contrary | None:
+    """Return what a text may say against a claim, where a claim beside it has that value under a key of no text.
+
+    A name that the text itself does not know is another spelling of what the text speaks of (ADR 0110).
+    """
+    against = differs(said, standing)
+    if against is None or against.negated:
+        return None
+    value = names.value(standing.predicate, against.value)
+    told = any(
+        names.value(standing.predicate, draft.value) == value and _is_another_spelling(draft, said, standing, names)
+        for draft in beside
+    )
+    return replace(against, sure=True) if told else None
+
+
+def _is_another_spelling(draft: ClaimDraft, said: Sequence[Passage], standing: Standing, names: Naming) -> bool:
+    """Whether a claim's key differs from a standing one's only in what no word of the text names and no rule knows."""
+    strange = []
+    if names.subject(draft.subject) != names.subject(standing.subject):
+        strange.append(draft.subject)
+    if names.predicate(draft.predicate) != names.predicate(standing.predicate):
+        if names.registers(draft.predicate):
+            return False
+        strange.append(draft.predicate)
+    stems = {word.stem for passage in said for word in passage.words}
+    return bool(strange) and not any({stem(word) for word in canonical_key(name).split()} <= stems for name in strange)
+
+
+def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:
+    """Whether a claim that somebody kept beside this one has the value."""
+    others = [c for c in claims if bytes(c.key_digest) == bytes(claim.key_digest) and c.id != claim.id]
+    return any(agrees(value, standing_of(other, names)) for other in others)
+
+
+def _statement(claim: Claim, against: Contrary, *, takes_back: bool) -> Statement:
+    """Against a stronger claim what was said; one's own is not so any more."""
+    if takes_back:
+        return Statement(claim.subject, claim.predicate, claim.value, negated=True, retracts=True)
+    return Statement(claim.subject, claim.predicate, against.value[:LONGEST_VALUE], against.negated)

@@ -1,0 +1,202 @@
+"""The ledger of one key: what stands, what waits, what people ruled. Pure: it judges, it is written elsewhere."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from conflicts.enums import Policy, Reason
+from conflicts.gate import Binding, Decision, Outcome, Period, Stance, clipped, decide, objection
+from memories.models.enums import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a newcomer, and of whom it meets."""
+
+    stance: Stance
+    status: Status
+    # The standing or waiting claim that says the same already.
+    twin: uuid.UUID | None = None
+    superseded: tuple[uuid.UUID, ...] = ()
+    # Whose period ends, and when.
+    closed: tuple[tuple[uuid.UUID, datetime.datetime], ...] = ()
+    opponents: tuple[tuple[uuid.UUID, Reason], ...] = ()
+    why: str = ""
+    # The ruling that bars it.
+    ruling_id: uuid.UUID | None = None
+    # It stands beside what a person ruled, until somebody decides.
+    contests: bool = False
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Stances by claim."""
+
+    standing: dict[uuid.UUID, Stance] = field(default_factory=dict)
+    waiting: dict[uuid.UUID, Stance] = field(default_factory=dict)
+    # Those that stand and wait for a decision besides: the user's words against a ruling.
+    contesting: set[uuid.UUID] = field(default_factory=set)
+    bindings: list[Binding] = field(default_factory=list)
+
+    def judge(
+        self, newcomer: Stance, *, policy: str = Policy.REVIEW, by_a_person: bool = False, beside: bool = False
+    ) -> Verdict:
+        """Decides on a newcomer and changes nothing; of what is said `beside` other things none is a repetition.
+
+        No earlier ruling bars a person, or who only corrects their own claim.
+        """
+        others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
+        newcomer = replace(newcomer, period=clipped(newcomer, others))
+        decision = decide(newcomer, others, policy=policy, beside=beside)
+        if decision.outcome == Outcome.DEDUPLICATED:
+            assert decision.twin is not None
+            return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.id)
+        owners = {other.owner_id for other in others if newcomer.opposes(other)}
+        own_edit = owners == {newcomer.owner_id} and decision.outcome != Outcome.LOST
+        if not (by_a_person or own_edit) and (bar := self.bar(newcomer)):
+            return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected", ruling_id=bar.ruling_id)
+        if not beside and (waiting := self._waiting_twin(newcomer)):
+            return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
+        if decision.outcome == Outcome.LOST:
+            return self._lost(newcomer, decision, policy=policy)
+        return self._won(newcomer, decision.yielding, decision.closing)
+
+    def _lost(self, newcomer: Stance, decision: Decision, *, policy: str) -> Verdict:
+        """It waits; but where only rulings stand in the way of the user's own words, these stand beside them."""
+        opponents = tuple((other.id, reason) for other, reason in decision.opponents)
+        yielding = [other for other, _ in decision.opponents if not objection(newcomer, other, policy)]
+        rivals = [other for other, _ in decision.opponents if other not in yielding]
+        if not newcomer.attested or not all(other.is_ruled for other in rivals):
+            return Verdict(newcomer, Status.QUARANTINED, opponents=opponents)
+        return replace(self._won(newcomer, yielding, ()), contests=True)
+
+    def _won(self, newcomer: Stance, yielding: Sequence[Stance], closing: Sequence[Stance]) -> Verdict:
+        start = newcomer.period.start
+        gone = {other.id for other in (*yielding, *closing)}
+        return Verdict(
+            replace(newcomer, slot=self.free_slot(newcomer, without=gone)),
+            Status.ACTIVE,
+            superseded=tuple(other.id for other in yielding),
+            closed=tuple((other.id, start) for other in closing if start is not None),
+        )
+
+    def free_slot(self, stance: Stance, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
+        """The first slot in which nothing stands at the same time; of many values at once all may share one."""
+        if not stance.exclusive:
+            return 0
+        taken = {
+            other.slot
+            for other in self.standing.values()
+            if other.id not in without | {stance.id} and other.exclusive and other.meets(stance)
+        }
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+    def enter(self, verdict: Verdict) -> None:
+        """Takes a verdict into the book, so that the next newcomer meets it."""
+        if verdict.twin is not None:
+            return
+        for claim_id in verdict.superseded:
+            self.forget(claim_id)
+        for claim_id, end in verdict.closed:
+            self.close(claim_id, end)
+        place = {Status.ACTIVE: self.standing, Status.QUARANTINED: self.waiting}.get(verdict.status)
+        self.forget(verdict.stance.id)
+        if place is not None:
+            place[verdict.stance.id] = self.under_rulings(verdict.stance)
+        if verdict.contests:
+            self.contesting.add(verdict.stance.id)
+
+    def under_rulings(self, stance: Stance) -> Stance:
+        """The stance with the authority of the strongest ruling that chose what it says."""
+        found = [binding for binding in self.bindings if binding.protects(stance)]
+        first = max(found, key=lambda binding: binding.authority, default=None)
+        return replace(stance, ruling=first.authority, ruled_by=first.decided_by) if first else stance
+
+    def bar(self, newcomer: Stance) -> Binding | None:
+        """The strongest ruling that keeps out what it says."""
+        found = [binding for binding in self.bindings if binding.bars(newcomer)]
+        return max(found, key=lambda binding: binding.authority, default=None)
+
+    def close(self, claim_id: uuid.UUID, end: datetime.datetime) -> None:
+        """Ends a standing claim's period."""
+        old = self.standing[claim_id]
+        self.standing[claim_id] = replace(old, period=Period(old.period.start, end))
+
+    def forget(self, claim_id: uuid.UUID) -> None:
+        """Takes a claim out of the book."""
+        self.standing.pop(claim_id, None)
+        self.waiting.pop(claim_id, None)
+        self.contesting.discard(claim_id)
+
+    def forget_fragment(self, fragment_id: uuid.UUID) -> None:
+        """Takes all claims of a fragment out of the book."""
+        for book in (self.standing, self.waiting):
+            for claim_id in [stance.id for stance in book.values() if stance.fragment_id == fragment_id]:
+                self.forget(claim_id)
+
+    def opponents(self, stance: Stance) -> list[Stance]:
+        """Whom a stance opposes among those that stand."""
+        return [o for o in self.standing.values() if o.fragment_id != stance.fragment_id and stance.opposes(o)]
+
+    def replaced_by(self, waiting: Stance) -> Stance | None:
+        """Who says by now what a waiting stance says, with at least its authority."""
+        found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
+        return max(found, key=lambda other: other.authority, default=None)
+
+    def contradicted(self, said: Stance, *, negated: bool) -> list[Stance]:
+        """The standing claims of more authority, or that somebody else ruled, which a free text says not to be so."""
+        held = [o for o in self.standing.values() if o.fragment_id != said.fragment_id and said.meets(o)]
+        held = [o for o in held if o.rank > said.authority or (said.attested and is_ruled_by_another(o, said))]
+        return [o for o in held if (o.value == said.value) == negated and (negated or o.exclusive)]
+
+    def _waiting_twin(self, newcomer: Stance) -> uuid.UUID | None:
+        return next(
+            (
+                claim_id
+                for claim_id, old in self.waiting.items()
+                if old.fragment_id != newcomer.fragment_id
+                and newcomer.repeats(old)
+                and old.owner_id == newcomer.owner_id
+                and newcomer.authority <= old.authority
+            ),
+            None,
+        )
+
+
+def is_ruled_by_another(stance: Stance, speaker: Stance) -> bool:
+    """Return whether nothing but somebody else's ruling lets a stance hold against the user's own words."""
+    by_another = stance.is_ruled and stance.ruled_by != speaker.owner_id
+    return by_another and stance.authority <= speaker.authority
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """What has to be done so that each waiting newcomer has one pending conflict per opponent."""
+
+    missing: list[tuple[Stance, Reason]]
+    # (conflict, its new opponent)
+    moved: list[tuple[uuid.UUID, Stance, Reason]]
+    obsolete: list[uuid.UUID]
+
+
+def paired(
+    waiting: Stance, opponents: Sequence[Stance], pending: Sequence[tuple[uuid.UUID, uuid.UUID | None]]
+) -> Pairing:
+    """Compares a waiting newcomer's pending conflicts (id, existing claim) with its opponents as they stand now.
+
+    A conflict whose opponent is gone moves to a new one, so that a person sees what stands today; with nobody left to
+    oppose it stays as it is, for a person or for consolidation.
+    """
+    here = {opponent.id: opponent for opponent in opponents}
+    known = {existing for _, existing in pending}
+    idle = [conflict for conflict, existing in pending if existing not in here]
+    new = [opponent for opponent in opponents if opponent.id not in known]
+    reasons = [objection(waiting, opponent) or Reason.AUTHORITY for opponent in new]
+    moved = list(zip(idle, new, reasons, strict=False))
+    rest = len(moved)
+    return Pairing(
+        missing=list(zip(new[rest:], reasons[rest:], strict=True)),
+        moved=moved,
+        obsolete=idle[rest:] if here else [],
+    )

@@ -1,0 +1,367 @@
+"""Recording: verdicts become rows. Everything happens in the open transaction, after the locks were taken."""
+
+import datetime
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from django.db import connection
+
+from conflicts.enums import Kind, Reason, Resolution
+from conflicts.evaluation import Case, Contradiction, Docket
+from conflicts.gate import Stance, objection
+from conflicts.key_state import Ledger, paired
+from conflicts.locks import Place
+from conflicts.models import FACED, PendingConflict
+from conflicts.rulings import count_repeats
+from conflicts.verdicts import Change, put
+from conflicts.votes import Voter, corroborate, roots_of
+from memories.models import Claim, Fragment, Link
+from memories.models.enums import OPEN, STANDING, ClaimScope, LinkKind, Status
+
+MOST_TAGS = 100
+
+
+@contextmanager
+def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
+    """Lets a claim and the one that it replaces change places; both active at the end is still impossible."""
+    if not needed:
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
+        yield
+        cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
+
+
+def record(
+    docket: Docket, cases: Sequence[Case], *, left: Iterable[Place] = ()
+) -> dict[uuid.UUID, list[PendingConflict]]:
+    """Writes what was decided beside the newcomers' own rows; answers the pending conflicts by newcomer.
+
+    `left` are the keys on which a changed fragment stood before.
+    """
+    successors: dict[uuid.UUID, uuid.UUID] = {}
+    for case in cases:
+        successors |= dict.fromkeys(case.superseded, case.fragment.id)
+        for claim_id, end in (closed for verdict in case.verdicts for closed in verdict.closed):
+            Claim.objects.within(docket.project_id).filter(id=claim_id).update(valid_until=end)
+        for fragment in {docket.claims[i].fragment_id: docket.claims[i].fragment for i in case.twins}.values():
+            _said_again(fragment, case.fragment, now=docket.now)
+    seen = {twin for case in cases for twin in case.twins}
+    if seen:
+        Claim.objects.within(docket.project_id).filter(id__in=seen).update(last_seen_at=docket.now)
+    _count_repetitions(docket, cases)
+    fallen = supersede_claims(docket.project_id, successors, now=docket.now).fallen
+    for case in cases:
+        case.fallen = [old for old, new in fallen.items() if new == case.fragment.id]
+    barring = [i for case in cases for i in (case.ruling_id, *(verdict.ruling_id for verdict in case.verdicts))]
+    count_repeats(docket.project_id, barring, now=docket.now)
+    touched = {place for case in cases for place in case.places}
+    for place in set(left) - touched:
+        for case in cases:
+            docket.ledgers[place].forget_fragment(case.fragment.id)
+        touched.add(place)
+    found = pair_up(docket, touched)
+    for case in cases:
+        # What stands against rulings only waits for a decision, too.
+        if case.contradictions and case.fragment.status in OPEN:
+            found[case.fragment.id] += _text_conflicts(docket, case)
+    return found
+
+
+@dataclass(slots=True)
+class Succession:
+    """What a succession did beside the fragments: conflicts that moved or ended, links that were made."""
+
+    # conflict id: the opponent that it had
+    moved: dict[str, str] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    # conflict id: that opponent's claim
+    claims: dict[str, str | None] = field(default_factory=dict)
+    # Which fragments fell, to whom; not needed to take it back.
+    fallen: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a conflict's row."""
+        return {"moved": self.moved, "ended": self.ended, "links": self.links, "claims": self.claims}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        """As stored."""
+        return cls(**stored)
+
+    def take_back(self, project_id: uuid.UUID) -> None:
+        """Undoes it."""
+        Link.objects.within(project_id).filter(id__in=self.links).delete()
+        pending = PendingConflict.objects.within(project_id)
+        for row in pending.filter(id__in=self.ended, resolution=Resolution.OBSOLETE):
+            row.reopen()
+        for row in pending.pending().filter(id__in=self.moved):
+            row.existing_id = uuid.UUID(self.moved[str(row.id)])
+            row.existing_claim = self.claims.get(str(row.id), self.moved[str(row.id)])
+            row.revision += 1
+            row.save(update_fields=["existing", "existing_claim", "revision"])
+
+
+def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime) -> Succession:
+    """Marks what was replaced, links it, and moves what was pending against it to its successor."""
+    if not successors:
+        return Succession()
+    old, new = list(successors), list(successors.values())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE memories_fragment f SET status = 'superseded', superseded_by_id = t.new, updated_at = %s
+               FROM unnest(%s::uuid[], %s::uuid[]) AS t (old, new) WHERE f.project_id = %s AND f.id = t.old""",
+            [now, old, new, project_id],
+        )
+    links = [
+        Link(project_id=project_id, fragment_id=after, other_id=before, kind=LinkKind.SUPERSEDES)
+        for before, after in successors.items()
+    ]
+    Link.objects.bulk_create(links, ignore_conflicts=True)
+    done = Succession(links=[str(link.id) for link in links], fallen=dict(successors))
+    pending = PendingConflict.objects.within(project_id).pending()
+    for row in pending.filter(newcomer__in=old, kind=Kind.CLAIM).select_for_update().order_by("created_at", "id"):
+        done.ended.append(str(row.id))
+        row.end(now=now)
+    challenges = pending.filter(existing__in=old, kind__in=[Kind.TEXT, Kind.DISPUTE])
+    _move(challenges, successors, done, now=now)
+    return done
+
+
+def supersede_claims(
+    project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, now: datetime.datetime
+) -> Succession:
+    """Marks claims as replaced by fragments; a fragment of which nothing stands any more is superseded whole."""
+    if not successors:
+        return Succession()
+    fallen = put(project_id, {i: Change(Status.SUPERSEDED, new) for i, new in successors.items()}, now=now)
+    done = supersede(project_id, fallen, now=now)
+    pending = PendingConflict.objects.within(project_id).pending()
+    for row in pending.filter(newcomer_claim__in=list(successors), kind=Kind.CLAIM).select_for_update().order_by("id"):
+        done.ended.append(str(row.id))
+        row.end(now=now)
+    left = pending.filter(existing_claim__in=list(successors), kind=Kind.TEXT)
+    _move(left, successors, done, now=now)
+    return done
+
+
+def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *, now: datetime.datetime) -> None:
+    """Sets what was pending against what was replaced (by claim or fragment) against its successor."""
+    known: set[tuple[uuid.UUID | None, uuid.UUID]] = set()
+    for row in rows.select_for_update().order_by("created_at", "id"):
+        successor = successors.get(row.existing_claim) or successors[row.existing_id]
+        pair = row.newcomer_id, successor
+        # A newcomer's conflicts with several that one replaced become one; with itself it has none.
+        if row.kind == Kind.DISPUTE or row.newcomer_id == successor or pair in known:
+            done.ended.append(str(row.id))
+            row.end(now=now)
+        else:
+            known.add(pair)
+            done.moved[str(row.id)] = str(row.existing_id)
+            done.claims[str(row.id)] = row.existing_claim and str(row.existing_claim)
+            there = Claim.objects.within(row.project_id).filter(fragment=successor, key_digest=row.key_digest)
+            row.existing_id, row.existing_claim = successor, there.values_list("id", flat=True).first()
+            row.revision += 1
+            row.save(update_fields=["existing", "existing_claim", "revision"])
+
+
+def pair_up(
+    docket: Docket, places: Iterable[Place], *, decided: bool = False
+) -> dict[uuid.UUID, list[PendingConflict]]:
+    """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
+
+    Who says by now what something stronger says too is superseded by that; after a decision (`decided`) also who waits
+    with what its own owner took back by a later value that stands now.
+    """
+    found: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
+    for place in places:
+        ledger = docket.ledgers[place]
+        for claim_id in sorted(ledger.contesting):
+            _replace_former(docket, ledger, ledger.standing[claim_id])
+        for waiting in list(ledger.waiting.values()):
+            stronger = ledger.replaced_by(waiting) or (_outdated_by(docket, ledger, waiting) if decided else None)
+            if stronger:
+                ledger.forget(waiting.id)
+                done = supersede_claims(docket.project_id, {waiting.id: stronger.fragment_id}, now=docket.now)
+                mine = PendingConflict.objects.within(docket.project_id).pending()
+                mine.filter(newcomer__in=list(done.fallen)).end(now=docket.now)
+            else:
+                found[waiting.fragment_id] += _paired(docket, ledger, waiting)
+        for claim_id in sorted(ledger.contesting):
+            stance = ledger.standing[claim_id]
+            found[stance.fragment_id] += _contested(docket, ledger, stance)
+    # One statement, however many wait: nobody slows a key's writers down by waiting there in numbers.
+    PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
+    docket.faced.clear()
+    return found
+
+
+def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | None:
+    """What its owner said later, with at least its authority, and stands against it; the last of them."""
+
+    def written(stance: Stance) -> tuple[datetime.datetime, uuid.UUID]:
+        return docket.claims[stance.id].fragment.created_at, stance.id
+
+    later = [
+        other
+        for other in ledger.opponents(waiting)
+        if waiting.owner_id and other.owner_id == waiting.owner_id and other.authority >= waiting.authority
+        if written(other)[0] > written(waiting)[0]
+    ]
+    return max(later, key=written, default=None)
+
+
+def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConflict]:
+    pending = {row.id: row for row in docket.pending[waiting.id] if row.kind == Kind.CLAIM}
+    pairing = paired(waiting, ledger.opponents(waiting), [(row.id, row.challenged) for row in pending.values()])
+    newcomer = docket.claims[waiting.id]
+    for conflict_id, opponent, reason in pairing.moved:
+        row = pending[conflict_id]
+        row.face({**_opponent(docket.claims[opponent.id], now=docket.now), "reason": reason}, save=False)
+        docket.faced.append(row)
+    if pairing.obsolete:
+        PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
+    made = [
+        PendingConflict(
+            kind=Kind.CLAIM,
+            reason=reason,
+            created_at=docket.now,
+            **_sides(newcomer, docket.claims[opponent.id], now=docket.now),
+        )
+        for opponent, reason in pairing.missing
+    ]
+    PendingConflict.objects.bulk_create(made)
+    docket.pending[waiting.id] += made
+    return [row for key, row in pending.items() if key not in pairing.obsolete] + made
+
+
+def _contested(docket: Docket, ledger: Ledger, stance: Stance) -> list[PendingConflict]:
+    """The conflicts of what stands against a ruling; with nobody left to oppose it there is nothing to decide."""
+    if ledger.opponents(stance):
+        return _paired(docket, ledger, stance)
+    mine = PendingConflict.objects.within(docket.project_id).pending().filter(newcomer_claim=stance.id)
+    mine.filter(kind=Kind.CLAIM).end(now=docket.now)
+    ledger.contesting.discard(stance.id)
+    return []
+
+
+def _replace_former(docket: Docket, ledger: Ledger, stance: Stance) -> None:
+    """Let what it may replace yield, once no ruling is in the way any more: who said it said the other before."""
+    opponents = ledger.opponents(stance)
+    said = docket.claims[stance.id].fragment.created_at
+    if any(objection(stance, o) or docket.claims[o.id].fragment.created_at > said for o in opponents):
+        return
+    supersede_claims(docket.project_id, {o.id: stance.fragment_id for o in opponents}, now=docket.now)
+    for other in opponents:
+        ledger.forget(other.id)
+
+
+def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
+    """What a conflict says of both."""
+    return {
+        "project_id": newcomer.project_id,
+        "namespace_id": newcomer.namespace_id,
+        "newcomer_id": newcomer.fragment_id,
+        "newcomer_claim": newcomer.id,
+        "subject_digest": newcomer.subject_digest,
+        "predicate_digest": newcomer.predicate_digest,
+        "key_digest": newcomer.key_digest,
+        "value_digest": newcomer.value_digest,
+        "scope": newcomer.scope,
+        "session_id": newcomer.session_id,
+        "new_authority": newcomer.authority,
+        "new_trust": round(newcomer.fragment.trust_at(now), 4),
+        **_opponent(existing, now=now),
+    }
+
+
+def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
+    return {
+        "existing_id": existing.fragment_id,
+        "existing_claim": existing.id,
+        "existing_authority": existing.authority,
+        "existing_trust": round(existing.fragment.trust_at(now), 4),
+    }
+
+
+def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
+    made = [
+        _text_conflict(docket, case.fragment, contradiction, opponent.id)
+        for contradiction in case.contradictions
+        for opponent in contradiction.opponents
+    ]
+    once = {row.existing_claim: row for row in reversed(made)}
+    waiting = {row.existing_claim for row in docket.pending[case.fragment.id]}
+    return list(PendingConflict.objects.bulk_create([row for claim, row in once.items() if claim not in waiting]))
+
+
+def _text_conflict(
+    docket: Docket, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
+) -> PendingConflict:
+    said = contradiction.statement
+    key = docket.namings[fragment.namespace_id].key(said.subject, said.predicate)
+    return PendingConflict(
+        project_id=fragment.project_id,
+        namespace_id=fragment.namespace_id,
+        kind=Kind.TEXT,
+        reason=Reason.FREE_TEXT,
+        newcomer_id=fragment.id,
+        subject_digest=key.subject,
+        predicate_digest=key.predicate,
+        key_digest=key.both,
+        value_digest=contradiction.value,
+        scope=ClaimScope.GLOBAL,
+        statement={
+            "subject": said.subject,
+            "predicate": said.predicate,
+            "value": said.value,
+            "negated": said.negated,
+        },
+        new_authority=fragment.authority,
+        new_trust=round(fragment.trust_at(docket.now), 4),
+        created_at=docket.now,
+        **_opponent(docket.claims[existing], now=docket.now),
+    )
+
+
+def _count_repetitions(docket: Docket, cases: Sequence[Case]) -> None:
+    """Counts what owners said again of their own; who else says so is a voice, not a repetition."""
+    again = Counter(
+        case.repeats
+        for case in cases
+        if case.repeats and docket.claims[case.twins[0]].fragment.owner_id == case.fragment.owner_id
+    )
+    if not again:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO conflicts_repetition (id, project_id, fragment_id, times, last_at)
+               SELECT gen_random_uuid(), %s, t.fragment_id, t.times, %s
+               FROM unnest(%s::uuid[], %s::int[]) AS t (fragment_id, times) ORDER BY t.fragment_id
+               ON CONFLICT (project_id, fragment_id)
+               DO UPDATE SET times = conflicts_repetition.times + excluded.times, last_at = excluded.last_at""",
+            [docket.project_id, docket.now, list(again), list(again.values())],
+        )
+
+
+def _said_again(fragment: Fragment, newcomer: Fragment, *, now: datetime.datetime) -> None:
+    """What stands was said once more: corroborated by an independent source, else only seen."""
+    if fragment.status in STANDING:
+        corroborate(fragment, Voter(newcomer.owner_id, newcomer.authority, roots_of(newcomer)), now=now)
+    if newcomer.authority < fragment.authority and newcomer.owner_id != fragment.owner_id:
+        return  # nobody weaker writes on it
+    added = {
+        "tags": list(dict.fromkeys([*fragment.tags, *newcomer.tags]))[:MOST_TAGS],
+        "source_ids": list(dict.fromkeys([*fragment.source_ids, *newcomer.source_ids]))[:MOST_TAGS],
+    }
+    new = {name: value for name, value in added.items() if value != getattr(fragment, name)}
+    for name, value in new.items():
+        setattr(fragment, name, value)
+    if new:
+        fragment.save(update_fields=list(new))

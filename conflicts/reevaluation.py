@@ -1,0 +1,250 @@
+"""Examining: many fragments that are stored already pass the gate at once, for consolidation.
+
+Texts that claim nothing yet are heard as of when they were written; newcomers in quarantine whose opponents are gone
+are decided on again. `foresee` judges and writes nothing; `examine` does it, in the open transaction, for those whose
+verdict is still the foreseen one.
+"""
+
+import datetime
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from django.db import connection
+
+from conflicts.admission import Newcomer
+from conflicts.claims import stance_of
+from conflicts.enums import Kind
+from conflicts.evaluation import Case, Docket, Said, place_of
+from conflicts.free_text import shadows
+from conflicts.gate import objection
+from conflicts.models import PendingConflict
+from conflicts.persistence import one_value_checked_at_the_end, record, supersede, supersede_claims
+from conflicts.verdicts import Change, put
+from conflicts.votes import is_disputed
+from memories.models import Claim, Fragment
+from memories.models.bulk import insert
+from memories.models.enums import Status
+
+
+class Fate(StrEnum):
+    """What becomes of an examined fragment."""
+
+    CLAIMS = "claims"  # it stands, now with a claim
+    WINS = "wins"  # it stands, and others yield
+    REPEATS = "repeats"  # another one says the same: superseded by that
+    OUTDATED = "outdated"  # who wrote later says otherwise, and may: superseded by that
+    LOSES = "loses"  # it waits for a person
+    BARRED = "barred"  # a person rejected this before
+    ANSWERED = "answered"  # it waited, and by now another one says the same: superseded by that
+    RETURNS = "returns"  # out of quarantine: nobody opposes it any more
+    WAITS = "waits"  # nothing changes
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A ruling, the fragment that it is about, and whom else it changes: who yields, or who stands against it."""
+
+    fragment_id: uuid.UUID
+    fate: Fate
+    others: tuple[uuid.UUID, ...] = ()
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """A case, whether it returns from quarantine, who outdates it, and who says the same after all were heard."""
+
+    case: Case
+    returning: bool
+    newer: uuid.UUID | None = None
+    # By claim that waits, the fragment that says the same by now.
+    answers: dict[uuid.UUID, uuid.UUID] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> uuid.UUID | None:
+        """Who says all of it."""
+        found = [self.answers.get(claim.id) for claim in self.case.claims]
+        return found[0] if found and all(found) else None
+
+    @property
+    def successor(self) -> uuid.UUID | None:
+        """Whom it yields to."""
+        return self.newer or self.answer or self.case.repeats
+
+    def finding(self, docket: Docket) -> Finding:
+        case, own = self.case, self.case.fragment.id
+        if self.newer is not None:
+            return Finding(own, Fate.OUTDATED, (self.newer,))
+        if same := self.answer or case.repeats:
+            return Finding(own, Fate.ANSWERED if self.returning else Fate.REPEATS, (same,))
+        status = case.fragment.status
+        if status != Status.ACTIVE and self.returning:
+            return Finding(own, Fate.WAITS)
+        verdicts = case.verdicts
+        if status == Status.QUARANTINED:
+            texts = {o.id for said in case.contradictions for o in said.opponents}
+            return Finding(own, Fate.LOSES, _fragments(docket, {i for v in verdicts for i, _ in v.opponents} | texts))
+        if status == Status.ARCHIVED:
+            return Finding(own, Fate.BARRED)
+        closed = {i for verdict in verdicts for i, _ in verdict.closed}
+        others = _fragments(docket, closed | {i for verdict in verdicts for i in verdict.superseded})
+        if self.returning:
+            return Finding(own, Fate.RETURNS, others)
+        return Finding(own, Fate.WINS if others else Fate.CLAIMS, others)
+
+
+def _fragments(docket: Docket, claim_ids: Collection[uuid.UUID]) -> tuple[uuid.UUID, ...]:
+    return tuple(sorted({docket.claims[i].fragment_id for i in claim_ids}))
+
+
+def foresee(
+    newcomers: Sequence[Newcomer], *, gone: Collection[uuid.UUID] = (), now: datetime.datetime
+) -> list[Finding]:
+    """What `examine` would do with these fragments of one namespace, in order, if those in `gone` did not stand."""
+    if not newcomers:
+        return []
+    docket, hearings = _prepared(newcomers, now=now, hold=False)
+    for ledger in docket.ledgers.values():
+        for fragment_id in gone:
+            ledger.forget_fragment(fragment_id)
+    return _heard(docket, hearings)
+
+
+def examine(
+    newcomers: Sequence[Newcomer], expected: Mapping[uuid.UUID, Finding], *, now: datetime.datetime
+) -> list[Finding]:
+    """Lets these fragments pass the gate; answers what was done. What would now be ruled otherwise is left as it is.
+
+    The caller holds the namespace and the fragments.
+    """
+    left = list(newcomers)
+    while left:
+        docket, hearings = _prepared(left, now=now, hold=True)
+        findings = _heard(docket, hearings)
+        fitting = [n for n, f in zip(left, findings, strict=False) if f == expected[f.fragment_id]]
+        if len(fitting) == len(left):
+            _write(docket, hearings, now=now)
+            return findings
+        # Who is left out is not met by the others either: they are heard anew.
+        left = [_unheard(newcomer) for newcomer in fitting]
+    return []
+
+
+def _unheard(newcomer: Newcomer) -> Newcomer:
+    newcomer.fragment.refresh_from_db(fields=["status", "archived_reason"])
+    return newcomer
+
+
+def _prepared(newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bool) -> tuple[Docket, list[_Hearing]]:
+    first = newcomers[0].fragment
+    docket = Docket(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
+    texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
+    found = shadows(texts, docket.namings, beside=beside, now=now)
+    hearings = []
+    for newcomer, shadow in zip(newcomers, found, strict=True):
+        statements = [*newcomer.statements, *(said for said in shadow.statements if not said.retracts)]
+        stored = any(draft.position is not None for draft in newcomer.claims)
+        returning = stored or newcomer.fragment.status == Status.QUARANTINED
+        case = docket.case(newcomer.fragment, newcomer.claims, statements, in_place=returning)
+        hearings.append(_Hearing(case, returning))
+    docket.look([hearing.case for hearing in hearings], hold=hold)
+    return docket, hearings
+
+
+def _heard(docket: Docket, hearings: Sequence[_Hearing]) -> list[Finding]:
+    """The findings, in order; then those about who waited before and needs not be heard for it."""
+    by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
+    for hearing in hearings:
+        if not hearing.returning:
+            hearing.newer = _outdate(docket, hearing.case)
+        if hearing.newer is None:
+            docket.hear(hearing.case, returning=hearing.returning)
+    others = []
+    for claim_id, same in docket.answers({place for h in hearings for place in h.case.places}).items():
+        fragment = docket.claims[claim_id].fragment
+        if fragment.id in by_id:
+            by_id[fragment.id].answers[claim_id] = same
+        elif fragment.status == Status.QUARANTINED:
+            others.append(Finding(fragment.id, Fate.ANSWERED, (same,)))
+    return [*(hearing.finding(docket) for hearing in hearings), *dict.fromkeys(others)]
+
+
+def _outdate(docket: Docket, case: Case) -> uuid.UUID | None:
+    """Who outdates all that a text claims; of several claims those that are outdated have yielded already."""
+    newer = {said.claim.id: _newer(docket, said, case) for said in case.said}
+    if newer and all(newer.values()):
+        return next(iter(newer.values()))
+    for said in case.said:
+        if later := newer[said.claim.id]:
+            said.claim.verdict, said.claim.superseded_by_id = Status.SUPERSEDED, later
+    return None
+
+
+def _newer(docket: Docket, said: Said, case: Case) -> uuid.UUID | None:
+    """Who stands against a claim, was written later, and would have replaced it then; the last of them."""
+    ledger, stance = docket.ledgers[place_of(said.claim)], stance_of(said.claim)
+    later = [
+        docket.claims[other.id].fragment
+        for other in ledger.opponents(stance)
+        if docket.claims[other.id].fragment.created_at > case.fragment.created_at
+        and objection(other, stance, said.policy) is None
+    ]
+    return max(((row.created_at, row.id) for row in later), default=(None, None))[1]
+
+
+def _write(docket: Docket, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
+    acting = [hearing for hearing in hearings if hearing.finding(docket).fate != Fate.WAITS]
+    texts = [hearing for hearing in acting if not hearing.returning]
+    back = [hearing for hearing in acting if hearing.returning]
+    heard = [hearing.case for hearing in acting if hearing.successor is None]
+    yielded = {i: same for h in acting for i, same in h.answers.items()}
+    yielded |= {claim.id: h.successor for h in back if h.successor for claim in h.case.claims}
+    for ledger in docket.ledgers.values():
+        for claim_id in yielded:
+            ledger.forget(claim_id)
+    with one_value_checked_at_the_end():
+        _leave_quarantine(docket, [hearing.case for hearing in back], now=now)
+        plain = [h.case for h in acting if not h.successor and not (h.returning and h.case.said)]
+        _set_statuses(docket, plain, now=now)
+        supersede(docket.project_id, {h.case.fragment.id: h.successor for h in texts if h.successor}, now=now)
+        insert([claim for hearing in texts for claim in hearing.case.claims])
+        supersede_claims(docket.project_id, yielded, now=now)
+        _return(docket, [hearing.case for hearing in back if not hearing.successor], but=yielded.keys())
+        record(docket, heard)
+
+
+def _leave_quarantine(docket: Docket, cases: Sequence[Case], *, now: datetime.datetime) -> None:
+    """Ends what waited because of them. Who is disputed stays so."""
+    ids, claims = [case.fragment.id for case in cases], [claim.id for case in cases for claim in case.claims]
+    mine = PendingConflict.objects.within(docket.project_id).pending()
+    mine.filter(newcomer__in=ids, kind=Kind.TEXT).end(now=now)
+    mine.filter(newcomer_claim__in=claims).end(now=now)
+    for claim_id in (*ids, *claims):
+        docket.pending.pop(claim_id, None)
+    for case in cases:
+        if case.fragment.status == Status.ACTIVE and is_disputed(case.fragment):
+            case.fragment.status = Status.DISPUTED
+
+
+def _return(docket: Docket, cases: Sequence[Case], *, but: Collection[uuid.UUID]) -> None:
+    """Lets the claims stand that nobody opposes any more, and their fragments with them."""
+    back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
+    back = [said for said in back if said.claim.id not in but]
+    Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])
+    put(docket.project_id, {said.claim.id: Change(Status.ACTIVE) for said in back}, now=docket.now)
+    disputed = [case.fragment.id for case in cases if case.fragment.status == Status.DISPUTED]
+    rows = Fragment.objects.within(docket.project_id).filter(id__in=disputed, status=Status.ACTIVE)
+    rows.update(status=Status.DISPUTED)
+
+
+def _set_statuses(docket: Docket, cases: Sequence[Case], *, now: datetime.datetime) -> None:
+    rows = [(case.fragment.id, str(case.fragment.status), case.fragment.archived_reason) for case in cases]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """UPDATE memories_fragment f SET status = t.status, archived_reason = t.reason, updated_at = %s
+                   FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS t (id, status, reason)
+                   WHERE f.project_id = %s AND f.id = t.id AND f.status <> t.status""",
+                [now, *map(list, zip(*rows, strict=True)), docket.project_id],
+            )

@@ -1,0 +1,413 @@
+"""Settling: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
+
+import datetime
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from conflicts import authority, resolution_actions, rulings
+from conflicts.enums import Ballot, Keep, Kind, Resolution
+from conflicts.evaluation import Docket
+from conflicts.key_migration import ClaimsCollide
+from conflicts.keys import Naming
+from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
+from conflicts.models import PendingConflict, Vote
+from conflicts.persistence import one_value_checked_at_the_end, pair_up
+from conflicts.registry import StaleRule, refuse_low_rule
+from conflicts.resolution_actions import Correction, Effects, NotApplicable
+from conflicts.snapshots import bring_back, same_belief, snapshot
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
+from memories.models import Claim, Fragment
+from memories.models.enums import OPEN, STANDING
+
+
+class AlreadyResolved(NovaError):
+    """Somebody settled it before."""
+
+    code = "already_resolved"
+    title = "Settled before you"
+
+
+class StaleConflict(NovaError):
+    """It changed since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
+
+    def __init__(self, *, current: int) -> None:
+        super().__init__(f"the conflict is at revision {current} now: read it again")
+        self.current = current
+
+
+NAMED = 3  # memories in a sentence
+TAKEN, MAKE_ROOM = "other values came to stand meanwhile", "archive or forget them, then undo again"
+
+
+class CannotUndo(NovaError):
+    """Something changed since; the message says what, and what to do. `memories` are those in the way."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
+
+    def __init__(self, why: str, memories: Iterable[uuid.UUID | str] = (), *, then: str = "") -> None:
+        self.memories = sorted(map(str, memories))
+        named = ", ".join([*self.memories[:NAMED], *["…"] * (len(self.memories) > NAMED)])
+        super().__init__(why + (f": {named}" if named else "") + (f"; {then}" if then else ""))
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which memories are in the way."""
+        return [{"field": "fragments", "message": one} for one in self.memories]
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a person decides: the action, how both are kept, the revision that was seen, and why.
+
+    `ruling` lets it hold where the newest reading would answer; `correction` stands in place of the challenger.
+    """
+
+    action: str
+    revision: int
+    keep: str = Keep.PAIR
+    note: str = ""
+    ruling: bool = False
+    correction: Correction | None = None
+
+
+def resolve(
+    principal: Principal, conflict_id: uuid.UUID, settlement: Settlement, *, now: datetime.datetime
+) -> PendingConflict:
+    """Settles a conflict together with the others of the same newcomer.
+
+    Raises NotFound, NotPermitted (also for a ruling of a higher ceiling), AlreadyResolved, StaleConflict,
+    NotApplicable, CannotSplit, BlockedByErasure; nothing changes then.
+    """
+    with access.enter(principal, why="resolve"):
+        alone = (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE)
+        row, places = _held(principal, conflict_id, alone=alone)
+        if row.resolved_at is not None:
+            raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
+        if row.revision != settlement.revision:
+            raise StaleConflict(current=row.revision)
+        siblings = _siblings(row)
+        docket = _docket(row, places, now=now)
+        if alone:
+            siblings = [*siblings, *_freed(docket, row, principal)]
+        if settlement.action != Resolution.REJECT:
+            rulings.refuse_weaker(principal, _overruled(docket, [row, *siblings]))
+        _refuse_low(principal, docket, [row, *siblings], settlement)
+        touched = resolution_actions.concerned(docket, row, siblings)
+        before = snapshot(row.project_id, touched)
+        pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
+        try:
+            with one_value_checked_at_the_end():
+                effects = resolution_actions.carry_out(
+                    docket, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
+                )
+                if alone:
+                    resolution_actions.release(docket, {s.challenger for s in siblings} - {row.challenger})
+        except IntegrityError as error:
+            raise NotApplicable("another claim holds at that time: settle it first") from error
+        _note(row, siblings, settlement, effects, principal, now=now)
+        row.save()
+        rulings.leave([row, *siblings], _decided(row, settlement, effects, principal), _names(docket, row), now=now)
+        pair_up(_docket(row, places, now=now), places, decided=True)
+        after = snapshot(row.project_id, {*touched, *map(uuid.UUID, effects.made)})
+        changed = {key: state for key, state in before.items() if state != after[key]}
+        row.before = {
+            "fragments": changed,
+            "after": {key: after[key] for key in [*changed, *effects.made]},
+            "siblings": [str(sibling.id) for sibling in siblings],
+            "pairs": pairs,
+            **effects.as_json(),
+        }
+        row.save()
+        return row
+
+
+def _refuse_low(principal: Principal, docket: Docket, conflicts: list[PendingConflict], settlement: Settlement) -> None:
+    """Raise NotPermitted when somebody above the principal's ceiling would yield, or get another value beside it."""
+    newcomers = {conflict.newcomer_id for conflict in conflicts}
+    if settlement.action == Resolution.REJECT:
+        yielding = newcomers
+    else:
+        yielding = {conflict.existing_id for conflict in conflicts} | resolution_actions.standing_against(
+            docket, newcomers
+        )
+        yielding |= newcomers if settlement.correction else set()
+    rows = Fragment.objects.within(docket.project_id).filter(id__in=yielding)
+    authority.refuse_below(principal, rows.values_list("authority", flat=True), what="what this decides on")
+    if (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE):
+        for claim in [claim for claim in docket.claims.values() if claim.fragment_id in newcomers]:
+            names = docket.namings[claim.namespace_id]
+            refuse_low_rule(principal, claim.namespace_id, names, [claim.predicate])
+
+
+def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, principal: Principal) -> rulings.Decided:
+    made = next(map(uuid.UUID, effects.made), None)
+    return rulings.Decided(
+        settlement.action,
+        row.newcomer_id,
+        effects.opponents,
+        by=principal,
+        note=settlement.note,
+        asked_for=settlement.ruling,
+        made=made,
+    )
+
+
+def _names(docket: Docket, row: PendingConflict) -> Naming:
+    return docket.namings[row.namespace_id]
+
+
+def _overruled(docket: Docket, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
+    """The rulings, by authority and whose they are, against which these conflicts are."""
+    ids = {conflict.challenged for conflict in conflicts}
+    standing = [stance for ledger in docket.ledgers.values() for stance in ledger.standing.values()]
+    return [(stance.ruling, stance.ruled_by) for stance in standing if stance.id in ids and stance.ruling]
+
+
+def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> PendingConflict:
+    """Takes a decision back: everything is as before it, and the conflict waits again.
+
+    Raises NotFound, NotPermitted, CannotUndo with what stands in the way.
+    """
+    with access.enter(principal, why="undo"):
+        row, places = _held(principal, conflict_id, alone=True)
+        if row.before and "settled_with" in row.before:
+            row, places = _held(principal, uuid.UUID(row.before["settled_with"]), alone=True)
+        if row.resolved_at is None or row.before is None:
+            raise CannotUndo("there is no decision of a person to take back")
+        if row.kind == Kind.DISPUTE and (row.existing is None or row.existing.status not in STANDING):
+            raise CannotUndo("what was disputed does not stand any more")
+        done: dict[str, Any] = row.before
+        settled_ids = [row.id, *map(uuid.UUID, done["siblings"])]
+        mine = rulings.of_conflicts(row.project_id, settled_ids).values()
+        rulings.refuse_weaker(principal, [(one.authority, one.decided_by) for one in mine])
+        sides = Fragment.objects.within(row.project_id).filter(id__in={*done["fragments"], *done.get("made", ())})
+        authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
+        if changed := _changed(row.project_id, done["after"]):
+            raise CannotUndo("these memories were changed since, or forgotten", changed)
+        rulings.take_away(settled_ids, row.project_id)
+        try:
+            with transaction.atomic(), one_value_checked_at_the_end():
+                bring_back(row.project_id, done["fragments"])
+                Effects.from_json(done).take_back(row.project_id, now=now)
+        except StaleRule as error:
+            raise CannotUndo("the predicate's rule was changed since", then="change that rule instead") from error
+        except (IntegrityError, ClaimsCollide) as error:
+            decided = {*done["fragments"], *done.get("made", ())}
+            raise CannotUndo(TAKEN, _others(row, places, error, decided), then=MAKE_ROOM) from error
+        _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at)
+        settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
+        for conflict in settled:
+            conflict.reopen()
+        _pair_as_before(row, done["pairs"])
+        pair_up(_docket(row, places, now=now), places)
+        row.refresh_from_db()
+        return row
+
+
+def _changed(project_id: uuid.UUID, then: dict[str, Any]) -> list[str]:
+    """Return the memories that are believed otherwise than a decision left them, or are gone."""
+    now = snapshot(project_id, map(uuid.UUID, then))
+    return [key for key, state in then.items() if not same_belief({key: now[key]} if key in now else {}, {key: state})]
+
+
+def _others(row: PendingConflict, places: set[Place], error: Exception, decided: set[str]) -> set[str]:
+    """Return the memories, but for those that were decided on, that could not stand with what would stand again."""
+    if isinstance(error, ClaimsCollide):
+        found = {str(side) for pair in error.pairs for side in (pair.one, pair.other)}
+    else:
+        docket = _docket(row, places, now=row.resolved_at or row.created_at)
+        found = {str(one.fragment_id) for ledger in docket.ledgers.values() for one in ledger.standing.values()}
+    return found - decided
+
+
+def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.datetime) -> None:
+    """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
+    for ledger in docket.ledgers.values():
+        for stance in [one for one in ledger.standing.values() if one.fragment_id in restored]:
+            others = [o for o in ledger.opponents(stance) if o.fragment_id not in restored]
+            rivals = [o for o in others if o.id not in ledger.contesting]
+            rivals = [o for o in rivals if o.slot == stance.slot or docket.claims[o.id].fragment.created_at >= since]
+            if rivals:
+                raise CannotUndo(TAKEN, {o.fragment_id for o in rivals}, then=MAKE_ROOM)
+
+
+def _pair_as_before(row: PendingConflict, pairs: dict[str, dict[str, Any]]) -> None:
+    """Gives other newcomers' conflicts the opponents back that they had, and lets those wait again that it ended."""
+    former = {pair["existing_id"] for pair in pairs.values()} - {None}
+    known = Fragment.objects.within(row.project_id).filter(id__in=former)
+    here = {None, *map(str, known.values_list("id", flat=True))}
+    conflicts = PendingConflict.objects.within(row.project_id)
+    theirs = conflicts.filter(id__in=pairs)
+    for conflict in theirs.filter(Q(resolved_at=None) | Q(resolution=Resolution.OBSOLETE, resolved_at=row.resolved_at)):
+        pair = pairs[str(conflict.id)]
+        sides = {"newcomer": conflict.newcomer_id, "newcomer_claim": conflict.newcomer_claim}
+        same = conflicts.pending().filter(
+            **sides, existing=pair["existing_id"], existing_claim=pair.get("existing_claim", pair["existing_id"])
+        )
+        if pair["existing_id"] not in here or (pair["existing_id"] and same.exclude(id=conflict.id).exists()):
+            continue
+        if conflict.opponent() != pair:
+            conflict.face(pair)
+        if conflict.resolved_at:
+            conflict.reopen()
+
+
+def visible_conflicts(principal: Principal) -> Any:
+    """The conflicts in the namespaces that the principal reads, with both sides at hand."""
+    rows = PendingConflict.objects.within(principal.project_id).select_related("namespace", "newcomer", "existing")
+    return rows.filter(namespace__in=access.readable_scopes(principal))
+
+
+def visible_conflict(principal: Principal, conflict_id: uuid.UUID) -> PendingConflict:
+    """One of them. Raises NotFound."""
+    row: PendingConflict | None = visible_conflicts(principal).filter(id=conflict_id).first()
+    if row is None:
+        raise NotFound("conflict")
+    return with_claims([row])[0]
+
+
+def with_claims(rows: Iterable[PendingConflict]) -> list[PendingConflict]:
+    """The conflicts with the claims of both sides at hand, in one query; of a text the first of its claims."""
+    found = list(rows)
+    ids = {side for row in found for side in (row.challenger, row.challenged) if side}
+    claims = Claim.objects.within(found[0].project_id).in_bulk(list(ids)) if ids else {}
+    for row in found:
+        row.new_claim, row.old_claim = claims.get(row.challenger), claims.get(row.challenged)
+    return found
+
+
+def waiting(
+    principal: Principal,
+    *,
+    status: str = "pending",
+    kind: str | None = None,
+    namespace: str | None = None,
+    subject: str | None = None,
+    predicate: str | None = None,
+) -> Any:
+    """The conflicts of a status (pending, resolved, all), narrowed down; keys in any spelling. Raises NotFound."""
+    rows = visible_conflicts(principal)
+    if status != "all":
+        rows = rows.filter(resolved_at__isnull=status == "pending")
+    if kind:
+        rows = rows.filter(kind=kind)
+    rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
+    if subject is None and predicate is None:
+        return rows
+    places = access.chosen(principal, namespace)
+    return rulings.narrowed(rows, places, principal.project_id, subject=subject, predicate=predicate)
+
+
+def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:
+    """The conflict and the keys that it concerns, locked in the order of `locking`."""
+    row = visible_conflict(principal, conflict_id)
+    principal.require("review")
+    if not principal.covers(row.namespace.name):
+        raise NotPermitted("this key only reads here")
+    if principal.kind == "key" and principal.owner_id in _authors(row):
+        raise NotPermitted("a key can't settle what its owner wrote or doubted: a person does")
+    if alone:
+        lock_namespace(row.namespace_id)
+    else:
+        lock_namespaces([row.namespace_id], claims=1)
+    places = _places(row)
+    if not alone:
+        lock_keys(places)
+    rows = Fragment.objects.within(row.project_id).select_for_update(no_key=True)
+    list(rows.filter(id__in=_fragments(row, places)).order_by("id").values_list("id"))
+    held = PendingConflict.objects.within(row.project_id).select_for_update().filter(id=row.id).first()
+    if held is None:
+        raise NotFound("conflict")
+    return held, places
+
+
+def _authors(row: PendingConflict) -> set[uuid.UUID | None]:
+    """Who wrote what a decision concerns, the newcomer's other opponents too, and who doubts what is disputed."""
+    concerned = _involved(row)
+    fragments = Fragment.objects.within(row.project_id).filter(id__in=concerned)
+    authors = set(fragments.values_list("owner_id", flat=True))
+    if row.kind == Kind.DISPUTE:
+        doubts = Vote.objects.within(row.project_id).filter(fragment=row.existing_id, ballot=Ballot.DISPUTE)
+        authors |= set(doubts.values_list("owner_id", flat=True))
+    return authors
+
+
+def _involved(row: PendingConflict) -> set[uuid.UUID]:
+    """Both sides, and those of the newcomer's other conflicts, whichever of its claims these are about."""
+    mine = PendingConflict.objects.within(row.project_id).filter(id=row.id)
+    if row.newcomer_id:
+        mine |= PendingConflict.objects.within(row.project_id).filter(newcomer=row.newcomer_id)
+    return {side for pair in mine.values_list("newcomer_id", "existing_id") for side in pair if side}
+
+
+def _places(row: PendingConflict) -> set[Place]:
+    """The keys of all that a decision concerns."""
+    claims = Claim.objects.within(row.project_id).filter(fragment__in=_involved(row))
+    return {(claim.namespace_id, bytes(claim.key_digest)) for claim in claims}
+
+
+def _fragments(row: PendingConflict, places: set[Place]) -> set[uuid.UUID]:
+    standing = Claim.objects.within(row.project_id).filter(
+        namespace__in={namespace_id for namespace_id, _ in places}, key_digest__in={key for _, key in places}
+    )
+    ids = set(standing.filter(status__in=OPEN).values_list("fragment_id", flat=True))
+    return ids | {side for side in (row.newcomer_id, row.existing_id) if side}
+
+
+def _siblings(row: PendingConflict) -> list[PendingConflict]:
+    if row.newcomer_id is None:
+        return []
+    rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
+    mine = list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
+    if any(conflict.kind != Kind.CLAIM for conflict in (row, *mine)):
+        return mine  # with a text all that it claims is decided
+    return [conflict for conflict in mine if conflict.newcomer_claim == row.newcomer_claim]
+
+
+def _freed(docket: Docket, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
+    """The conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
+
+    A key's own newcomers go on waiting for somebody else.
+    """
+    freed = resolution_actions.freed(docket, row.challenger)
+    if principal.kind == "key":
+        freed = [i for i in freed if docket.claims[i].fragment.owner_id != principal.owner_id]
+    rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
+    return list(rows.filter(newcomer_claim__in=freed).order_by("created_at", "id"))
+
+
+def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Docket:
+    docket = Docket(row.project_id, [row.namespace_id], claims=0, now=now)
+    docket.read(places)
+    return docket
+
+
+def _note(
+    row: PendingConflict,
+    siblings: list[PendingConflict],
+    settlement: Settlement,
+    effects: Effects,
+    principal: Principal,
+    *,
+    now: datetime.datetime,
+) -> None:
+    """Writes down who decided what, when and why, in the conflict and in its siblings."""
+    keep = settlement.keep if settlement.action == Resolution.KEEP_BOTH else ""
+    for conflict in (row, *siblings):
+        conflict.resolution, conflict.keep, conflict.note = settlement.action, keep, settlement.note
+        conflict.resolved_at, conflict.resolved_by = now, principal.owner_id
+        conflict.revision += 1
+    for sibling in siblings:
+        sibling.before = {"settled_with": str(row.id)}
+        sibling.save()

@@ -1,0 +1,153 @@
+"""Folding: what one source claims again and again waits as one item of the queue, and is decided once."""
+
+import datetime
+import uuid
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.postgres.aggregates import ArrayAgg, BoolOr
+from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, UUIDField, Value, When
+from django.db.models.functions import Coalesce, NullIf
+
+from conflicts.models import PendingConflict
+from conflicts.resolution import visible_conflicts, waiting, with_claims
+from memories.access import Principal
+
+# Where a newcomer comes from: the source that its writer named, else the agent.
+SOURCE = Coalesce(NullIf(F("newcomer__provenance_source_id"), Value("")), F("newcomer__agent_id"), Value(""))
+SAME = ("namespace", "kind", "key_digest", "value_digest", "said_by", "alone")
+UNNAMED = Q(newcomer__provenance_source_id="") | Q(newcomer__provenance_source_id=None)
+AT_ONCE = 200  # conflicts that are decided together
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Conflicts in which one source says the same of the same thing; the oldest stands for all.
+
+    `ids` are those that are decided together, with their `revisions`; `count` how many newcomers say it.
+    """
+
+    row: PendingConflict
+    source: str
+    count: int
+    ids: tuple[uuid.UUID, ...]
+    revisions: tuple[int, ...]
+    since: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A page of the folds that wait, oldest first, how many there are, and which page it is of how many."""
+
+    folds: list[Fold]
+    left: int
+    page: int
+    pages: int
+
+
+def queue(
+    principal: Principal,
+    *,
+    last: Collection[uuid.UUID] = (),
+    namespace: str | None = None,
+    page: int = 1,
+    limit: int = 50,
+) -> Queue:
+    """What waits for a person; folds that hold one of `last` stand at the end. Inside `access.enter`.
+
+    What a branch took over is listed where the branch is asked for alone. A page that is no longer there is the last
+    one. Raises NotFound for a namespace that is not covered.
+    """
+    rows = waiting(principal, namespace=namespace)
+    groups = _groups((rows if namespace else unforked(rows)).order_by())
+    groups = groups.annotate(
+        count=Count("newcomer", distinct=True),
+        since=Min("created_at"),
+        ids=ArrayAgg("id", order_by=("created_at", "id")),
+        revisions=ArrayAgg("revision", order_by=("created_at", "id")),
+        skipped=BoolOr(Q(id__in=list(last))) if last else Value(False),
+    )
+    left = groups.count()
+    pages = max(1, -(-left // limit))
+    page = min(page, pages)
+    found = list(groups.order_by("skipped", "since", "ids")[(page - 1) * limit : page * limit])
+    rows = visible_conflicts(principal).filter(id__in=[group["ids"][0] for group in found])
+    firsts = {row.id: row for row in with_claims(rows)}
+    return Queue([_fold(group, firsts[group["ids"][0]]) for group in found], left, page, pages)
+
+
+def unforked(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Conflicts without those that a fork copied, which keep the time of the original in the namespace forked from."""
+    return rows.exclude(_copied())
+
+
+def forked(principal: Principal) -> dict[str, int]:
+    """How many folds wait in branches as copies, by the branch's name, with all its users. Inside `access.enter`."""
+    groups = _groups(waiting(principal).filter(_copied()).order_by())
+    found = Counter(name.partition("/")[0] for name in groups.values_list("namespace__name", flat=True))
+    return dict(sorted(found.items()))
+
+
+def _copied() -> Exists:
+    return Exists(
+        PendingConflict.objects.filter(
+            project=OuterRef("project"),
+            namespace=OuterRef("namespace__forked_from"),
+            created_at=OuterRef("created_at"),
+            kind=OuterRef("kind"),
+        )
+    )
+
+
+def queue_length(principal: Principal) -> tuple[int, datetime.datetime | None]:
+    """How many folds wait, without the copies of forks, and since when the oldest. Inside `access.enter`."""
+    groups = _groups(unforked(waiting(principal)).order_by()).annotate(since=Min("created_at"))
+    found = groups.aggregate(n=Count("since"), oldest=Min("since"))
+    return found["n"], found["oldest"]
+
+
+def _groups(rows: QuerySet[Any]) -> QuerySet[Any]:
+    single = Case(When(Q(newcomer=None) | Q(value_digest=b""), then=F("id")), output_field=UUIDField())
+    groups: QuerySet[Any] = rows.annotate(said_by=SOURCE, alone=single).values(*SAME)
+    return groups
+
+
+def _fold(group: dict[str, Any], row: PendingConflict) -> Fold:
+    ids, revisions = (tuple(group[name][:AT_ONCE]) for name in ("ids", "revisions"))
+    return Fold(row, group["said_by"], max(1, group["count"]), ids, revisions, group["since"])
+
+
+def fold_of(principal: Principal, row: PendingConflict) -> Fold:
+    """The fold that a waiting conflict belongs to; the conflict itself stands for it. Inside `access.enter`."""
+    same = waiting(principal).filter(
+        namespace=row.namespace_id, kind=row.kind, key_digest=row.key_digest, value_digest=row.value_digest
+    )
+    source = _groups(PendingConflict.objects.within(row.project_id).filter(id=row.id)).get()["said_by"]
+    if row.newcomer_id is None or not row.value_digest:
+        return alone(row, source)
+    found = same.annotate(said_by=SOURCE).filter(said_by=source).order_by("created_at", "id")
+    rows = list(found.values_list("id", "revision", "newcomer_id", "created_at")[:AT_ONCE])
+    others = {conflict_id: revision for conflict_id, revision, _, _ in rows if conflict_id != row.id}
+    count = len({newcomer for _, _, newcomer, _ in rows}) or 1
+    since = min([at for _, _, _, at in rows], default=row.created_at)
+    return Fold(row, source, count, (row.id, *others), (row.revision, *others.values()), since)
+
+
+def alone(row: PendingConflict, source: str = "") -> Fold:
+    """The fold of one conflict that is decided by itself."""
+    return Fold(row, source, 1, (row.id,), (row.revision,), row.created_at)
+
+
+def from_source(principal: Principal, row: PendingConflict) -> list[tuple[uuid.UUID, int]]:
+    """The first conflicts that wait in the namespace with newcomers of the same source: id and revision, oldest first.
+
+    Where the writer named no source, the agent's other newcomers that name none. Inside `access.enter`.
+    """
+    if row.newcomer is None:
+        return []
+    named = row.newcomer.provenance_source_id or ""
+    same = Q(newcomer__provenance_source_id=named) if named else UNNAMED & Q(newcomer__agent_id=row.newcomer.agent_id)
+    rows = waiting(principal).filter(same, namespace=row.namespace_id)
+    return list(rows.order_by("created_at", "id").values_list("id", "revision")[:AT_ONCE])

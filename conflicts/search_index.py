@@ -1,0 +1,147 @@
+"""Placing: what search needs of a fragment, and the fingerprints that keep forgotten texts out."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from memories.errors import NovaError
+from memories.models import Claim, Embedding, EmbeddingModel, Erasure, Fragment, PendingEmbedding
+from memories.models.bulk import insert
+from memories.models.enums import Tier
+from memories.models.namespace import roots_of
+from memories.models.search import LIVE
+
+
+class BlockedByErasure(NovaError):
+    """The text was forgotten on purpose and may not come back."""
+
+    code = "blocked_by_erasure"
+    title = "This text was forgotten"
+
+    def __init__(self, *, index: int) -> None:
+        super().__init__("this text was forgotten; an administrator may lift the erasure")
+        self.index = index
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return the text as the field at fault."""
+        return [{"field": "content", "message": "This text was forgotten."}]
+
+
+def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
+    """Raises BlockedByErasure for the first whose text was forgotten."""
+    if forgotten := forgotten_among(fragments):
+        raise BlockedByErasure(index=forgotten[0])
+
+
+def forgotten_among(fragments: Sequence[Fragment]) -> list[int]:
+    """Which of these fragments say what was forgotten where they are to stand; by index."""
+    texts = [(fragment.namespace_id, fragment.content, fragment.authority) for fragment in fragments]
+    return forgotten_texts(fragments[0].project_id, texts) if fragments else []
+
+
+def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:
+    """Which of these texts were forgotten by somebody as strong in their namespace or the whole project; by index.
+
+    Each comes with its namespace, None for one that is not there yet, and the authority of who says it.
+    """
+    if not texts or not Erasure.objects.within(project_id).exists():
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH asked AS MATERIALIZED (
+                   SELECT nova_fingerprints(%s, t.content) AS prints, t.place, t.authority, t.index
+                   FROM unnest(%s::uuid[], %s::text[], %s::int[]) WITH ORDINALITY
+                       AS t (place, content, authority, index)
+               )
+               SELECT DISTINCT asked.index FROM asked
+               JOIN memories_erasure e ON e.project_id = %s AND e.fingerprint = ANY (asked.prints)
+                   AND e.authority >= asked.authority AND (e.namespace_id IS NULL OR e.namespace_id = asked.place)
+               ORDER BY asked.index""",
+            [project_id, *map(list, zip(*texts, strict=True)), project_id],
+        )
+        return [row[0] - 1 for row in cursor]
+
+
+def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
+    """Writes the keyword rows of these fragments anew."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
+
+
+def place_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
+    """Stores the unit vectors that are there; the fragments wait for those of all other live models.
+
+    Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
+    """
+    if not rows:
+        return
+    insert(embeddings(rows, model=model))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memories_pendingembedding (id, project_id, fragment_id, model_id, attempts, not_before)
+               SELECT gen_random_uuid(), %s, placed.id, m.id, 0, %s
+               FROM unnest(%s::uuid[], %s::bool[]) AS placed (id, has_vector)
+               JOIN memories_embeddingmodel m ON m.state = ANY (%s) AND NOT (placed.has_vector AND m.id = %s)
+               ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING""",
+            [
+                rows[0][0].project_id,
+                timezone.now(),
+                [row.id for row, _, _ in rows],
+                [vector is not None for _, vector, _ in rows],
+                list(LIVE),
+                model.id,
+            ],
+        )
+
+
+def place_anew(fragment: Fragment, vector: Any, claims: Sequence[Claim], *, model: EmbeddingModel) -> None:
+    """Replaces what search needs of a fragment whose text is new."""
+    for table in (PendingEmbedding, Embedding):
+        table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
+    index_keywords([fragment.id])
+    place_vectors([(fragment, vector, claims)], model=model)
+
+
+def embeddings(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> list[Embedding]:
+    """The vectors that are there, with what search asks of their fragments besides."""
+    roots = roots_of(rows[0][0].project_id, {row.namespace_id for row, _, _ in rows}) if rows else {}
+    return [
+        _embedding(row, vector, claims, root_id=roots[row.namespace_id], model=model)
+        for row, vector, claims in rows
+        if vector is not None
+    ]
+
+
+def _embedding(
+    fragment: Fragment, vector: Any, claims: Sequence[Claim], *, root_id: uuid.UUID, model: EmbeddingModel
+) -> Embedding:
+    session_id, valid_from, valid_until = reach_of(claims)
+    return Embedding(
+        project_id=fragment.project_id,
+        root_id=root_id,
+        namespace_id=fragment.namespace_id,
+        fragment_id=fragment.id,
+        model_id=model.id,
+        status=fragment.status,
+        session_id=session_id,
+        valid_from=valid_from,
+        valid_until=valid_until,
+        vector=vector,
+        cold=fragment.tier == Tier.COLD,
+    )
+
+
+def reach_of(claims: Sequence[Claim]) -> tuple[str, datetime.datetime | None, datetime.datetime | None]:
+    """Return whose session sees a fragment, and from when until when one of its claims holds; as `nova_reach` does."""
+    said = [claim for claim in claims if not claim.verdict] or claims
+    begins, ends = [claim.valid_from for claim in said], [claim.valid_until for claim in said]
+    return (
+        max((claim.session_id for claim in said), default=""),
+        min((at for at in begins if at), default=None) if all(begins) else None,
+        max((at for at in ends if at), default=None) if all(ends) else None,
+    )

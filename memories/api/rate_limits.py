@@ -1,0 +1,28 @@
+"""Requests per minute by grant, for the API."""
+
+from collections.abc import Sized
+
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from memories import rate_limits
+from memories.access import Principal
+
+
+class KeyThrottle(BaseThrottle):
+    """Keeps a key to its grant's rate; 0 means no limit. A request weighs as much as it asks for at once."""
+
+    seconds = 0.0
+
+    def allow_request(self, request: Request, view: object) -> bool:
+        """Whether the key has tokens enough left."""
+        principal, weight = request.user, 1
+        if parts := getattr(view, "weighed_by", ""):
+            asked = request.data.get(parts) if isinstance(request.data, dict) else None
+            weight = max(1, min(len(asked), view.most_parts)) if isinstance(asked, Sized) else 1  # type: ignore[attr-defined]
+        self.seconds = rate_limits.wait(principal, weight=weight) if isinstance(principal, Principal) else 0.0
+        return self.seconds == 0
+
+    def wait(self) -> float:
+        """Seconds until there are enough."""
+        return self.seconds

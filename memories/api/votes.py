@@ -1,0 +1,177 @@
+"""/api/v1/fragments/{id}/reinforce, dispute, corroborate, archive, unarchive."""
+
+import uuid
+from typing import Any, ClassVar
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from conflicts.public import Counted, Uncounted, vote
+from memories.api.answers import FragmentAnswer
+from memories.api.authentication import principal_of
+from memories.api.fields import AboutUser, Strict, Text, validated
+from memories.api.fragments import IDEMPOTENCY, answer_of
+from memories.api.idempotency import Answer, answer_once
+from memories.api.inputs import namespace_form
+from memories.ingest import archive, archive_key, unarchive
+from memories.models import KEY_LIMIT
+from memories.models.enums import Status
+
+
+class Nothing(AboutUser):
+    """A body without fields."""
+
+
+class DisputeInput(AboutUser):
+    """Why it is wrong."""
+
+    reason = Text(max_length=1000, required=False, allow_blank=True)
+
+
+class CorroborateInput(AboutUser):
+    """Which source says so too."""
+
+    source_id = Text(max_length=255, required=False)
+
+
+class VoteAnswer(serializers.Serializer[Any]):
+    """What the vote did."""
+
+    id = serializers.UUIDField()
+    counted = serializers.BooleanField()
+    reason = serializers.ChoiceField(Uncounted.choices, allow_null=True, help_text="Why it does not count.")
+    trust = serializers.FloatField()
+    confidence = serializers.FloatField()
+    status = serializers.ChoiceField(Status.choices)
+    reinforcements = serializers.IntegerField()
+    disputes = serializers.IntegerField()
+    corroboration = serializers.IntegerField()
+    conflict_id = serializers.UUIDField(allow_null=True)
+
+
+def told(counted: Counted) -> dict[str, Any]:
+    """What a vote did, as the API shows it."""
+    row = counted.fragment
+    trust = round(row.trust_at(timezone.now()), 4)
+    shown = {
+        "id": row.id,
+        "counted": counted.counted,
+        "reason": counted.uncounted,
+        "trust": trust,
+        "confidence": trust,
+        "status": row.status,
+    }
+    shown |= {"reinforcements": row.reinforcements, "disputes": row.disputes, "corroboration": row.corroboration}
+    return VoteAnswer({**shown, "conflict_id": counted.conflict and counted.conflict.id}).data
+
+
+class VoteView(APIView):
+    """One kind of vote."""
+
+    ballot: ClassVar[str]
+    body: ClassVar[type[Strict]] = Nothing
+
+    def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Casts the caller's vote; the last one of an owner counts."""
+        principal = principal_of(request)
+        said = validated(self.body, request.data)
+
+        def effect(_: None) -> Answer:
+            counted = vote(principal, fragment_id, self.ballot, now=timezone.now(), **said)
+            return Answer(200, told(counted), [fragment_id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+def _documented(name: str, body: type[Strict]) -> Any:
+    told = extend_schema(
+        operation_id=f"fragments_{name}", request=body, parameters=[IDEMPOTENCY], responses={200: VoteAnswer}
+    )
+    return extend_schema_view(post=told)
+
+
+@_documented("reinforce", Nothing)
+class ReinforceView(VoteView):
+    """It helped."""
+
+    ballot = "reinforce"
+
+
+@_documented("dispute", DisputeInput)
+class DisputeView(VoteView):
+    """It is wrong."""
+
+    ballot = "dispute"
+    body = DisputeInput
+
+
+@_documented("corroborate", CorroborateInput)
+class CorroborateView(VoteView):
+    """Another source says so too."""
+
+    ballot = "corroborate"
+    body = CorroborateInput
+
+
+class ArchiveView(APIView):
+    """Out of all default answers, reversibly."""
+
+    @extend_schema(
+        operation_id="fragments_archive", request=Nothing, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
+    )
+    def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Archives the fragment."""
+        return _moved(request, fragment_id, archive)
+
+
+class NamedInput(Strict):
+    """A memory by its caller's own name for it."""
+
+    namespace = Text(validators=[namespace_form])
+    key = Text(max_length=KEY_LIMIT, trim_whitespace=False)
+
+
+class ArchiveByKeyView(APIView):
+    """As `ArchiveView`, by the memory's key."""
+
+    @extend_schema(
+        operation_id="fragments_archive_by_key",
+        request=NamedInput,
+        parameters=[IDEMPOTENCY],
+        responses={200: FragmentAnswer},
+    )
+    def post(self, request: Request) -> Response:
+        """Archives the fragment under a key; stored under the key again, it stands again."""
+        principal, named = principal_of(request), validated(NamedInput, request.data)
+
+        def effect(_: None) -> Answer:
+            row = archive_key(principal, named["namespace"], named["key"], now=timezone.now())
+            return Answer(200, answer_of(principal, row.id), [row.id])
+
+        return answer_once(request, prepare=lambda: None, effect=effect)
+
+
+class UnarchiveView(APIView):
+    """Back again, as far as the gate allows."""
+
+    @extend_schema(
+        operation_id="fragments_unarchive", request=Nothing, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
+    )
+    def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
+        """Lets the fragment stand again."""
+        return _moved(request, fragment_id, unarchive)
+
+
+def _moved(request: Request, fragment_id: uuid.UUID, move: Any) -> Response:
+    principal = principal_of(request)
+    validated(Nothing, request.data)
+
+    def effect(_: None) -> Answer:
+        move(principal, fragment_id, now=timezone.now())
+        return Answer(200, answer_of(principal, fragment_id), [fragment_id])
+
+    return answer_once(request, prepare=lambda: None, effect=effect)

@@ -1,0 +1,165 @@
+"""Verifying: names the first event that was changed, removed, slipped in or cut off, and every row that was forged."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from memories import access
+from memories.access import Principal
+from memories.audit import signatures, witness
+from memories.audit.journal import Head, Journal, Line, moment
+from memories.audit.leaves import Leaf, Link, genesis, leaves, newest
+from memories.audit.rows import Comparison, Watcher, compare
+from memories.models import Seal
+
+Kind = Literal[
+    "changed",
+    "removed",
+    "slipped_in",
+    "cut_off",
+    "seal_changed",
+    "file_changed",
+    "not_in_file",
+    "not_as_witnessed",
+    "witness_silent",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong, with the first event or seal it concerns."""
+
+    kind: Kind
+    what: str
+    seal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How many seals and events were found whole, how many events wait for a seal, the first thing that is wrong."""
+
+    seals: int
+    events: int
+    unsealed: int
+    finding: Finding | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was found of the chain of events, of the rows that these tell of, and of what the witness says."""
+
+    chain: Verdict
+    rows: Comparison
+    witness: Finding | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.chain.finding is None and not self.rows.differ and self.witness is None
+
+
+def prove(principal: Principal, *, watcher: Watcher | None = None) -> Proof:
+    """Return what is wrong with the project's chain, its live rows, and with both as the witness remembers them."""
+    chain, heard = verify(principal, watcher=watcher), _heard(principal)
+    with access.enter(principal, why="verify"):
+        return Proof(chain, compare(principal.project_id, watcher=watcher), heard)
+
+
+def _heard(principal: Principal) -> Finding | None:
+    try:
+        found = witness.contradiction(principal)
+    except witness.WitnessSilent as error:
+        return Finding("witness_silent", f"the witness can't be asked: {error}", 0)
+    if found is None:
+        return None
+    number, how = found
+    return Finding("not_as_witnessed", f"seal {number}, which the witness knows, is {how}", number)
+
+
+def verify(principal: Principal, *, watcher: Watcher | None = None) -> Verdict:
+    """Checks a project's chain from its first seal on and stops at the first finding."""
+    journal = Journal(principal.project_id)
+    with journal.held(), access.enter(principal, why="verify"):
+        places = journal.places()
+        former, since, events = genesis(principal.project_id), 0, 0
+        seals = Seal.objects.within(principal.project_id).order_by("number")
+        for number, row in enumerate(seals, start=1):
+            if watcher:
+                watcher("seals", number - 1, len(seals))
+            if row.number != number:
+                return Verdict(number - 1, events, 0, Finding("removed", f"seal {number}", number))
+            line = journal.line(places[number]) if number in places else None
+            if finding := _check(row, line, former, since=since, copied=number in places):
+                return Verdict(number - 1, events, 0, finding)
+            former, since, events = bytes(row.digest), row.upto, events + row.events
+        waiting, early = _waiting(principal.project_id, since=since)
+        return Verdict(len(seals), events, waiting, _check_end(len(seals), early, places))
+
+
+def _check(row: Seal, line: Line | None, former: bytes, *, since: int, copied: bool) -> Finding | None:
+    """Two copies and a signature: of file and database the one that fits the signature says what is wrong."""
+    whole = _fits(row, former, since=since)
+    if line is None or not _is_authentic(line, row, former):
+        if not whole:
+            return Finding("seal_changed", f"seal {row.number} does not fit its events or its signature", row.number)
+        if not copied:
+            return Finding("not_in_file", f"seal {row.number} does not stand in the file", row.number)
+        return Finding("file_changed", f"the line of seal {row.number} in the file", row.number)
+    if line.head != Head.of(row) or row.events != len(line.leaves):
+        return Finding("seal_changed", f"seal {row.number} is another one in the file", row.number)
+    return None if whole else _compare(row.number, leaves(row.project_id, since=since, before=row.upto), line.leaves)
+
+
+def _fits(row: Seal, former: bytes, *, since: int) -> bool:
+    link = Link(former, number=row.number, upto=row.upto, sealed_at=moment(row.sealed_at))
+    digest = _over(link, leaves(row.project_id, since=since, before=row.upto))
+    return (
+        digest == bytes(row.digest)
+        and row.events == link.events
+        and row.signer == signatures.fingerprint()
+        and signatures.is_signed(digest, bytes(row.signature), purpose="seal")
+    )
+
+
+def _is_authentic(line: Line, row: Seal, former: bytes) -> bool:
+    head = line.head
+    link = Link(former, number=row.number, upto=head.upto, sealed_at=head.sealed_at)
+    digest = _over(link, line.leaves)
+    return digest.hex() == head.digest and signatures.is_signed(digest, bytes.fromhex(head.signature), purpose="seal")
+
+
+def _over(link: Link, content: Iterable[Leaf]) -> bytes:
+    for leaf in content:
+        link.add(leaf)
+    return link.digest()
+
+
+def _compare(seal: int, now: Iterable[Leaf], then: list[Leaf]) -> Finding | None:
+    """The first difference between the events as they are and as they were sealed."""
+    present = {(leaf.table, leaf.number): leaf for leaf in now}
+    for leaf in then:
+        found = present.pop((leaf.table, leaf.number), None)
+        if found is None:
+            return Finding("removed", leaf.name, seal)
+        if found != leaf:
+            return Finding("changed", leaf.name, seal)
+    return Finding("slipped_in", min(present.values()).name, seal) if present else None
+
+
+def _waiting(project_id: UUID, *, since: int) -> tuple[int, Leaf | None]:
+    """How many events wait for a seal, and the first of those that claim a transaction to come."""
+    count, early, coming = 0, None, 0
+    for leaf in leaves(project_id, since=since):
+        coming = coming or newest()  # asked when the events are chosen: else one of meanwhile would seem to come
+        count += 1
+        early = early or (leaf if leaf.recorded_in >= coming else None)
+    return count, early
+
+
+def _check_end(seals: int, early: Leaf | None, places: dict[int, int]) -> Finding | None:
+    """What the chain itself can't tell: seals that only the file has, events that claim a transaction to come."""
+    following = seals + 1
+    if places and max(places) > seals:
+        return Finding("cut_off", f"seal {following}", following)
+    return Finding("slipped_in", early.name, following) if early else None

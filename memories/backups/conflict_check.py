@@ -1,0 +1,120 @@
+"""Gating: what comes back and would oppose what is believed here passes the gate, at its original authority."""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
+from memories.backups.insertion import NEWER
+from memories.ingest import stated
+from memories.models import Claim, Fragment
+from memories.models.enums import Status
+from memories.models.sql import execute, fetch
+
+STANDING = "('active', 'disputed')"
+COMING = f"""FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ({NEWER})
+    LEFT JOIN staged_claim c ON c.fragment_id = s.id LEFT JOIN staged_digest d ON d.claim_id = c.id
+    WHERE s.namespace_id = %(there)s AND s.status IN {STANDING}"""
+CLAIMED = (
+    *("position", "subject", "predicate", "value", "exclusive", "scope", "session_id", "slot", "valid_from"),
+    *("valid_until", "authority", "verdict", "superseded_by_id", "span_start", "span_end"),
+)
+DIGESTS = ("subject_digest", "predicate_digest", "key_digest", "value_digest")
+# Two of the bundle's own that could not both stand: no honest one holds such a pair.
+AT_ODDS = f"""SELECT DISTINCT one.fragment_id FROM staged_claim one
+    JOIN staged_digest d ON d.claim_id = one.id
+    JOIN staged_digest e ON e.key_digest = d.key_digest AND e.claim_id <> d.claim_id
+    JOIN staged_claim two ON two.id = e.claim_id AND two.namespace_id = one.namespace_id
+        AND two.session_id = one.session_id AND two.slot = one.slot
+        AND tstzrange(two.valid_from, two.valid_until) && tstzrange(one.valid_from, one.valid_until)
+    WHERE one.namespace_id = %(there)s AND one.exclusive AND two.exclusive
+        AND one.status IN {STANDING} AND two.status IN {STANDING}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """One that has to be heard, and the status that it comes with."""
+
+    newcomer: Newcomer
+    status: str
+
+
+def contested(
+    project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, now: datetime.datetime
+) -> dict[uuid.UUID, Contested]:
+    """Which staged fragments may not simply stand again, in the order of their birth.
+
+    The caller holds the namespace. Those that are to be replaced by newer versions lie in the archive afterwards.
+    """
+    values = {"project": project_id, "there": there, "here": here}
+    at_odds = {row[0] for row in fetch(AT_ODDS, values)}
+    if not _anybody_stands(values):
+        return _heard([each for each in _coming(values) if each[0].fragment.id in at_odds]) if at_odds else {}
+    execute(
+        f"""UPDATE memories_fragment f SET status = 'archived' FROM staged_verdict v
+            WHERE f.project_id = %(project)s AND f.id = v.id AND v.verdict = 'update' AND f.status IN {STANDING}""",
+        values,
+    )
+    coming = _coming(values)
+    agreed = undisturbed(coming, now=now) - at_odds
+    return _heard([each for each in coming if each[0].fragment.id not in agreed])
+
+
+def _anybody_stands(values: Mapping[str, Any]) -> bool:
+    """Whether a claim stands here that does not itself come from the bundle, or is replaced by it."""
+    ((found,),) = fetch(
+        f"""SELECT EXISTS (SELECT FROM memories_claim c
+            LEFT JOIN staged_verdict v ON v.id = c.fragment_id AND v.verdict = 'update'
+            WHERE c.project_id = %(project)s AND c.namespace_id = %(here)s AND c.status IN {STANDING}
+                AND v.id IS NULL)""",
+        values,
+    )
+    return bool(found)
+
+
+def _heard(coming: list[tuple[Newcomer, Sequence[Claim]]]) -> dict[uuid.UUID, Contested]:
+    return {each.fragment.id: Contested(each, str(each.fragment.status)) for each, _ in coming}
+
+
+def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]:
+    own = ("id", "content", "compression", "authority", "status", "source", "owner_id", "created_at")
+    names = [*(f"s.{name}" for name in own), *(f"c.{name}" for name in CLAIMED), *(f"d.{name}" for name in DIGESTS)]
+    rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id, c.position", values)
+    found: list[tuple[Newcomer, Sequence[Claim]]] = []
+    for _, group in groupby(rows, key=itemgetter(0)):
+        told = list(group)
+        place = {"project_id": values["project"], "namespace_id": values["here"]}
+        fragment = Fragment(**place, **dict(zip(own, told[0], strict=False)))
+        claimed = [dict(zip((*CLAIMED, *DIGESTS), row[len(own) :], strict=True)) for row in told]
+        claims = [
+            Claim(fragment=fragment, status=fragment.status, **place, **c) for c in claimed if c["subject"] is not None
+        ]
+        drafts = [ClaimDraft.of(claim) for claim in claims]
+        found.append((Newcomer(fragment, None, drafts, stated(fragment.content)), claims))
+    return found
+
+
+def hear(project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: datetime.datetime) -> dict[str, int]:
+    """Lets each pass the gate; what became of them, by status. They lie in the archive so far."""
+    counts: dict[str, int] = {}
+    for fragment_id, each in waiting.items():
+        rows = Fragment.objects.within(project_id).select_for_update(of=("self",))
+        fragment = rows.filter(id=fragment_id).first()
+        if fragment is None:
+            continue
+        fragment.updated_at = now
+        admission = _hear(replace(each.newcomer, fragment=fragment), status=each.status, now=now)
+        counts[str(admission.fragment.status)] = counts.get(str(admission.fragment.status), 0) + 1
+    return counts
+
+
+def _hear(newcomer: Newcomer, *, status: str, now: datetime.datetime) -> Admission:
+    try:
+        return readmit(newcomer, now=now, returning=True, at_best=Status(status))
+    except Disputed:  # it replaces nothing; in the archive it can be read
+        newcomer.fragment.refresh_from_db()
+        return Admission(newcomer.fragment)

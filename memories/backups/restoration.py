@@ -1,0 +1,318 @@
+"""Restoring: read and believe nothing, plan, then apply: what is newer, under its own id, in its own time."""
+
+import datetime
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from conflicts.public import lock_namespace
+from memories import access, audit, failpoints, ingest
+from memories.access import NotFound, NotPermitted, Principal
+from memories.backups import (
+    auxiliary_tables,
+    bundle_writer,
+    conflict_check,
+    diff,
+    erasure_filter,
+    fingerprint_keys,
+    insertion,
+    owners,
+    restore_plan,
+    staging_tables,
+    storage,
+)
+from memories.backups.bundle_reader import BrokenBundle, Reader, UnknownVersion, ahead, batches
+from memories.backups.manifest import Manifest
+from memories.errors import NovaError
+from memories.models import Backup, Fragment, Operation
+from memories.models.enums import BackupOrigin
+from memories.models.sql import execute, fetch
+from memories.operations import BadOptions, Options, Progress, check_plan_id, starter
+
+OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id"}
+
+
+class WrongProject(NovaError):
+    """The bundle is another project's."""
+
+    status = 400
+    code = "wrong_project"
+    title = "This is another project’s backup"
+
+
+class BaseMissing(NovaError):
+    """The bundle goes on from others that are not here."""
+
+    code = "base_missing"
+    title = "Another backup is missing"
+
+
+def check(options: Options) -> None:
+    """Raises BadOptions unless they name a backup."""
+    if stray := set(options) - OPTIONS:
+        raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
+    try:
+        uuid.UUID(str(options.get("backup_id")))
+    except ValueError as error:
+        raise BadOptions("backup_id", "Give the id of a backup.") from error
+    if not isinstance(options.get("trust_signer") or "", str):
+        raise BadOptions("trust_signer", "Give a fingerprint.")
+    if not isinstance(options.get("allow_version", False), bool):
+        raise BadOptions("allow_version", "Give true or false.")
+    check_plan_id(options)
+
+
+def permit(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted where somebody else than the operator wants a signer to be trusted who is not yet."""
+    wanted = operation.options.get("trust_signer")
+    if wanted and wanted not in trusted_signers() and not principal.is_operator:
+        raise NotPermitted(
+            "whom to believe is the operator's to say: TRUSTED_SIGNERS, script/manage restore --trust-signer, or a "
+            "superuser in the console"
+        )
+
+
+def trusted_signers() -> set[str]:
+    """Return the fingerprints of those whose bundles are believed: this instance, and whom the operator named."""
+    return {audit.fingerprint(), *settings.TRUSTED_SIGNERS}
+
+
+@dataclass(slots=True)
+class Read:
+    """What was staged: the last manifest of the chain, who signed, and what was left out."""
+
+    manifest: Manifest
+    foreign: bool
+    stage: staging_tables.Stage
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> list[tuple[str, uuid.UUID]]:
+        """The namespaces and under which ids they are staged, each after the one that it was forked from."""
+        rows, ordered = self.stage.namespaces, dict[str, None]()
+        for each in rows:
+            above, name = dict[str, None](), each
+            while name in rows and name not in ordered and name not in above:
+                above[name] = None
+                name = rows[name]["forked_from"]
+            ordered.update(dict.fromkeys(reversed(above)))
+        return [(name, uuid.UUID(rows[name]["id"])) for name in ordered]
+
+
+def restore(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Runs a restore, or only plans it (dry run); the report has the plan, by namespace and summed up.
+
+    Raises BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
+    is changed. Whatever ends it later, its report tells of the namespaces that were done.
+    """
+    began, now = time.monotonic(), operation.started_at or operation.created_at
+    principal = starter(principal, operation)
+    chain = _chain(principal, operation)
+    with staging_tables.staged():
+        read = stage(principal, chain, operation, progress, now=now)
+        failpoints.reach("restore.staged")
+        report: dict[str, Any] = {
+            "backup_id": str(chain[-1].id),
+            "signer": chain[-1].signer,
+            "foreign": read.foreign,
+            "left_out": read.left_out,
+            "dry_run": operation.dry_run,
+        }
+        with access.enter(principal, why="restore"):
+            report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
+            # What it keyed (fingerprints, decided values) is so with a salt that neither is here nor came along.
+            lacks_salt = not read.manifest.salt and not fingerprint_keys.fit(principal, read.manifest)
+            report["key_file_needed"] = lacks_salt and not read.foreign
+        if operation.dry_run:
+            parts = restore_plan.planned(principal, read.ids)
+        else:
+            restore_plan.refuse_changed(principal, operation, report, read.ids)
+            report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
+            restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
+            restore_plan.agreed(operation, progress)
+            parts = apply(principal, read, progress, report, now=now)
+    return {**report, **restore_plan.told(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
+
+
+@contextmanager
+def _letting_go(principal: Principal, row: Backup) -> Iterator[None]:
+    """An upload that turns out to be no bundle goes, unless it was proven, or something needs it: nobody can use it."""
+    try:
+        yield
+    except UnknownVersion:
+        raise  # an admin may allow it yet
+    except BrokenBundle:
+        with access.enter(principal, why="refuse upload"):
+            rows = Backup.objects.within(principal.project_id)
+            mine = rows.unproven().filter(id=row.id, origin=BackupOrigin.UPLOADED, protected=False)
+            if mine.exists() and not rows.filter(base=row.id).exists():
+                mine.delete()
+                storage.remove(row.file)
+        raise
+
+
+def _chain(principal: Principal, operation: Operation) -> list[Backup]:
+    with access.enter(principal, why="restore"):
+        rows = Backup.objects.within(principal.project_id)
+        found = rows.filter(id=operation.options["backup_id"]).first()
+        if found is None:
+            raise NotFound("backup")
+        return bundle_writer.chain_of(found)
+
+
+def stage(
+    principal: Principal,
+    chain: Sequence[Backup],
+    operation: Operation,
+    progress: Progress,
+    *,
+    now: datetime.datetime,
+    as_it_is: bool = False,
+) -> Read:
+    """Reads a chain into the staged tables, in short transactions. Raises BrokenBundle, WrongProject, BaseMissing.
+
+    A stranger's is staged as what it may say here, and without what was forgotten, unless it is to be staged as it is.
+    """
+    taken, total = staging_tables.Stage(principal), sum(row.records for row in chain)
+    trusted = trusted_signers() | {operation.options.get("trust_signer") or ""}
+    foreign, manifest, done, before = False, None, 0, list[str]()
+    for row in chain:
+        refusal = nullcontext() if as_it_is else _letting_go(principal, row)
+        with refusal, storage.readable(row.file) as file:
+            reader = Reader(file, now=now, allow_version=operation.options.get("allow_version", False))
+            manifest = reader.manifest
+            check_place(principal, manifest)
+            if manifest.chain != before:
+                raise BaseMissing("the bundle goes on from another that is not here")
+            taken.begin()
+            for batch in ahead(batches(reader.lines())):
+                with access.enter(principal, why="restore"):
+                    taken.take(batch)
+                    done += len(batch)
+                    progress.save(stage="reading", done=done, total=max(total, done), cursor=operation.cursor)
+                progress.check()
+            taken.end()
+        before.append(row.sha256)
+        foreign = foreign or reader.signer not in trusted
+    assert manifest is not None
+    read = Read(manifest, foreign, taken)
+    with access.enter(principal, why="restore"):
+        if not as_it_is:
+            _prepare(principal, read)
+        erasure_filter.note_lineage()
+    return read
+
+
+def check_place(principal: Principal, manifest: Manifest) -> None:
+    """Raises WrongProject unless the bundle is of this project."""
+    if manifest.project != principal.project:
+        raise WrongProject("the bundle is of another project")
+
+
+def _prepare(principal: Principal, read: Read) -> None:
+    if read.foreign:
+        read.left_out = diff.left_out()
+        diff.cap(principal)
+    else:
+        owners.meet(principal.project_id)
+        # By its id a memory is known under any salt.
+        execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
+    if (
+        read.foreign
+        or not fingerprint_keys.fit(principal, read.manifest)
+        and not (read.manifest.salt and fingerprint_keys.is_new(principal))
+    ):
+        fingerprint_keys.drop_fingerprints(read.left_out)
+
+
+def _safety(principal: Principal, operation: Operation, progress: Progress, *, now: datetime.datetime) -> str | None:
+    """A backup of what is here, before anything of it changes; None where nothing is."""
+    with access.enter(principal, why="restore"):
+        if not Fragment.objects.within(principal.project_id).exists():
+            return None
+    wish = bundle_writer.Wish(origin=BackupOrigin.SAFETY)
+    return str(bundle_writer.make(principal, wish, operation=operation, progress=progress, now=now).id)
+
+
+def apply(
+    principal: Principal, read: Read, progress: Progress, report: Mapping[str, Any], *, now: datetime.datetime
+) -> dict[str, Any]:
+    """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
+    with access.enter(principal, why="restore"):
+        if not read.foreign:
+            fingerprint_keys.agree(principal, read.manifest, read.left_out)
+        insertion.put_owners()
+        owners.meet(principal.project_id)  # somebody may have got a key since the plan
+        insertion.put_erasures()
+        auxiliary_tables.name_predicates(principal.project_id)
+        carry_out(principal.project_id, now=now)
+    failpoints.reach("restore.project")
+    parts: dict[str, Any] = {}
+    progress.report = {**report, **restore_plan.told(parts)}
+    for done, (name, there) in enumerate(read.ids):
+        with progress.alive():
+            progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
+            with access.enter(principal, why="restore"):
+                told = _apply(principal, read, name, there, now=now)
+                failpoints.reach("restore.applied")
+            parts[name] = told
+            progress.report = {**report, **restore_plan.told(parts)}
+        failpoints.reach("restore.committed")
+        progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
+    for name, there in read.ids:
+        with progress.alive(), access.enter(principal, why="restore"):
+            here = insertion.put_namespace(principal, read.stage.namespaces[name])
+            lock_namespace(here)
+            auxiliary_tables.put_origins(principal.project_id, there=there, here=here)
+    return parts
+
+
+FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e JOIN (
+        SELECT project_id, id, namespace_id, authority FROM memories_fragment
+        UNION ALL SELECT project_id, original_id, namespace_id, authority FROM memories_tombstone
+    ) AS f ON f.project_id = %s AND f.id = e.id AND f.authority <= e.authority
+    ORDER BY f.namespace_id, f.id"""
+
+
+def carry_out(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+    """Forgets what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
+    rows = fetch(FORGOTTEN, [project_id])
+    for place in dict.fromkeys(place for _, place, _ in rows):
+        lock_namespace(place)
+    for authority in sorted({authority for *_, authority in rows}):
+        ids = [which for which, _, rank in rows if rank == authority]
+        ingest.erase(project_id, ids, authority=authority, now=now)
+
+
+def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now: datetime.datetime) -> dict[str, Any]:
+    project_id = principal.project_id
+    here = insertion.put_namespace(principal, read.stage.namespaces[name])
+    lock_namespace(here)
+    insertion.place_erasures(project_id, there=there, here=here)
+    if not fetch(
+        "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
+    ):
+        auxiliary_tables.put_predicates(there=there, here=here)
+    told = diff.judge(project_id, there=there, here=here)
+    erasure_filter.drop(project_id, there=there, here=here)
+    erasure_filter.spare(project_id)
+    told["rules_left"] = auxiliary_tables.rules_left(there=there, here=here)
+    insertion.name_claims(project_id, there=there, here=here)
+    waiting = conflict_check.contested(project_id, there=there, here=here, now=now)
+    insertion.write(project_id, here=here, held_back=list(waiting), told=told)
+    failpoints.reach("restore.half")
+    auxiliary_tables.clear_graves(project_id)
+    told["others"] = auxiliary_tables.put_others(project_id, there=there, here=here)
+    auxiliary_tables.rule_on_former(project_id, here=here)
+    auxiliary_tables.put_versions(project_id, now=now)
+    insertion.index(project_id)
+    told["through_the_gate"] = conflict_check.hear(project_id, waiting, now=now)
+    return told
+
+
+__all__ = ["BaseMissing", "BrokenBundle", "WrongProject", "check", "permit", "restore"]

@@ -1,0 +1,276 @@
+"""The V1 envelope: a small backup as one JSON document, out of a bundle and into one.
+
+`{schemaVersion: 1, exportedAtMs, selection, counts, chunks}`. Nobody signs an envelope, so what comes in as one is a
+stranger's: it becomes a bundle that is signed with a key which nobody keeps.
+"""
+
+import base64
+import datetime
+import gzip
+import hashlib
+import io
+import math
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.apps import apps
+
+from conflicts.public import SOURCE_RANK
+from memories.backups import policies, vectors
+from memories.backups.bundle_reader import BrokenBundle, Line, Reader, UnknownVersion, parsed
+from memories.backups.manifest import Footer, Manifest, canonical
+from memories.backups.records import LEFT_OUT, LONGEST, UNDER
+from memories.errors import NovaError
+from memories.models import Fragment, Namespace
+from memories.models.enums import ExportPolicy, FragmentType, SourceClass, SourceType
+
+VERSION = 1
+RANKS = {str(source): rank for source, rank in SOURCE_RANK.items()}
+FIELDS = {"schemaVersion", "exportedAtMs", "selection", "counts", "chunks"}
+CHUNK = {"id", "content", "createdAt", "updatedAt"}
+MORE = {"metadata", "embedding", "embeddingModelId"}
+# What a chunk's metadata says of a memory, by the column; `extra` keeps the rest of it.
+NAMED = {
+    "type": "type",
+    "memorySubtype": "category",
+    "sourceType": "source_type",
+    "sourceId": "source_id",
+    "source": "source",
+    "importance": "importance",
+    "relevance": "base_relevance",
+    "tags": "tags",
+    "status": "status",
+    "revision": "revision",
+}
+DEFAULTS = {
+    "type": FragmentType.SEMANTIC,
+    "source_type": SourceType.MANUAL,
+    "source": SourceClass.DOCUMENT,
+    "importance": 0.5,
+}
+
+
+PARTS = 1_000_000  # of an envelope, whose vectors are lists of numbers
+SPARE = 10_000  # bytes and values beside the chunks
+
+
+class EnvelopeTooLarge(NovaError):
+    """The backup is too large for one JSON document: take the bundle."""
+
+    status = 413
+    code = "too_large"
+
+
+class NoEnvelope(NovaError):
+    """The backup is an increment, and says too little by itself."""
+
+    code = "increment"
+
+
+def is_envelope(file: BinaryIO) -> bool:
+    """Whether a file begins like JSON; it stands at its beginning afterwards."""
+    first = file.read(64).lstrip()[:1]
+    file.seek(0)
+    return first == b"{"
+
+
+def project_of(file: BinaryIO) -> str:
+    """The project that the first chunk names, empty when it names none. Raises BrokenBundle."""
+    for chunk in _parsed(file.read(LONGEST + 1), allow_version=True)["chunks"]:
+        more = chunk.get("metadata") if type(chunk) is dict else None
+        return str((more if type(more) is dict else {}).get("namespace", "")).partition(":")[0]
+    return ""
+
+
+def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
+    """A bundle's fragments as an envelope. Raises BrokenBundle, NoEnvelope; EnvelopeTooLarge for more than is taken."""
+    reader = Reader(file, now=now)
+    told, chunks, size, parts = reader.manifest, [], 0, 0
+    if told.base is not None:
+        raise NoEnvelope("it holds only what changed since another: take a whole one")
+    for line in reader.lines():
+        if line.kind == "fragment":
+            chunks.append(_chunk(line))
+            raw = canonical(chunks[-1])
+            size, parts = size + len(raw), parts + raw.count(b",") + raw.count(b"{") + raw.count(b"[")
+            if size + SPARE > LONGEST or parts + SPARE > PARTS:
+                raise EnvelopeTooLarge("it is too large for one document: download it without format=json")
+    selection = {"policy": told.policy, "policyVersion": told.policyVersion, "namespaces": told.namespaces}
+    return {
+        "schemaVersion": VERSION,
+        "exportedAtMs": told.exportedAtMs,
+        "selection": {**selection, "embeddings": told.embeddings},
+        "counts": told.counts,
+        "chunks": chunks,
+    }
+
+
+def _chunk(line: Line) -> dict[str, Any]:
+    row = line.told["row"]
+    metadata = {"namespace": line.told["namespace"], **{name: row[column] for name, column in NAMED.items()}}
+    found = {
+        "id": row["id"],
+        "content": row["content"],
+        "createdAt": row["created_at"],
+        "updatedAt": row["updated_at"],
+        "metadata": {**metadata, "extra": row["extra"]},
+    }
+    for each in line.told.get("vectors", ())[:1]:
+        found |= {"embedding": vectors.unpacked(each["vector"]).tolist(), "embeddingModelId": each["model"]}
+    return found
+
+
+def bundle_of(file: BinaryIO, *, project: str, now: datetime.datetime, allow_version: bool = False) -> BinaryIO:
+    """An envelope as a bundle of this project. Raises BrokenBundle, which names the chunk, and UnknownVersion.
+
+    Chunks that name no namespace belong to the project's `main`.
+    """
+    told = _parsed(file.read(LONGEST + 1), allow_version=allow_version)
+    found = [_record(number, chunk, project=project) for number, chunk in enumerate(told["chunks"])]
+    found.sort(key=lambda each: (each[1]["row"]["created_at"], each[1]["row"]["id"]))
+    places = sorted({record["namespace"] for _, record in found})
+    at = _at_ms(told["exportedAtMs"], "exportedAtMs")
+    bundle = _signed(at, places, project, [record for _, record in found])
+    try:
+        for _ in Reader(bundle, now=now).lines():
+            pass
+    except BrokenBundle as error:
+        place = error.line - 2 - len(places)
+        where = f"chunks[{found[place][0]}]" if 0 <= place < len(found) else "the envelope"
+        raise BrokenBundle(1, f"{where}: {error.why}") from error
+    bundle.seek(0)
+    return bundle
+
+
+def _parsed(raw: bytes, *, allow_version: bool) -> dict[str, Any]:
+    if len(raw) > LONGEST:
+        raise BrokenBundle(1, f"an envelope has at most {LONGEST:,} bytes")
+    try:
+        told = parsed(raw, most=PARTS)
+    except RecursionError as error:
+        raise BrokenBundle(1, "this is nested too deeply") from error
+    except ValueError as error:
+        raise BrokenBundle(1, f"this is no envelope: {str(error)[:200]}") from error
+    if told.keys() != FIELDS or type(told["chunks"]) is not list:
+        raise BrokenBundle(1, f"an envelope has {', '.join(sorted(FIELDS))}")
+    if told["schemaVersion"] != VERSION and not allow_version:
+        raise UnknownVersion(1, f"schema version {str(told['schemaVersion'])[:20]} is not known here")
+    return told
+
+
+def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, Any]]:
+    """A chunk as a fragment's record."""
+
+    def refuse(why: str) -> NoReturn:
+        raise BrokenBundle(1, f"chunks[{number}]: {why}")
+
+    if type(chunk) is not dict or not CHUNK <= chunk.keys() <= CHUNK | MORE:
+        refuse(f"a chunk has {', '.join(sorted(CHUNK))}, and may have {', '.join(sorted(MORE))}")
+    more = chunk.get("metadata") or {}
+    if type(more) is not dict or not isinstance(chunk["id"], str) or not isinstance(chunk["content"], str):
+        refuse("id and content are texts, metadata is an object")
+    try:
+        which = str(uuid.UUID(chunk["id"]))
+    except ValueError:
+        refuse("its id is no UUID")
+    place = more.get("namespace", f"{project}:main")
+    if not isinstance(place, str) or not place.startswith(f"{project}:"):
+        refuse("its namespace is another project's")
+    row = _row(Fragment(agent_id=place.partition(":")[2][:63], **DEFAULTS))
+    row |= {column: more[name] for name, column in NAMED.items() if name in more}
+    extra = more.get("extra", {})
+    if not isinstance(row["source"], str) or type(extra) is not dict:
+        refuse("source is a text, extra an object")
+    row |= {"id": which, "content": chunk["content"], "authority": RANKS.get(row["source"], 1)}
+    row["extra"] = {name: value for name, value in more.items() if name not in {*NAMED, "namespace", "extra"}} | extra
+    row |= {name: _time(chunk[key], f"chunks[{number}].{key}") for name, key in TIMES}
+    beside = dict.fromkeys(("claim", "access", *UNDER))
+    record: dict[str, Any] = {"kind": "fragment", "namespace": place, "row": row, **beside}
+    if chunk.get("embedding") is not None:
+        record["vectors"] = [_vector(chunk, refuse)]
+    return number, record
+
+
+TIMES = (("created_at", "createdAt"), ("updated_at", "updatedAt"))
+
+
+def _row(instance: Any) -> dict[str, Any]:
+    """The columns of a row that travel."""
+    model = instance._meta.label
+    fields = [f for f in apps.get_model(model)._meta.concrete_fields if f.column not in LEFT_OUT[model]]
+    return {str(f.column): getattr(instance, f.attname) for f in fields}
+
+
+def _vector(chunk: Mapping[str, Any], refuse: Any) -> dict[str, Any]:
+    numbers = chunk["embedding"]
+    if type(numbers) is not list or not numbers or any(type(n) not in (int, float) for n in numbers):
+        refuse("its embedding is no list of numbers")
+    try:
+        found = np.asarray(numbers, dtype=np.float64)
+    except OverflowError:
+        refuse("its embedding holds a number that is too large")
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(found))
+    if not (math.isfinite(length) and length > 0):
+        refuse("its embedding has no direction")
+    model = chunk.get("embeddingModelId") or f"legacy_{len(numbers)}"
+    if not isinstance(model, str):
+        refuse("its embeddingModelId is no text")
+    packed = base64.b64encode((found / length).astype("<f4").tobytes()).decode()
+    return {"model": model, "dim": len(numbers), "vector": packed}
+
+
+def _time(told: Any, name: str) -> str:
+    """A moment in ISO 8601 or in milliseconds since 1970, as Postgres writes it."""
+    try:
+        at = datetime.datetime.fromisoformat(told) if isinstance(told, str) else _at_ms(told, name)
+        if at.tzinfo is None:
+            raise ValueError
+        return at.astimezone(datetime.UTC).isoformat()
+    except (ValueError, OverflowError) as error:
+        raise BrokenBundle(1, f"{name} is no time with a zone") from error
+
+
+def _at_ms(told: Any, name: str) -> datetime.datetime:
+    if type(told) not in (int, float) or not 0 < told < 4e12:
+        raise BrokenBundle(1, f"{name} is no number of milliseconds since 1970")
+    return datetime.datetime.fromtimestamp(told / 1000, datetime.UTC)
+
+
+def _signed(at: datetime.datetime, places: list[str], project: str, found: list[dict[str, Any]]) -> BinaryIO:
+    key = Ed25519PrivateKey.generate()
+    manifest = Manifest(
+        project=project,
+        policy=ExportPolicy.FULL,
+        policyVersion=policies.VERSION,
+        exportedAtMs=int(at.timestamp() * 1000),
+        instance="envelope",
+        namespaces=places,
+        embeddings=any("vectors" in record for record in found),
+        counts=[{"bucket": "envelope", "reason": "envelope", "count": len(found)}],
+        upto="0",
+        publicKey=key.public_key().public_bytes_raw().hex(),
+    )
+    digest, packed = hashlib.sha256(), io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=packed, mode="wb", mtime=0) as file:
+        for line in _lines(manifest, places, found, at):
+            digest.update(line + b"\n")
+            file.write(line + b"\n")
+        file.write(Footer.of(len(places) + len(found), digest.hexdigest(), key=key).line() + b"\n")
+    packed.seek(0)
+    return packed
+
+
+def _lines(
+    manifest: Manifest, places: list[str], found: list[dict[str, Any]], at: datetime.datetime
+) -> Iterator[bytes]:
+    yield manifest.line()
+    for name in places:
+        row = _row(Namespace(name=name))
+        row |= {"id": str(row["id"]), "created_at": at.isoformat(), "forked_from": None}
+        yield canonical({"kind": "namespace", "row": row})
+    for record in found:
+        yield canonical(record)

@@ -1,0 +1,141 @@
+"""A reviewer's decisions, as the room takes them, and what to tell where it refuses."""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conflicts.public import (
+    AT_ONCE,
+    Action,
+    AlreadyResolved,
+    BlockedByErasure,
+    Keep,
+    NotApplicable,
+    Outcome,
+    Resolution,
+    Settlement,
+    StaleConflict,
+    resolve_all,
+    says_something,
+    undo_all,
+    visible_conflict,
+)
+from memories import access, ingest
+from memories.access import NotFound, NotPermitted, Principal
+from memories.console.errors import Refusal, sentence
+from memories.console.explorer_query import typed
+from memories.console.review_items import OUTCOMES, names_of
+from memories.errors import NovaError
+from memories.models.fragment import CONTENT_LIMIT
+
+NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A decision: the action, how both are kept, and what the strip says of it."""
+
+    action: str
+    keep: str
+    said: str
+
+
+ACTIONS = {
+    "accept": Way(Action.SUPERSEDE, Keep.PAIR, "Accepted"),
+    "reject": Way(Action.REJECT, Keep.PAIR, "Rejected"),
+    "pair": Way(Action.KEEP_BOTH, Keep.PAIR, "Kept both"),
+    "period": Way(Action.KEEP_BOTH, Keep.PERIOD, "Kept both, one after the other"),
+    "predicate": Way(Action.KEEP_BOTH, Keep.PREDICATE, "Kept both: several values are allowed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of one decision, for a person."""
+
+    conflict_id: uuid.UUID
+    refusal: Refusal | None = None
+
+
+def decided(
+    principal: Principal,
+    seen: Sequence[tuple[uuid.UUID, int]],
+    action: str,
+    note: str,
+    *,
+    now: datetime.datetime,
+) -> list[Told]:
+    """Settles each conflict on the revision that was seen; what one can't do stops no other."""
+    if "\0" in note:
+        refused = NotApplicable("a note can’t hold the character U+0000")
+        return [_told(principal, Outcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
+    way = ACTIONS[action]
+    wishes = [(i, Settlement(way.action, revision, way.keep, note)) for i, revision in seen]
+    return [_told(principal, outcome, now=now) for outcome in resolve_all(principal, wishes, now=now)]
+
+
+def taken_back(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[Told]:
+    """Takes each decision back, the last first."""
+    return [_told(principal, outcome, now=now) for outcome in undo_all(principal, conflict_ids, now=now)]
+
+
+def edited(
+    principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
+) -> list[Told]:
+    """Settles it for what the person typed: a memory of their own; the challenger is archived as it was written."""
+    conflict_id, revision = seen[0]
+    try:
+        content, value = _typed(form)
+        settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
+        ingest.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
+    except (NotFound, NotPermitted, StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
+        return [_told(principal, Outcome(conflict_id, error), now=now)]
+    return [Told(conflict_id)]
+
+
+def _typed(form: Mapping[str, str]) -> tuple[str, str]:
+    """The text and the value that the form holds. Raises NotApplicable."""
+    content, value = typed(form.get("content", "")), form.get("value", "").strip()
+    good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content + form.get("note", "")
+    if not good or (value and not (len(value) <= VALUE_LIMIT and says_something(value) and "\0" not in value)):
+        raise NotApplicable("a text of 1 to 2000 characters and a value are needed")
+    return content, value
+
+
+def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> Told:
+    """What to tell whoever decides more than the room takes in one go."""
+    return Told(seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most."))
+
+
+UNTITLED: dict[type[NovaError], str] = {NotFound: "It is gone", NotPermitted: "You may not settle this"}
+
+
+def _told(principal: Principal, outcome: Outcome, *, now: datetime.datetime) -> Told:
+    error = outcome.refused
+    if error is None:
+        return Told(outcome.conflict_id)
+    title = error.title or UNTITLED[type(error)]
+    if isinstance(error, AlreadyResolved):
+        detail = _who_was_first(principal, outcome.conflict_id, now=now)
+    else:
+        detail = "" if isinstance(error, NotFound) else sentence(str(error))
+    return Told(outcome.conflict_id, Refusal(title, detail))
+
+
+def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> str:
+    """Such as: alice rejected this 8 s ago. Nothing was overwritten."""
+    with access.enter(principal, why="console"):
+        row = visible_conflict(principal, conflict_id)
+        names = names_of(principal, [row.resolved_by])
+    did = OUTCOMES.get(row.resolution, "") + (" of" if row.resolution == Resolution.KEEP_BOTH else "")
+    if row.resolved_at is None or not did:
+        return "There is nothing left to decide."
+    return first_come(names.get(row.resolved_by, "Somebody"), did, row.resolved_at, now)
+
+
+def first_come(who: str, did: str, at: datetime.datetime, now: datetime.datetime) -> str:
+    """What to tell who comes second."""
+    seconds = int((now - at).total_seconds())
+    ago = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+    return f"{who} {did} this {ago} ago. Nothing was overwritten."

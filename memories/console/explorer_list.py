@@ -1,0 +1,153 @@
+"""The explorer's list: the best memories for words, or the newest ones page by page, with facets."""
+
+import datetime
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Q, QuerySet
+
+from memories import access
+from memories.access import NotFound, Principal
+from memories.console.explorer_query import ALL, Asked
+from memories.console.facets import Facet, facets_of
+from memories.console.pagination import Cursor
+from memories.console.presenters import Bar, score_bar
+from memories.console.reasons import Missed, Reason, reasons_of
+from memories.models import Fragment, Namespace
+from memories.models.enums import Status
+from memories.models.namespace import SHARED, NamespaceQuerySet
+from memories.retrieval import Question, find
+
+PAGE = 50
+HITS = 30  # of a search: what lies further down is found by better words
+DEEP = 1_000  # hits among which to look for what a search has no filter for
+LISTS = 40  # pairs of namespace and status that are walked one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory in the list; `bar` says why it stands where it stands when it was searched for."""
+
+    fragment: Fragment
+    trust: float
+    url: str
+    bar: Bar | None = None
+    reason: Reason | None = None
+    labels: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of the list."""
+
+    rows: list[Row]
+    facets: list[Facet]
+    total: int
+    older: str | None
+    names: list[str]
+    is_new: bool
+    degraded: bool = False
+    missed: list[Missed] = field(default_factory=list)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether anything is kept of a user."""
+        return any(facet.name == "user" for facet in self.facets)
+
+
+def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Listing:
+    """The list that was asked for. Raises NotFound for a namespace that is not the person's."""
+    with access.enter(principal, why="console"):
+        namespaces = access.all_readable(principal)
+        if asked.namespace and asked.namespace not in {namespace.name for namespace in namespaces}:
+            raise NotFound(f"namespace {asked.namespace}")
+        scopes = access.readable_scopes(principal)
+        readable = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes)
+        rows = asked.narrow(readable, project_id=principal.project_id, now=now)
+        facets = facets_of(rows, asked, namespaces)
+        page = [] if asked.q else _page(rows, asked, scopes)
+    names = [namespace.name for namespace in namespaces]
+    found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
+    shown = [Row(row, row.trust_at(now), asked.url(row.id)) for row in page[:PAGE]]
+    older = asked.url(cursor=Cursor(page[PAGE - 1].created_at, page[PAGE - 1].id)) if len(page) > PAGE else None
+    is_new = not asked.narrowed and not any(option.count for option in facets[0].options)
+    return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
+
+
+def _page(rows: QuerySet[Any], asked: Asked, scopes: NamespaceQuerySet) -> list[Fragment]:
+    """A page and one row more, which tells whether there are older ones."""
+    if asked.cursor:
+        rows = rows.filter(asked.cursor.older())
+    statuses = Status.values if asked.status == ALL else [asked.status]
+    if asked.namespace:
+        scopes = scopes.filter(Q(name=asked.namespace) | Q(parent__name=asked.namespace))
+    if asked.user:
+        scopes = scopes.filter(user=asked.user)
+    places = list(scopes.order_by()[: LISTS + 1])
+    found = rows.filter(asked.conditions())
+    if len(places) * len(statuses) <= LISTS:
+        found = found.filter(id__in=_newest(found, places, statuses))
+    return list(found.select_related("namespace").order_by("-created_at", "-id")[: PAGE + 1])
+
+
+def _newest(rows: QuerySet[Any], places: list[Namespace], statuses: list[str]) -> list[uuid.UUID]:
+    """A page's ids of each namespace and status: each is one walk along an index; sorting all rows costs far more."""
+
+    def of(status: str) -> ArraySubquery:
+        one = rows.filter(namespace=OuterRef("id"), status=status).order_by("-created_at", "-id")
+        return ArraySubquery(one.values("id")[: PAGE + 1])
+
+    if not places:
+        return []
+    inside = Namespace.objects.within(places[0].project_id).filter(id__in=[place.id for place in places])
+    lists = inside.values_list(*(of(status) for status in statuses))
+    return [which for row in lists for ids in row for which in ids]
+
+
+def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
+    """The search that the state stands for."""
+    return Question(
+        query=asked.q,
+        namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
+        project_wide=False,
+        all_users=not asked.user,
+        filters=asked.search_filters(),
+        top_k=DEEP if asked.is_beyond_search else HITS,
+        weights=asked.weighing if asked.weights else None,
+        explain=bool(asked.why),
+    )
+
+
+def _search(
+    principal: Principal, asked: Asked, namespaces: list[Namespace], now: datetime.datetime
+) -> tuple[list[Row], list[Missed], bool]:
+    """The best hits and the near misses; about a user what that user would be answered, the shared too.
+
+    A person's look is no use by an agent, and keeps nothing from fading.
+    """
+    names = [namespace.name for namespace in namespaces]
+    if asked.user:
+        principal = principal.of_user(asked.user)
+    results = find(principal, question_of(asked, project=principal.project, names=names), now=now)
+    reasons, missed = reasons_of(principal, results.explanation)
+    weights = asked.weighing
+    passing = {hit.fragment.id for hit in results.hits}
+    if asked.is_beyond_search:
+        with access.enter(principal, why="console"):
+            mine = Fragment.objects.within(principal.project_id).filter(id__in=passing)
+            passing = set(asked.narrow(mine, project_id=principal.project_id, now=now).values_list("id", flat=True))
+    rows = [
+        Row(
+            hit.fragment,
+            hit.signals["confidence"],
+            asked.url(hit.fragment.id),
+            score_bar(hit.score, hit.signals, weights),
+            reasons.get(hit.fragment.id),
+            hit.labels,
+        )
+        for hit in results.hits
+        if hit.fragment.id in passing and (asked.user or asked.namespace in ("", hit.fragment.namespace.root_name))
+    ]
+    return rows[:HITS], missed, bool(results.degraded)

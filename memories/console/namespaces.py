@@ -1,0 +1,197 @@
+"""/namespaces/: the tree of forks; fork, merge after a look at it, delete."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Count, Max
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from memories import access, jobs, operations, users
+from memories.access import NotFound, Principal
+from memories.console.auth import member
+from memories.console.errors import Refusal, attempted
+from memories.console.merge_preview import MergeList, lists_of
+from memories.console.operations import id_of, place_of, rows_of
+from memories.console.undo_strip import tell
+from memories.models import Fragment, Namespace, Operation
+from memories.models.enums import OperationState, Verb
+from memories.models.namespace import FORM
+
+FIRST = 5  # users of a namespace in the tree
+
+
+@dataclass(slots=True)
+class Branch:
+    """A namespace with its users and its forks."""
+
+    row: Namespace
+    fragments: int
+    newest: Any
+    people: users.Below | None = None
+    forks: list["Branch"] = field(default_factory=list)
+
+
+def tree(principal: Principal) -> list[Branch]:
+    """The namespaces that are no forks, each with what was forked from it."""
+    with access.enter(principal, why="console"):
+        rows = access.all_readable(principal)
+        counted = Fragment.objects.within(principal.project_id).in_namespaces(rows).order_by().values("namespace")
+        counts = {c["namespace"]: c for c in counted.annotate(n=Count("id"), newest=Max("created_at"))}
+        people = users.below(principal, each=FIRST)
+    branches = {row.id: Branch(row, *_numbers(counts.get(row.id)), people.get(row.id)) for row in rows}
+    roots: list[Branch] = []
+    for row in rows:
+        above = branches.get(row.forked_from_id) if row.forked_from_id else None
+        (above.forks if above and above.row.id != row.id else roots).append(branches[row.id])
+    return roots
+
+
+def _numbers(found: dict[str, Any] | None) -> tuple[int, Any]:
+    return (found["n"], found["newest"]) if found else (0, None)
+
+
+@require_safe
+@never_cache
+@member
+def namespaces(request: Any) -> HttpResponse:
+    """The tree."""
+    return _page(request)
+
+
+def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
+    roots = tree(request.principal)
+    context = {
+        "roots": roots,
+        "names": sorted(_names(roots)),
+        "may_act": Verb.ADMIN in request.principal.verbs,
+        "refusal": refusal,
+        "kept": request.POST,
+        "now": timezone.now(),
+    }
+    return render(request, "console/namespaces.html", context, status=409 if refusal else 200)
+
+
+def names(principal: Principal) -> list[str]:
+    """The namespaces by name, without the scopes of users."""
+    with access.enter(principal, why="console"):
+        return [row.name for row in access.all_readable(principal)]
+
+
+def _names(branches: list[Branch]) -> list[str]:
+    return [name for branch in branches for name in (branch.row.name, *_names(branch.forks))]
+
+
+def _start(request: Any, **wish: Any) -> Operation | None:
+    made, request.refusal = attempted(lambda: jobs.start(request.principal, **wish, now=timezone.now()))
+    return made
+
+
+def _led(made: Operation | None) -> HttpResponse | None:
+    return HttpResponseRedirect(reverse("console:operation", args=[made.id]), status=303) if made else None
+
+
+@require_POST
+@member
+def fork(request: Any) -> HttpResponse:
+    """Copies a namespace into a new one."""
+    principal = request.principal
+    principal.require(Verb.ADMIN)
+    source, target = place_of(principal, request.POST.get("source", "")), request.POST.get("target", "").strip()
+    target = target if ":" in target else f"{principal.project}:{target}"
+    if not FORM.fullmatch(target) or not principal.covers(target):
+        return _page(request, Refusal("Nothing was forked", "Use lower-case letters, digits, dots and dashes."))
+    made = _start(request, kind="fork", namespace=source, options={"target": target})
+    if made is None:
+        return _page(request, request.refusal)
+    there = reverse("console:operation", args=[made.id])
+    tell(request, f"The fork of {source.name} into {target} was begun", there=there)
+    return HttpResponseRedirect(there, status=303)
+
+
+@require_POST
+@member
+def delete(request: Any) -> HttpResponse:
+    """Deletes a namespace with all that it holds, once its name was typed."""
+    request.principal.require(Verb.ADMIN)
+    row = place_of(request.principal, request.POST.get("name", ""))
+    if request.POST.get("confirm", "").strip() != row.name:
+        return _page(request, Refusal("Nothing was deleted", f"Type {row.name} to delete it."))
+    made = _start(request, kind="delete", namespace=None, options={"namespace": row.name})
+    return _led(made) or _page(request, request.refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a merge would do, list by list; and the merge that it was used for."""
+
+    operation: Operation
+    lists: list[MergeList]
+    run: Operation | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it was worked out."""
+        return bool(self.operation.state == OperationState.SUCCEEDED)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is being worked out."""
+        return self.operation.state in operations.OPEN
+
+
+def _look(principal: Principal, source: str, target: Namespace, wanted: str) -> Look | None:
+    """The preview with that id; the newest one when none is named. Raises NotFound."""
+    with access.enter(principal, why="console"):
+        rows = rows_of(principal).filter(kind="merge", dry_run=True, namespace=target, options__source=source)
+        made = rows.filter(id=id_of(wanted)).first() if wanted else rows.first()
+        if made is None and wanted:
+            raise NotFound("preview")
+        if made is None:
+            return None
+        return Look(made, lists_of(principal, made.report or {}), operations.runs_of(made).first())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@member
+def merge(request: Any, name: str) -> HttpResponse:
+    """A merge before it is done: `step=look` works it out, `step=merge` does what was looked at."""
+    principal = request.principal
+    principal.require(Verb.ADMIN)
+    source = place_of(principal, name)
+    asked = request.POST if request.method == "POST" else request.GET
+    wanted, preview = asked.get("target", ""), asked.get("preview", "")
+    targets = [row for row in _names(tree(principal)) if row != source.name]
+    if wanted and wanted not in targets:
+        raise Http404
+    target = place_of(principal, wanted) if wanted else None
+    found = _look(principal, source.name, target, preview) if target else None
+    if request.method == "POST" and target and (led := _merged(request, source, target, found if preview else None)):
+        return led
+    refusal = getattr(request, "refusal", None)
+    context = {"source": source, "target": target, "targets": targets, "look": found, "refusal": refusal}
+    if request.htmx and request.method == "GET" and found:
+        return render(request, "console/merge.html#waiting", context) if found.waits else HttpResponseClientRefresh()
+    return render(request, "console/merge.html", {**context, "now": timezone.now()}, status=409 if refusal else 200)
+
+
+def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:
+    """Looks, or merges what was looked at; None when it was refused (`request.refusal`)."""
+    wish: dict[str, Any] = {"kind": "merge", "namespace": target, "options": {"source": source.name}}
+    if request.POST.get("step") != "merge":
+        made = _start(request, **wish, dry_run=True)
+        asked = urlencode({"target": target.name, "preview": made.id}) if made else ""
+        there = reverse("console:merge", args=[source.name])
+        return HttpResponseRedirect(f"{there}?{asked}", status=303) if made else None
+    if look is None or not look.is_ready:
+        request.refusal = Refusal("Nothing was merged", "Preview it first.")
+        return None
+    wish["options"]["plan_id"] = str(look.operation.id)
+    return _led(_start(request, **wish))

@@ -1,0 +1,59 @@
+"""What was settled lately: by whom, when and how; and what a refusal is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from conflicts.public import of_conflicts, waiting, with_claims
+from memories.access import Principal
+from memories.console.decisions import Told
+from memories.console.errors import Refusal
+from memories.console.pagination import Page, page_of
+from memories.console.review_items import EDITED, OUTCOMES, names_of, saying
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """One decision."""
+
+    row: Any
+    text: str
+    by: str
+    edited: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """What was decided."""
+        return EDITED if self.edited else OUTCOMES.get(self.row.resolution, "")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A refusal, and the conflict that it is about; no text where that is gone."""
+
+    conflict_id: Any
+    text: str
+    refusal: Refusal | None
+
+
+def settled(principal: Principal, asked: QueryDict) -> Page:
+    """What people have settled and not taken back, the newest first. Inside `access.enter`."""
+    rows = waiting(principal, status="resolved").filter(resolved_by__isnull=False)
+    page = page_of(rows, asked, of="review", by="resolved_at")
+    names = names_of(principal, [row.resolved_by for row in page.rows])
+    left = of_conflicts(principal.project_id, [row.id for row in page.rows])
+    edited = {conflict_id for conflict_id, ruling in left.items() if ruling.edited}
+    told = with_claims(page.rows)
+    found = [Settled(row, saying(row), names.get(row.resolved_by, ""), row.id in edited) for row in told]
+    return Page(found, page.older)
+
+
+def about(principal: Principal, refused: Sequence[Told]) -> list[About]:
+    """Each refusal with what it is about. Inside `access.enter`."""
+    if not refused:
+        return []
+    rows = waiting(principal, status="all").filter(id__in=[told.conflict_id for told in refused])
+    texts = {row.id: saying(row) for row in with_claims(rows)}
+    return [About(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]

@@ -1,0 +1,85 @@
+"""Saved views: states of the explorer that a person gave a name."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from memories import access
+from memories.access import NotFound, Principal
+from memories.console.auth import member
+from memories.console.explorer_query import Asked
+from memories.console.undo_strip import offer
+from memories.models import SavedView
+from memories.models.enums import Verb
+
+NAME, QUERY = 60, 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A saved view; `chosen` when the list is in its state."""
+
+    id: uuid.UUID
+    name: str
+    url: str
+    chosen: bool
+
+
+def views_of(principal: Principal, asked: Asked) -> list[View]:
+    """The person's own, by name."""
+    with access.enter(principal, why="console"):
+        mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id)
+        rows = list(mine.order_by("name", "id"))
+    return [View(row.id, row.name, _url(row.query, asked.project), row.query == asked.view) for row in rows]
+
+
+def _url(query: str, project: str) -> str:
+    there = QueryDict(query, mutable=True)
+    if project:
+        there["project"] = project
+    return f"{reverse('console:memories')}{f'?{there.urlencode()}' if there else ''}"
+
+
+@require_POST
+@member
+def save(request: Any) -> HttpResponse:
+    """Names the state that the form carries, and leads there."""
+    principal = request.principal
+    principal.require(Verb.WRITE)
+    several = len(request.projects) > 1
+    asked = Asked.of(QueryDict(request.POST.get("query", "")), project=principal.project if several else "")
+    name = request.POST.get("name", "").strip()[:NAME]
+    if not name or "\0" in name or len(asked.view) > QUERY:
+        raise Http404
+    with access.enter(principal, why="console"):
+        mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id, name=name)
+        before = mine.values_list("query", flat=True).first()
+        SavedView.objects.keep(principal.project_id, principal.owner_id, name=name, query=asked.view)
+        row = mine.get()
+    told: dict[str, Any] = {"there": asked.newest}
+    if before is None:
+        offer(request, "The view is saved", reverse("console:delete-view", args=[row.id]), **told)
+    else:
+        offer(request, "The view shows this now", reverse("console:save-view"), **told, name=name, query=before)
+    return HttpResponseRedirect(asked.newest, status=303)
+
+
+@require_POST
+@member
+def delete(request: Any, view_id: uuid.UUID) -> HttpResponse:
+    """Lets go of one of the person's own."""
+    principal = request.principal
+    principal.require(Verb.WRITE)
+    with access.enter(principal, why="console"):
+        rows = SavedView.objects.within(principal.project_id).filter(id=view_id, owner_id=principal.owner_id)
+        row = rows.first()
+        if row is None:
+            raise NotFound("view")
+        rows.delete()
+    there, former = reverse("console:memories"), {"name": row.name, "query": row.query}
+    offer(request, f"The view “{row.name}” is gone", reverse("console:save-view"), there=there, **former)
+    return HttpResponseRedirect(there, status=303)

@@ -1,0 +1,51 @@
+"""The strip: what was done last, and the form that takes it back, if that can be. It stays until it is hidden."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_POST
+
+from memories.console.auth import member
+
+STRIP, TAKEN_BACK = "undo", "taken_back"
+
+
+def offer(request: Any, said: str, url: str, *, there: str, label: str = "Undo", **fields: Any) -> None:
+    """Says what was done, beside a form that sends `fields` to `url`; `there` is the page of what it is about.
+
+    The session keeps it: no text of a memory is among the fields. What the strip itself did is not offered again.
+    """
+    if TAKEN_BACK in request.POST:
+        withdraw(request)
+        return
+    told = {"said": said, "url": url, "there": there, "label": label, "fields": fields}
+    request.session[STRIP] = told | {"project": request.principal.project}
+
+
+def tell(request: Any, said: str, *, there: str, more: str = "") -> None:
+    """Says what was done and can't be taken back; `more` is another sentence, without a memory's text."""
+    told = {"said": said, "more": more, "url": "", "there": there}
+    request.session[STRIP] = told | {"project": request.principal.project}
+
+
+def held_in(backups: Sequence[Mapping[str, Any]]) -> str:
+    """Which backups were made while what is erased was there."""
+    if not backups:
+        return "No backup holds it."
+    days = ", ".join(dict.fromkeys(str(told["created_at"])[:10] for told in backups))
+    return f"Backups made before still hold it ({days}); a restore leaves it out, and they can be deleted."
+
+
+def withdraw(request: Any) -> None:
+    """Takes the strip away."""
+    request.session.pop(STRIP, None)
+
+
+@require_POST
+@member
+def hide(request: Any) -> HttpResponse:
+    """Takes the strip away for this person; what it names stays done."""
+    there = (request.session.get(STRIP) or {}).get("there", "/")
+    withdraw(request)
+    return HttpResponse() if request.htmx else HttpResponseRedirect(there, status=303)

@@ -1,0 +1,124 @@
+"""What a person makes of a proposal that waits: the newer text replaces the older one, or it is not proposed again."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from conflicts.public import (
+    SOURCE_RANK,
+    AlreadyResolved,
+    CannotUndo,
+    NotApplicable,
+    lock_namespace,
+    put_back,
+    replace,
+)
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.ingest import StaleRevision
+from memories.models import Claim, Fragment, Proposal
+from memories.models.enums import Decision, SourceClass, Status, Verb
+
+Sides = tuple[Fragment, Fragment]
+
+
+def decide(
+    principal: Principal,
+    proposal_id: uuid.UUID,
+    decision: str,
+    *,
+    now: datetime.datetime,
+    seen: Sequence[int] | None = None,
+) -> Proposal:
+    """Accepts or dismisses a supersession that waits. What is dismissed is not proposed again.
+
+    `seen` are the revisions of the older and the newer memory that were read. Raises NotFound, NotPermitted,
+    AlreadyResolved when it waits no more, NotApplicable when one of the memories does not stand as it did,
+    StaleRevision when one was changed since it was read; nothing changes then.
+    """
+    with access.enter(principal, why="decide"):
+        row = _held(principal, proposal_id)
+        if not row.waiting:
+            raise AlreadyResolved(f"this proposal does not wait: {row.decision or row.outcome}")
+        older, newer = _sides(principal, row, refused=NotApplicable)
+        for side, revision in zip((older, newer), seen or (), strict=seen is not None):
+            if side.revision != revision:
+                raise StaleRevision(current=side.revision)
+        if decision == Decision.ACCEPTED:
+            _refuse_unfit(older, newer)
+            row.before = replace(row.project_id, row.namespace_id, older=older.id, newer=newer.id, now=now)
+        _note(row, decision=decision, decided_by=principal.owner_id, decided_at=now)
+        return row
+
+
+def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime) -> Proposal:
+    """Takes a decision back: both memories are as before it, and the proposal waits again.
+
+    Raises NotFound, NotPermitted, CannotUndo with what stands in the way; nothing changes then.
+    """
+    with access.enter(principal, why="undo"):
+        row = _held(principal, proposal_id)
+        if not row.decision:
+            raise CannotUndo("there is no decision of a person to take back")
+        _, newer = _sides(principal, row, refused=CannotUndo)
+        if row.before is not None:
+            if newer.status != Status.ACTIVE:
+                raise CannotUndo("the newer memory does not stand any more")
+            put_back(row.project_id, row.before)
+            row.before = None
+        _note(row, decision="", decided_by=None, decided_at=None)
+        return row
+
+
+def _held(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
+    """The proposal and its namespace, locked. Raises NotFound, NotPermitted."""
+    rows = Proposal.objects.within(principal.project_id).select_related("namespace")
+    row: Proposal | None = rows.filter(id=proposal_id, namespace__in=access.readable_scopes(principal)).first()
+    if row is None:
+        raise NotFound("proposal")
+    principal.require(Verb.REVIEW)
+    if not principal.covers(row.namespace.name):
+        raise NotPermitted("this key only reads here")
+    lock_namespace(row.namespace_id)
+    held: Proposal | None = rows.select_for_update(of=("self",)).filter(id=proposal_id).first()
+    if held is None:
+        raise NotFound("proposal")
+    return held
+
+
+def _sides(principal: Principal, row: Proposal, *, refused: type[Exception]) -> Sides:
+    """The older and the newer memory, held. Raises NotPermitted, and `refused` when one is gone."""
+    held = Fragment.objects.within(row.project_id).select_for_update(no_key=True, of=("self",)).order_by("id")
+    sides = {side.id: side for side in held.filter(id__in=row.about)}
+    if len(sides) < 2:
+        raise refused("one of the memories is gone")
+    if principal.kind == "key" and principal.owner_id in {side.owner_id for side in sides.values()}:
+        raise NotPermitted("a key can't decide on what its owner wrote: a person does")
+    older, newer = (sides[one] for one in row.about)
+    if SOURCE_RANK[SourceClass(principal.ceiling)] < older.authority:
+        raise NotPermitted("the older memory's authority is above this key's ceiling")
+    return older, newer
+
+
+def obstacle(older: Fragment, newer: Fragment, *, claims: bool) -> str:
+    """Why the newer memory may not replace the older one, empty when it may; `claims`: whether the older one does."""
+    if {older.status, newer.status} != {Status.ACTIVE}:
+        return "one of the memories does not stand any more"
+    if newer.authority < older.authority:
+        return "the newer memory is believed less than the older one"
+    return "the older memory claims something by now: the gate of belief decides on it" if claims else ""
+
+
+def _refuse_unfit(older: Fragment, newer: Fragment) -> None:
+    claims = Claim.objects.within(older.project_id).filter(fragment=older.id).exists()
+    if why := obstacle(older, newer, claims=claims):
+        raise NotApplicable(why)
+
+
+def _note(row: Proposal, **words: Any) -> None:
+    """Writes down what was decided, by whom and when; what is undecided waits."""
+    for name, value in words.items():
+        setattr(row, name, value)
+    row.waiting = not row.decision
+    row.save(update_fields=["waiting", "before", *words])

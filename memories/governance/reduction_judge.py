@@ -1,0 +1,136 @@
+"""The judge that ships: deterministic checks of a proposal's shape, authority, intent, ground and consequences."""
+
+import uuid
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from conflicts.public import SOURCE_RANK, ClaimDraft, Fate, Finding, Newcomer, foresee
+from memories import access
+from memories.governance.destructive_intent import destroys, sentences
+from memories.governance.grounding import rests_on, says
+from memories.governance.reduction_contract import Candidate, Reduction
+from memories.governance.shapes import Digest, Option, ReadClaim, Supersession
+from memories.ingest import stated
+from memories.models import Fragment, Namespace, Project
+from memories.models.enums import Compression, ProposalKind, SourceClass, Status
+
+INFERENCE = SOURCE_RANK[SourceClass.INFERENCE]
+STANDS = (Fate.CLAIMS, Fate.WINS)
+
+
+class LocalChecks:
+    """Judges by this project's own rules; the same proposal over the same memories gets the same judgement."""
+
+    name = "local_checks"
+
+    def reduce(self, candidate: Candidate) -> Reduction:
+        """See ReductionClient."""
+        if candidate.authority > INFERENCE:
+            return Reduction(False, ("authority",))
+        try:
+            return CHECKS[ProposalKind(candidate.kind)](candidate)
+        except ValidationError:
+            return Reduction(False, ("schema",))
+
+
+def _verdict(*reasons: str) -> Reduction:
+    found = tuple(reason for reason in reasons if reason)
+    return Reduction(not found, found)
+
+
+def _option(candidate: Candidate) -> Reduction:
+    option = Option.model_validate(candidate.body)
+    if not option.steps:
+        return _verdict("schema")
+    parts = [option.title, option.trigger, *option.steps]
+    return _verdict(
+        "deletion" if destroys(parts) else "", "" if _agrees(candidate, "\n".join(parts)) else "contradiction"
+    )
+
+
+def _digest(candidate: Candidate) -> Reduction:
+    summary = Digest.model_validate(candidate.body).summary
+    return _verdict(
+        "deletion" if destroys(sentences(summary)) else "",
+        "" if rests_on(summary, [source.text for source in candidate.sources]) else "not_in_the_texts",
+        "" if _agrees(candidate, summary) else "contradiction",
+    )
+
+
+def _claim(candidate: Candidate) -> Reduction:
+    claim = ReadClaim.model_validate(candidate.body)
+    (source,) = candidate.sources
+    if not says(claim, source.text):
+        return _verdict("not_in_the_text")
+    with access.enter(access.system_principal(Project.objects.get(name=candidate.project)), why="judge"):
+        row = Fragment.objects.select_related("namespace").filter(id=source.id, status=Status.ACTIVE).first()
+        if row is None or row.compression != Compression.FULL or row.content != source.text:
+            return _verdict("changed_meanwhile")
+        newcomer = Newcomer(row, claims=[claim_draft(claim, row)])
+        (finding,) = foresee([newcomer], now=candidate.now)
+        return _verdict(refusal(finding, row))
+
+
+def _supersession(candidate: Candidate) -> Reduction:
+    Supersession.model_validate(candidate.body)
+    older, newer = candidate.sources
+    return _verdict("authority" if newer.authority < older.authority else "")
+
+
+def claim_draft(claim: ReadClaim, fragment: Fragment) -> ClaimDraft:
+    """The claim that a model read: never believed more than its fragment, and at most as an inference.
+
+    It replaces others only where the registry says that there is one value.
+    """
+    authority, at = min(INFERENCE, fragment.authority), fragment.content.find(claim.span)
+    said = (claim.subject, claim.predicate, claim.value)
+    return ClaimDraft(*said, exclusive=False, authority=authority, span=(at, at + len(claim.span)))
+
+
+def refusal(finding: Finding, fragment: Fragment) -> str:
+    """Why a claim may not enter that would have this effect; empty when it may.
+
+    It may stand, and replace what is of no more authority: the claim and the whole memory. It takes nothing away from
+    its own fragment.
+    """
+    if finding.fate not in STANDS:
+        return f"it {finding.fate}"
+    return "authority" if strongest(fragment.project_id, finding.others) > fragment.authority else ""
+
+
+def strongest(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> int:
+    """The highest authority among these fragments; 0 for none. To be asked inside `access.enter`."""
+    rows = Fragment.objects.within(project_id).filter(id__in=ids)
+    return max(rows.values_list("authority", flat=True), default=0)
+
+
+def _agrees(candidate: Candidate, text: str) -> bool:
+    """Whether a text, as an inference, contradicts nothing of more authority."""
+    said = stated(text)
+    if not said:
+        return True
+    project = Project.objects.get(name=candidate.project)
+    with access.enter(access.system_principal(project), why="judge"):
+        place = Namespace.objects.within(project.id).filter(name=candidate.namespace).first()
+        if place is None:
+            return True
+        guise = Fragment(
+            project_id=project.id,
+            namespace=place,
+            content=text,
+            source=SourceClass.INFERENCE,
+            authority=candidate.authority,
+            created_at=candidate.now,
+            updated_at=candidate.now,
+        )
+        (finding,) = foresee([Newcomer(guise, statements=said)], now=candidate.now)
+    return finding.fate not in (Fate.LOSES, Fate.BARRED)
+
+
+CHECKS = {
+    ProposalKind.OPTION: _option,
+    ProposalKind.DIGEST: _digest,
+    ProposalKind.CLAIM: _claim,
+    ProposalKind.SUPERSESSION: _supersession,
+}

@@ -1,0 +1,92 @@
+"""Which sentences of a turn only say again what the memory handed out. Pure.
+
+Without this guard a memory would come back through a model's mouth and pass for a second source of itself. A sentence
+with a single telling word, name or number of its own is no echo: dropping what somebody said is worse than a copy.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memories.language.word_lists import listed
+
+# Words that carry no part of what is said: forms of grammar, and how one speaks of knowing it. All others tell,
+# "before" and "under" too.
+FORMS = listed("""
+    a an the this that these those there it its he him his she her hers they them their theirs we us our ours you your
+    yours i me my mine myself yourself is are was were am be been being do does did done have has had having and or but
+    so if then as of to in at by for with from into about which who whom whose what when where than too also just
+    far know knows knew known told tell tells said say says saying mentioned mention remember recall recalled noted note
+    notes according yes yeah sure ok okay well right here indeed correct understood thanks thank please memory memories
+""")
+SENTENCE = re.compile(r"[^.!?…\n]+(?:[.!?…](?!\s|$)[^.!?…\n]*)*[.!?…]*[\"'”’)\]]*\s*|\s+|[.!?…]+\s*")
+CLAUSE = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas)\s", re.IGNORECASE)
+WORD = re.compile(r"\w+(?:[.,:'’-]\w+)*")
+NEGATIONS = frozenset(["no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"])
+ENDINGS = ("ing", "ed", "es", "s")
+SHORTEST_STEM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What a text is compared by: stems of its telling words, its numbers, and whether it denies."""
+
+    stems: frozenset[str]
+    numbers: frozenset[str]
+    denies: bool
+
+    def says_again(self, memory: "Sense") -> bool:
+        """Whether it adds nothing to the memory. What says nothing at all does not say it again."""
+        if not self.stems | self.numbers or self.denies != memory.denies:
+            return False
+        return self.numbers <= memory.numbers and self.stems <= memory.stems
+
+
+def without_echoes(text: str, memories: Iterable[str]) -> str:
+    """The text without the sentences that one of the memories says already; "" when nothing else is said.
+
+    A text without any comes back as it is.
+    """
+    senses = [sense_of(memory) for memory in memories]
+    sentences = SENTENCE.findall(text) if senses else []
+    left = [sentence for sentence in sentences if not _is_echo(sentence, senses)]
+    if len(left) == len(sentences):
+        return text
+    tells = any(sense.stems or sense.numbers for sense in map(sense_of, left))
+    return "".join(left).strip() if tells else ""
+
+
+def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
+    """Whether a memory says it, or memories say each of its clauses. A question says nothing again."""
+    if sentence.rstrip("\"'”’)] \n").endswith("?"):
+        return False
+
+    def is_said(text: str) -> bool:
+        sense = sense_of(text)
+        return any(sense.says_again(memory) for memory in memories)
+
+    clauses = [clause for clause in CLAUSE.split(sentence) if _tells(clause)]
+    return is_said(sentence) or (len(clauses) > 1 and all(is_said(clause) for clause in clauses))
+
+
+def _tells(text: str) -> bool:
+    sense = sense_of(text)
+    return bool(sense.stems or sense.numbers)
+
+
+def sense_of(text: str) -> Sense:
+    """The sense of a text."""
+    words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
+    telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}
+    numbers = frozenset(word for word in telling if any(character.isdigit() for character in word))
+    denies = any(word in NEGATIONS or word.endswith("n't") for word in words)
+    return Sense(frozenset(_stem(word) for word in telling - numbers - NEGATIONS), numbers, denies)
+
+
+def _stem(word: str) -> str:
+    """Roughly: both sides are cut the same way, and nobody reads the result."""
+    word = word.removesuffix("'s")
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word

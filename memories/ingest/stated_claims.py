@@ -1,0 +1,78 @@
+"""Reading: what a text was read to say, and which of it its fragment claims."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from conflicts.public import SOURCE_RANK, ClaimDraft, Statement
+from memories.ingest.claims import Extracted, extract
+from memories.ingest.drafts import Draft
+from memories.models import Fragment
+from memories.models.claim import MOST_CLAIMS
+from memories.models.enums import MATERIAL, SourceClass
+
+FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text states for certain, and the statements among them that become its fragment's claims."""
+
+    statements: Sequence[Statement] = ()
+    claims: Sequence[Extracted] = ()
+
+    def statements_of(self, fragment: Fragment) -> list[Statement]:
+        """The statements; only the user takes back what stands."""
+        own = fragment.source in FROM_THE_USER
+        return [replace(said, retracts=said.retracts and own) for said in self.statements]
+
+    def claims_for(self, fragment: Fragment) -> list[ClaimDraft]:
+        """The claims; what the user said of themselves is believed as the fragment is, all else as an inference.
+
+        They replace others only where the registry says that there is one value. What somebody says of themselves comes
+        first: of two that exclude each other the first one counts.
+        """
+        first = sorted(self.claims, key=lambda said: not said.first_person)
+        return [self._draft(said, fragment) for said in first[:MOST_CLAIMS]]
+
+    def _draft(self, said: Extracted, fragment: Fragment) -> ClaimDraft:
+        own = said.first_person and fragment.source in FROM_THE_USER
+        return ClaimDraft(
+            subject=said.subject,
+            predicate=said.predicate,
+            value=said.value,
+            exclusive=False,
+            authority=None if own else SOURCE_RANK[SourceClass.INFERENCE],
+            span=said.span,
+        )
+
+
+NOTHING = Reading()
+
+
+def read(draft: Draft, *, claim: bool = True) -> Reading:
+    """Reads a draft's text; with `claim` also for the claims that it makes."""
+    told = extract(draft.content, speaker=draft.speaker) if draft.read_before is None else draft.read_before
+    found = [said for said in told if said.certain]
+    claims = [said for said in found if not said.negated and not said.quoted]
+    return Reading(
+        statements=[
+            Statement(
+                said.subject, said.predicate, said.value, said.negated, claim and said.negated and said.first_person
+            )
+            for said in found
+        ],
+        claims=claims if claim else (),
+    )
+
+
+def stated(content: str) -> Sequence[Statement]:
+    """What the text of a memory that is stored already states for certain; it takes nothing back any more."""
+    return read(Draft(namespace="", content=content), claim=False).statements
+
+
+def reread(fragment: Fragment) -> Reading:
+    """What a stored text states; see `read`. In material nobody can say any more whose word a part of it is."""
+    told = extract(fragment.content)
+    if fragment.extra.get(MATERIAL):
+        told = [replace(said, first_person=False) for said in told]
+    return read(Draft(namespace="", content=fragment.content, read_before=told))

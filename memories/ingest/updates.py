@@ -1,0 +1,285 @@
+"""Changing what stands: allowed up to the writer's ceiling, never silently."""
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from conflicts.public import (
+    SOURCE_RANK,
+    ClaimDraft,
+    Newcomer,
+    bounded_importance,
+    hold_keys,
+    is_disputed,
+    may_protect,
+    protection,
+    readmit,
+    rewrite,
+    withdraw,
+)
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.errors import NovaError
+from memories.ingest.stated_claims import stated
+from memories.language.classification import route
+from memories.models import (
+    Archive,
+    Claim,
+    EmbeddingModel,
+    Fragment,
+    Revision,
+)
+from memories.models.enums import Compression, SourceClass, Status, Verb
+from memories.providers import active_model, embed
+
+ARCHIVED_BY_HAND = "by_hand"
+
+
+class History(NovaError):
+    """The memory does not stand any more, so this can't be done with it."""
+
+    code = "not_open"
+    title = "This memory is history"
+
+
+class StaleRevision(NovaError):
+    """Somebody changed the fragment since the caller read it."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
+
+    def __init__(self, *, current: int) -> None:
+        super().__init__(f"the fragment is at revision {current} now")
+        self.current = current
+
+
+def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
+    """The fragment, locked. Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    row: Fragment | None = (
+        Fragment.objects.within(principal.project_id)
+        .select_for_update(of=("self",))
+        .select_related("namespace")
+        .filter(id=fragment_id)
+        .first()
+    )
+    if row is None:
+        raise NotFound("fragment")
+    ruled = protection(row.project_id, row.id)
+    check_change(principal, namespace=row.namespace.name, authority=max(row.authority, ruled))
+    return row
+
+
+def check_change(principal: Principal, *, namespace: str, authority: int) -> None:
+    """Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    if not principal.covers_reading(namespace):
+        raise NotFound("fragment")
+    principal.require("write")
+    if not principal.covers(namespace):
+        raise NotPermitted("this key only reads here")
+    if SOURCE_RANK[SourceClass(principal.ceiling)] < authority:
+        raise NotPermitted("the fragment's authority is above this key's ceiling")
+
+
+def require_may_keep(principal: Principal) -> None:
+    """Raise NotPermitted: a pin and an anchor keep a memory from upkeep, so a weak writer sets neither."""
+    if not (may_protect(SOURCE_RANK[SourceClass(principal.ceiling)]) or Verb.REVIEW in principal.verbs):
+        raise NotPermitted("pins and anchors need a ceiling of user_implicit or the verb review")
+
+
+def revise(
+    principal: Principal,
+    fragment_id: uuid.UUID,
+    *,
+    changes: dict[str, Any],
+    revision: int | None,
+    now: datetime.datetime,
+    vector: Any = None,
+    embed_now: bool = True,
+) -> Fragment:
+    """Changes fields of a fragment; a new text or new claims keep the old as a revision and pass the gate again.
+
+    `vector` is the new text's when it is known already; without one and `embed_now` it is embedded later.
+    Raises NotFound, NotPermitted, StaleRevision when `revision` is not the current one, BlockedByErasure,
+    ClaimsDisagree, and History for the claims of what no longer stands.
+    """
+    model = active_model()
+    if vector is None and embed_now and "content" in changes:
+        (vector,) = embed([changes["content"]], model=model)
+    with access.enter(principal, why="revise"):
+        if {"content", "claims"} & changes.keys():
+            hold_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
+        row = fragment_for_change(principal, fragment_id)
+        if revision is not None and revision != row.revision:
+            raise StaleRevision(current=row.revision)
+        fields = {name: value for name, value in changes.items() if name != "claims"}
+        new_text = "content" in changes and changes["content"] != row.content
+        if new_text or "claims" in changes:
+            refuse_rewriting(principal, row)
+        if "tags" in fields:
+            fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
+        if new_text:
+            fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
+        if "claims" in changes:
+            keep_former(row)
+        _bound(principal, row, fields)
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.revision += 1
+        row.updated_at = now
+        if new_text or "claims" in changes:
+            claims = changes.get("claims", claims_of(row))
+            _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
+        else:
+            row.save(update_fields=[*fields, "revision", "updated_at"])
+        return row
+
+
+def _bound(principal: Principal, row: Fragment, fields: dict[str, Any]) -> None:
+    """Let fields keep the memory from upkeep as far as the principal may. Raise NotPermitted."""
+    if any(fields.get(name, getattr(row, name)) != getattr(row, name) for name in ("is_pinned", "is_anchor")):
+        require_may_keep(principal)
+    if "importance" in fields:
+        rank = SOURCE_RANK[SourceClass(principal.ceiling)]
+        fields["importance"] = bounded_importance(fields["importance"], rank=rank, standing=row.importance)
+
+
+def _decide_anew(
+    principal: Principal,
+    row: Fragment,
+    claims: Sequence[ClaimDraft],
+    vector: Any,
+    *,
+    model: EmbeddingModel | None,
+    now: datetime.datetime,
+) -> None:
+    """What stands or waits passes the gate; what is history only gets its new text."""
+    if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
+        if [draft.says for draft in claims] != [draft.says for draft in claims_of(row)]:
+            raise History(f"this memory is {row.status}: what it claims is history")
+        rewrite(Newcomer(row, vector), model=model)
+        return
+    if model is not None:  # nobody read where the new text says them
+        claims = [replace(draft, span=None) for draft in claims]
+    disputed = row.status == Status.DISPUTED
+    readmit(
+        Newcomer(row, vector, claims, stated(row.content)),
+        model=model,
+        now=now,
+        by_a_person=principal.kind == "person",
+        at_best=Status.DISPUTED if disputed else Status.ACTIVE,
+    )
+
+
+def claims_of(row: Fragment) -> list[ClaimDraft]:
+    """What a fragment claims now, in the order of its text."""
+    rows = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
+    return [ClaimDraft.of(claim) for claim in rows]
+
+
+def keep_former(row: Fragment) -> None:
+    """The former text and claims, when it is these that change; a trigger keeps what is only text."""
+    claims = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
+    told = [
+        {
+            "subject": claim.subject,
+            "predicate": claim.predicate,
+            "value": claim.value,
+            "value_digest": bytes(claim.value_digest).hex(),
+        }
+        for claim in claims
+    ]
+    if not told:
+        return
+    first, *others = told
+    Revision.objects.create(
+        project_id=row.project_id,
+        fragment=row,
+        revision=row.revision,
+        content=row.content,
+        claim={**first, "others": others} if others else first,
+    )
+
+
+def may_rewrite(principal: Principal, row: Fragment) -> bool:
+    """Whether a text is the principal's to change: nobody else puts words into it."""
+    return principal.owner_id == row.owner_id or principal.kind == "person"
+
+
+def refuse_rewriting(principal: Principal, row: Fragment) -> None:
+    """Raises NotPermitted: a text stands under its writer's name, and what a person chose stays as they saw it."""
+    if not may_rewrite(principal, row):
+        raise NotPermitted("only whoever wrote a memory, or a person, may rewrite it: store a new fragment instead")
+    if principal.kind == "key" and protection(row.project_id, row.id):
+        raise NotPermitted("a person ruled on this memory: store a new fragment instead")
+
+
+def _read_anew(content: str) -> dict[str, Any]:
+    """What is derived from a text and was not given with it."""
+    routing = route(content)
+    return {
+        "entities": [asdict(entity) for entity in routing.entities],
+        "topics": routing.topics,
+        "emotional_valence": routing.valence,
+    }
+
+
+def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
+    """Takes a fragment out of all default answers; `unarchive` brings it back.
+
+    Raises NotFound, NotPermitted, and History for what does not stand.
+    """
+    with access.enter(principal, why="archive"):
+        hold_keys(principal.project_id, fragment_id=fragment_id)
+        row = fragment_for_change(principal, fragment_id)
+        refuse_taking_away(principal, row)
+        if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
+            raise History(f"this memory is {row.status} already")
+        withdraw(row, now=now)
+        row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
+        row.save(update_fields=["status", "archived_reason", "updated_at"])
+        return row
+
+
+def refuse_taking_away(principal: Principal, row: Fragment) -> None:
+    """Raise NotPermitted for what another owner of as much authority keeps under a key of its own."""
+    stronger = SOURCE_RANK[SourceClass(principal.ceiling)] > row.authority
+    stronger |= bool({Verb.REVIEW, Verb.ADMIN} & set(principal.verbs))
+    if row.key and not (may_rewrite(principal, row) or stronger):
+        raise NotPermitted("this memory is under another owner's key: its owner or a reviewer takes it away")
+
+
+def archive_key(principal: Principal, namespace: str, key: str, *, now: datetime.datetime) -> Fragment:
+    """As `archive`, of what bears a key in a namespace."""
+    with access.enter(principal, why="archive"):
+        rows = Fragment.objects.within(principal.project_id).filter(namespace__name=namespace, key=key)
+        found = rows.values_list("id", flat=True).first()
+        if found is None:
+            raise NotFound("fragment")
+        return archive(principal, found, now=now)
+
+
+def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datetime) -> Fragment:
+    """Lets an archived fragment stand again, as far as the gate allows: it replaces nothing that is as strong.
+
+    Raises NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
+    """
+    with access.enter(principal, why="unarchive"):
+        hold_keys(principal.project_id, fragment_id=fragment_id)
+        row = fragment_for_change(principal, fragment_id)
+        if row.status != Status.ARCHIVED:
+            raise History(f"this memory is {row.status}, not archived")
+        # What little a compaction left may state nothing any more.
+        said = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
+        row.updated_at = now
+        readmit(
+            Newcomer(row, None, claims_of(row), stated(said)),
+            now=now,
+            by_a_person=principal.kind == "person",
+            returning=True,
+            at_best=Status.DISPUTED if is_disputed(row) else Status.ACTIVE,
+        )
+        if row.status == Status.ARCHIVED:
+            raise NotPermitted("a person rejected this; a person may bring it back")
+        return row

@@ -1,0 +1,109 @@
+"""What a text is about: its entities, topics and mood, what kind of memory it is, and where a question should look."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from memories.language import word_lists
+from memories.language.candidates import Line, sentences
+from memories.language.entities import Entity, recognise_in
+
+MemoryType = Literal["episodic", "semantic", "procedural"]
+
+MOST_TOPICS = 20
+SIGNIFICANT = 5
+LONGEST = 40
+SHORTEST_KEY = 2
+
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# At the beginning of a line, behind a heading's #, a bullet or a speaker.
+PROCEDURE = re.compile(
+    r"(?:^[ \t#*>-]{0,8}(?:[\w.' -]{1,40}:[ \t]{1,4})?|\b(?:this is|here's|here is|explains|describes) )"
+    r"(?:how to|steps (?:to|for))\b",
+    re.IGNORECASE,
+)
+STEP = re.compile(r"(?<!\S)(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """What routing found in a text.
+
+    `topics` lower-case, ≤ 20, most telling first; `valence` −1 (all negative) to 1; `type` a guess; for questions
+    `search_types`, the kinds of memory that may answer, and `query_keys`, lower-case words to boost.
+    """
+
+    topics: list[str]
+    entities: list[Entity]
+    valence: float
+    type: MemoryType
+    search_types: list[MemoryType]
+    query_keys: list[str]
+
+
+def route(text: str) -> Routing:
+    """Reads a text of any kind, a memory or a question; nothing is refused. docs/spec.md §5, §6."""
+    lines = list(sentences(text))
+    entities = recognise_in(lines)
+    lowered = text.lower()
+    tokens = WORD.findall(lowered)
+    names = [entity.text.lower() for entity in entities]
+    topics = _topics(names, lines, tokens)
+    return Routing(
+        topics=topics,
+        entities=entities,
+        valence=_valence(tokens),
+        type=_type(text, set(tokens)),
+        search_types=_search_types(lowered, set(tokens), entities),
+        query_keys=[key for key in dict.fromkeys([*names, *topics]) if len(key) >= SHORTEST_KEY],
+    )
+
+
+def _topics(names: list[str], lines: list[Line], tokens: list[str]) -> list[str]:
+    """Names, then words capitalised inside sentences, then words of 5 letters and more that carry meaning."""
+    capitalised = [word.lower for line in lines for word in line.words if word.capitalised and not word.opens]
+    telling = [word for word in capitalised if len(word) >= SHORTEST_KEY and word not in word_lists.STOPWORDS]
+    significant = [word for word in tokens if SIGNIFICANT <= len(word) <= LONGEST and word not in word_lists.STOPWORDS]
+    return list(dict.fromkeys([*names, *telling, *significant]))[:MOST_TOPICS]
+
+
+def _valence(tokens: list[str]) -> float:
+    """(positive − negative) / (positive + negative) words; 0 when there are none."""
+    positive = sum(token in word_lists.POSITIVE for token in tokens)
+    negative = sum(token in word_lists.NEGATIVE for token in tokens)
+    return (positive - negative) / (positive + negative) if positive or negative else 0.0
+
+
+def _type(text: str, tokens: set[str]) -> MemoryType:
+    if _steps(text, tokens) or any(_explains(line) for line in text.splitlines()):
+        return "procedural"
+    return "episodic" if tokens & word_lists.PAST_WORDS else "semantic"
+
+
+def _explains(line: str) -> bool:
+    """Whether a line says how something is done; a question doesn't."""
+    return bool(PROCEDURE.search(line)) and not line.rstrip().endswith("?")
+
+
+def _steps(text: str, tokens: set[str]) -> bool:
+    """Whether the text numbers its steps from 1, or orders them without telling who did what."""
+    numbers = STEP.findall(text)
+    if "1" in numbers and "2" in numbers[numbers.index("1") :]:
+        return True
+    return "first" in tokens and bool(tokens & word_lists.NEXT_WORDS) and not tokens & word_lists.PRONOUNS
+
+
+def _search_types(question: str, tokens: set[str], entities: list[Entity]) -> list[MemoryType]:
+    """The kinds of memory that may answer: every kind the question asks for, else episodic and semantic."""
+    asked: dict[MemoryType, bool] = {
+        "procedural": _asks(question, word_lists.PROCEDURAL_ASKS) or bool(tokens & word_lists.PROCEDURAL_WORDS),
+        "semantic": _asks(question, word_lists.SEMANTIC_ASKS) or bool(tokens & word_lists.SEMANTIC_WORDS),
+        "episodic": _asks(question, word_lists.EPISODIC_ASKS)
+        or bool(tokens & word_lists.EPISODIC_WORDS)
+        or any(entity.label == "person" for entity in entities),
+    }
+    return [kind for kind, wanted in asked.items() if wanted] or ["episodic", "semantic"]
+
+
+def _asks(question: str, phrases: tuple[str, ...]) -> bool:
+    return any(phrase in question for phrase in phrases)

@@ -1,0 +1,32 @@
+"""Every tool, with what it needs and does."""
+
+from memories.mcp import graph, tools
+from memories.mcp.server import Tool
+from memories.models.enums import Verb
+
+TOOLS = (
+    Tool(tools.retain, "Remember a fact", Verb.WRITE),
+    Tool(tools.retain_conversation, "Remember a conversation", Verb.WRITE),
+    Tool(tools.recall, "Find memories"),
+    Tool(tools.context, "Context for a prompt"),
+    Tool(tools.read_memory, "Read a memory"),
+    Tool(tools.forget, "Forget for good", Verb.WRITE, destructive=True),
+    Tool(tools.archive, "Archive a memory", Verb.WRITE, destructive=True),
+    Tool(tools.unarchive, "Take a memory out of the archive", Verb.WRITE),
+    Tool(tools.reinforce, "It helped", Verb.WRITE),
+    Tool(tools.dispute, "It is wrong", Verb.WRITE),
+    Tool(tools.corroborate, "Another source says so too", Verb.WRITE, idempotent=True),
+    Tool(tools.list_conflicts, "Conflicts waiting for a person"),
+    Tool(tools.list_claims, "What is believed"),
+    Tool(tools.list_namespaces, "Namespaces"),
+    # Those of the reference memory server.
+    Tool(graph.create_entities, "Create entities", Verb.WRITE, idempotent=True),
+    Tool(graph.create_relations, "Create relations", Verb.WRITE, idempotent=True),
+    Tool(graph.add_observations, "Add observations", Verb.WRITE, idempotent=True),
+    Tool(graph.delete_entities, "Delete entities", Verb.WRITE, destructive=True, idempotent=True),
+    Tool(graph.delete_observations, "Delete observations", Verb.WRITE, destructive=True, idempotent=True),
+    Tool(graph.delete_relations, "Delete relations", Verb.WRITE, destructive=True, idempotent=True),
+    Tool(graph.read_graph, "Read the graph"),
+    Tool(graph.search_nodes, "Search nodes"),
+    Tool(graph.open_nodes, "Open nodes"),
+)

@@ -1,0 +1,197 @@
+"""Merging: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from conflicts.public import lock_namespace
+from memories import access, failpoints, upkeep
+from memories.access import NotFound, Principal
+from memories.models import EmbeddingModel, Namespace, Operation, Origin
+from memories.models.namespace import is_written, scope_name
+from memories.models.sql import execute, fetch
+from memories.namespaces.copies import Way
+from memories.namespaces.deletion import refuse_stronger
+from memories.namespaces.diff import line_up
+from memories.namespaces.forks import require_same_user, with_users
+from memories.namespaces.replay import replay
+from memories.namespaces.sync import bring_along, bring_history, bring_rulings, carry, forget_there, take_rulings_away
+from memories.operations import (
+    BadOptions,
+    Options,
+    PlanChanged,
+    Progress,
+    check_plan_id,
+    plan_of,
+    refuse_unfit_plan,
+)
+from memories.providers import active_model
+
+MOST_NAMED = 1_000
+ADDED = ("counts", "skipped_because")
+
+
+class _OnlyLooked(Exception):
+    """A dry run ends: all is as before."""
+
+
+def check_merge(options: Options) -> None:
+    """Raises BadOptions unless they name a source."""
+    source = options.get("source")
+    if set(options) - {"plan_id"} != {"source"} or not isinstance(source, str) or not is_written(source):
+        raise BadOptions("source", "Name the branch that is merged: project:branch.")
+    check_plan_id(options)
+
+
+def refuse_unfit_merge(operation: Operation) -> None:
+    """Raises NotFound for a source that is not there, BadOptions for a merge with itself, and as its plan is unfit."""
+    require_same_user(operation, operation.options["source"], field="source")
+    rows = Namespace.objects.within(operation.project_id).named([operation.options["source"]])
+    found = rows.values_list("id", flat=True).first()
+    if found is None:
+        raise NotFound("namespace")
+    if found == operation.namespace_id:
+        raise BadOptions("target", "A namespace can't be merged with itself.")
+    refuse_unfit_plan(operation)
+
+
+def permit_merge(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted when something that is brought, or was, is believed more than the principal's ceiling."""
+    upkeep.permit_changes(principal, operation)
+    source = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"]).first()
+    if source is not None:
+        refuse_stronger(principal, with_users(source), what="something of the branch")
+
+
+def merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Merges `options.source` into the operation's namespace; a dry run does the same and takes it back.
+
+    Begun again after it was applied it has nothing to do. Raises NotFound, PlanChanged, NoPlan; nothing is merged then.
+    """
+    if operation.cursor:
+        return dict(operation.cursor)
+    target = operation.namespace
+    assert target is not None  # the kind asks for one
+    model, now = active_model(), operation.created_at
+    told: dict[str, Any] = {}
+    with progress.alive(), access.enter(principal, why="merge"):
+        source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()
+        if source is None:
+            raise NotFound("namespace")
+        try:
+            with transaction.atomic():
+                for way in _ways(source, target, operation):
+                    told = _together(told, _applied(way, operation, progress, model=model, now=now))
+                _refuse_changed(operation, told)
+                if operation.dry_run:
+                    raise _OnlyLooked
+        except _OnlyLooked:
+            return told
+        progress.save(stage="applied", done=1, total=1, cursor=told)
+        failpoints.reach("branches.merge.applied")
+    failpoints.reach("branches.merge.committed")
+    return told
+
+
+def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[Way]:
+    """From the one to the other, then for each user of the source from scope to scope."""
+    yield Way(source, target, operation.id)
+    for scope in Namespace.objects.within(source.project_id).below([source]).order_by("name"):
+        name = scope_name(target.name, scope.user)
+        yield Way(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
+
+
+def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The reports of two ways as one: the names of the first, counts added, ids one after the other."""
+    if not one:
+        return other
+
+    def both(name: str) -> Any:
+        mine, theirs = one[name], other[name]
+        if isinstance(mine, list):
+            return [*mine, *theirs][:MOST_NAMED]
+        if name in ADDED:
+            return {key: mine.get(key, 0) + theirs.get(key, 0) for key in {**mine, **theirs}}
+        return {**mine, **theirs} if isinstance(mine, dict) else mine
+
+    return {name: both(name) for name in one}
+
+
+def _refuse_changed(operation: Operation, told: dict[str, Any]) -> None:
+    plan = plan_of(operation)
+    if plan and any((plan.report or {}).get(name) != told[name] for name in ("counts", "skipped_because")):
+        raise PlanChanged("the merge would do something else than its plan said")
+
+
+def undo_merge(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """The target as it was before the merge, but for what was forgotten. Raises CannotUndo; nothing changes then."""
+
+    def unlink(run: Operation) -> None:
+        Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
+        take_rulings_away(run.project_id, run.namespace_id, run.id)
+
+    return upkeep.take_back(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
+
+
+def _applied(
+    way: Way, operation: Operation, progress: Progress, *, model: EmbeddingModel, now: datetime.datetime
+) -> dict[str, Any]:
+    _hold(way)
+    erased = forget_there(way, now=now)
+    failpoints.reach("branches.merge.forgotten")
+    found = line_up(way)
+    with upkeep.recorded(operation):
+        carried = carry(way, found.coming, now=now)
+        failpoints.reach("branches.merge.carried")
+        done = replay(way, found.coming, found.counterparts, model=model, now=now)
+        elsewhere = {**found.counterparts, **done.now_is}
+        bring_along(way, done.stored, found.counterparts)
+        history = bring_history(way, found.history, elsewhere)
+        bring_rulings(way, {**found.counterparts, **done.stored})
+        failpoints.reach("branches.merge.brought")
+    execute("DROP TABLE branch_source, branch_target, branch_pairs", [])
+    skipped = done.skipped | dict.fromkeys(found.evicted, "evicted")
+    ours = set(done.stored.values())
+    lists = {
+        "added": done.added,
+        "superseded": sorted({i for i in done.superseded if i not in ours}),
+        "conflicting": done.conflicting,
+        "skipped": sorted(skipped),
+        "blocked_by_erasure": sorted({*found.forgotten, *done.forgotten}),
+        "forgotten": erased,
+        "carried": sorted(carried),
+    }
+    named = {name: list(ids)[:MOST_NAMED] for name, ids in lists.items()}
+    was = done.replaced | {
+        new: old for old, new in done.stored.items()
+    }  # what the merge makes is not there after a dry run
+    beside = done.superseded | done.beside
+    return {
+        "source": way.source.name,
+        "target": way.target.name,
+        "counts": {**{name: len(ids) for name, ids in lists.items()}, "history": history},
+        "skipped_because": dict(sorted(Counter(skipped.values()).items())),
+        **{name: [str(i) for i in ids] for name, ids in named.items()},
+        "sources": {str(i): str(was[i]) for name in ("added", "conflicting") for i in named[name]},
+        "reasons": {str(i): skipped[i] for i in named["skipped"]},
+        "beside": {
+            str(i): str(was.get(beside[i], beside[i]))
+            for name in ("superseded", "conflicting", "skipped")
+            for i in named[name]
+            if i in beside
+        },
+    }
+
+
+def _hold(way: Way) -> None:
+    """Holds both namespaces with every memory in them: in the order of their ids, as everybody does."""
+    for namespace in sorted((way.source, way.target), key=lambda row: row.id):
+        lock_namespace(namespace.id)
+    fetch(
+        """SELECT count(*) FROM (SELECT FROM memories_fragment WHERE project_id = %(project)s
+               AND namespace_id IN (%(source)s, %(target)s) ORDER BY id FOR NO KEY UPDATE) AS held""",
+        way.values,
+    )

@@ -1,0 +1,129 @@
+"""Writing a pack: the signed bundle of a namespace, and what an offline search needs of its active memories."""
+
+import base64
+import datetime
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import apsw
+
+from memories import access, backups, failpoints
+from memories.access import NotFound, Principal
+from memories.models import EmbeddingModel, Namespace, Operation
+from memories.models.enums import Status
+from memories.operations import BadOptions, Options, Progress
+from memories.packs.sqlite import FORMAT, VERSION, created
+from memories.providers import active_model
+
+PART = 1 << 20  # bytes of the bundle in a row
+STEP = 5_000  # memories between two signs of life
+
+
+def check(options: Options) -> None:
+    """Raises BadOptions unless they say at most whom it is encrypted for."""
+    if set(options) - {"recipients"}:
+        raise BadOptions("options", "A pack takes recipients only.")
+    backups.check_recipients(options)
+
+
+def name_of(operation: Operation) -> str:
+    """The file of a pack in the storage of the backups."""
+    return backups.pack_file(operation.id)
+
+
+def stored(principal: Principal, operation: Operation) -> BinaryIO:
+    """The file of a pack. Raises FileMissing, also when something that it may hold was forgotten since it was made."""
+    name = name_of(operation)
+    with access.enter(principal, why="read pack"):
+        if backups.spoiled(principal.project_id, [operation.id]):
+            backups.remove(name)
+    return backups.opened(name)
+
+
+def write(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Packs the operation's namespace into the storage of the backups; the report names the pack."""
+    namespace, now = operation.namespace, operation.started_at or operation.created_at
+    assert namespace is not None  # the kind asks for one
+    model = active_model()
+    wish = backups.Wish(namespaces=(namespace.name,), include_embeddings=True)
+    row = backups.make(principal, wish, operation=operation, progress=progress, now=now)
+    try:
+        with backups.taking_room(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "pack.sqlite"
+            with backups.opened(row.file) as bundle:
+                number = fill(path, bundle, namespace=namespace, model=model, progress=progress, now=now)
+            failpoints.reach("pack.filled")
+            recipients = backups.recipients_of(operation.options)
+            with path.open("rb") as file:
+                digest, size = backups.store(name_of(operation), file, recipients=recipients)
+    finally:
+        with suppress(NotFound):  # purged meanwhile
+            backups.delete(principal, row.id)
+    with access.enter(principal, why="pack"):
+        progress.save(stage="packed", done=number, total=number, cursor={"upto": str(row.upto)})
+    told = {"pack_id": str(operation.id), "namespace": namespace.name, "memories": number}
+    return {**told, "size": size, "sha256": digest, "encrypted": bool(recipients)}
+
+
+@contextmanager
+def _sqlite_taking_room() -> Iterator[None]:
+    """SQLite tells a full disk in words of its own. Raises NoSpace."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise backups.NoSpace from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_WRITE:  # its types leave it out
+            raise backups.NoSpace from error
+        raise
+
+
+def fill(
+    path: Path,
+    bundle: BinaryIO,
+    *,
+    namespace: Namespace,
+    model: EmbeddingModel,
+    progress: Progress,
+    now: datetime.datetime,
+) -> int:
+    """Makes the SQLite file of a bundle; how many memories a search finds in it."""
+    pack = created(path, dim=model.dim)
+    number = 0
+    with pack:
+        for told in backups.records_of(bundle, now=now):
+            if told["kind"] == "fragment" and told["row"]["status"] == Status.ACTIVE:
+                number += 1
+                _put(pack, number, told, model=model)
+                if number % STEP == 0:
+                    progress.save(stage="pack", done=number, total=None)
+        bundle.seek(0)
+        for part, chunk in enumerate(iter(lambda: bundle.read(PART), b"")):
+            pack.execute("INSERT INTO bundle VALUES (?, ?)", (part, chunk))
+        meta = {"format": FORMAT, "version": VERSION, "namespace": namespace.name, "made_at": now.isoformat()}
+        meta |= {"model": model.name, "provider": model.provider, "dim": str(model.dim), "memories": str(number)}
+        pack.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
+    pack.close()
+    return number
+
+
+def _put(pack: apsw.Connection, number: int, told: dict[str, Any], *, model: EmbeddingModel) -> None:
+    row = told["row"]
+    columns = ("id", "type", "content")
+    more = ("source", "authority", "importance", "created_at", "updated_at")
+    values = [*(row[name] for name in columns), json.dumps(row["tags"]), *(row[name] for name in more)]
+    pack.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, *values))
+    pack.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (number, row["content"]))
+    if (vector := _vector(told.get("vectors") or [], model)) is not None:
+        pack.execute("INSERT INTO vectors (rowid, embedding) VALUES (?, ?)", (number, vector))
+
+
+def _vector(vectors: Iterable[dict[str, Any]], model: EmbeddingModel) -> bytes | None:
+    """The one under the model: 32-bit floats, little-endian, as sqlite-vec takes them."""
+    fitting = (v["vector"] for v in vectors if (v["model"], v["dim"]) == (model.name, model.dim))
+    found = next(fitting, None)
+    return None if found is None else base64.b64decode(found)

@@ -1,0 +1,51 @@
+"""What was said in a chat, on its way to the ingestion."""
+
+from django.utils import timezone
+
+from memories import jobs
+from memories.access import Principal
+from memories.ingest import capture
+from memories.proxy import metrics
+from memories.proxy.answers import heard
+from memories.proxy.options import Wish
+from memories.proxy.prompts import Prompt
+from memories.proxy.recall import Recalled
+from memories.proxy.relay import MOST, Listener
+
+
+def listener_of(
+    principal: Principal,
+    wish: Wish,
+    prompt: Prompt,
+    recalled: Recalled,
+    *,
+    status: int,
+    content_type: str,
+    packed: bool,
+) -> Listener | None:
+    """Takes the bytes of the answer and writes down what is new; None when nothing shall be captured."""
+    if not wish.capture:
+        return None
+    if status != 200:
+        metrics.UNCAPTURED.labels("upstream_error").inc()
+        return None
+
+    def listen(body: bytes) -> None:
+        turns = prompt.news()
+        if packed or len(body) > MOST:
+            metrics.UNCAPTURED.labels("packed" if packed else "too_long").inc()
+        else:
+            said = heard(body, content_type=content_type)
+            turns.append(prompt.reply(said.text, partial=said.partial))
+        row = capture(
+            principal,
+            turns,
+            namespace=wish.namespace,
+            conversation_id=wish.session,
+            receipt_id=recalled.receipt_id,
+            now=timezone.now(),
+        )
+        if row:
+            jobs.wake_ingestion(principal.project_id)
+
+    return listen

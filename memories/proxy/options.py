@@ -1,0 +1,127 @@
+"""What a caller wants of the memory, and about whom: by headers, the user also by the body."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import unquote
+
+from memories.access import NotFound, Principal
+from memories.models.enums import Users, Verb
+from memories.models.namespace import FORM, BadUser
+from memories.proxy.errors import Refused
+from memories.retrieval import reads_wide
+
+NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
+TOP_K, WIDE, USER = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide", "X-NovaMem-User"
+IN_BODY = ("user", "safety_identifier")  # what OpenAI's clients say of whose chat it is
+MOST = 200
+SESSION_LIMIT = 255
+
+
+class Mode(StrEnum):
+    """What the memory does in a chat."""
+
+    FULL = "full"
+    RECALL = "recall"
+    CAPTURE = "capture"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where to look and to keep, and whether. Without a namespace neither happens.
+
+    `why_not` says why nothing is looked up.
+    """
+
+    namespace: str
+    session: str
+    recall: bool
+    capture: bool
+    top_k: int | None = None
+    project_wide: bool | None = None
+    why_not: str = ""
+
+
+def speaker_of(principal: Principal, headers: Mapping[str, str], body: Mapping[str, Any]) -> Principal:
+    """Return who asks, about the user whom the header or else the body names. Raise Refused, NotPermitted,
+    UserRequired: a chat without memory (mode off) alone needs no user."""
+    if _mode(headers) == Mode.OFF:
+        return principal
+    place, named = next(((name, body[name]) for name in IN_BODY if body.get(name) is not None), (USER, None))
+    if principal.users == Users.NONE:
+        place, named = USER, None  # clients say it for reasons of their own; a header is meant for us
+    try:
+        if (header := headers.get(USER)) is not None:
+            place, named = USER, unquote(header, errors="strict")
+        if not isinstance(named, str | None):
+            raise BadUser("A user is a string.")
+        return principal.of_user(named)
+    except (BadUser, UnicodeDecodeError) as error:
+        words = str(error) if isinstance(error, BadUser) else f"{USER} is percent-encoded UTF-8."
+        raise Refused(400, "invalid_user", words, param=place) from error
+    except NotFound as error:
+        raise Refused(404, "user_not_found", "There is no such user for this key.", param=place) from error
+
+
+def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
+    """The wish of a request. What was not asked for happens as far as the grant reaches; what was asked for and is not
+    granted is refused. Raises Refused, NotFound, NotPermitted."""
+    asked = _mode(headers)
+    session = headers.get(SESSION, "").strip()
+    if len(session) > SESSION_LIMIT:
+        raise Refused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
+    mode = Mode(asked or Mode.FULL)
+    namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
+    top_k, wide = _top_k(headers), _wide(headers)
+    reads_wide(principal, wanted=wide)
+    if not namespace or mode is Mode.OFF:
+        why_not = "off" if mode is Mode.OFF else "no_namespace"
+        return Wish(namespace, session, recall=False, capture=False, why_not=why_not)
+    if not FORM.fullmatch(namespace) or not principal.covers_reading(namespace):
+        raise NotFound(f"namespace {namespace}")
+    recall, capture = mode in (Mode.FULL, Mode.RECALL), mode in (Mode.FULL, Mode.CAPTURE)
+    if asked:
+        _require(principal, namespace, recall=recall, capture=capture)
+    may_capture = principal.covers(principal.scope(namespace)) and Verb.WRITE in principal.verbs
+    why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
+    return Wish(namespace, session, not why_not, capture and may_capture, top_k, wide, why_not)
+
+
+def _mode(headers: Mapping[str, str]) -> str:
+    asked = headers.get(MODE, "").strip().lower()
+    if asked not in ("", *Mode):
+        raise Refused(400, "invalid_mode", f"{MODE} is one of {', '.join(Mode)}.", param=MODE)
+    return asked
+
+
+def _top_k(headers: Mapping[str, str]) -> int | None:
+    asked = headers.get(TOP_K, "").strip()
+    if not asked:
+        return None
+    if asked.isascii() and asked.isdigit() and len(asked) <= len(str(MOST)) and 1 <= int(asked) <= MOST:
+        return int(asked)
+    raise Refused(400, "invalid_top_k", f"{TOP_K} is a whole number from 1 to {MOST}.", param=TOP_K)
+
+
+def _wide(headers: Mapping[str, str]) -> bool | None:
+    asked = headers.get(WIDE, "").strip().lower()
+    if asked not in ("", "true", "false"):
+        raise Refused(400, "invalid_project_wide", f"{WIDE} is true or false.", param=WIDE)
+    return asked == "true" if asked else None
+
+
+def _require(principal: Principal, namespace: str, *, recall: bool, capture: bool) -> None:
+    if recall:
+        principal.require(Verb.READ)
+    if capture:
+        principal.require(Verb.WRITE)
+        if not principal.covers(principal.scope(namespace)):
+            raise NotFound(f"namespace {namespace}")
+
+
+def only_namespace(principal: Principal) -> str:
+    """The grant's namespace when it names exactly one, without a pattern; else ""."""
+    names = principal.namespaces
+    return names[0] if len(names) == 1 and FORM.fullmatch(names[0]) else ""

@@ -1,0 +1,243 @@
+"""Finding hits: nearest vectors and BM25 keywords, inside the asked namespaces only.
+
+Raw SQL over the narrow search tables; literals where the planner has to see a partition or a partial index.
+"""
+
+import datetime
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+
+from memories.models import Embedding, EmbeddingModel, Fragment
+from memories.models.sql import fetch
+from memories.retrieval.conditions import inside, reached, where
+from memories.retrieval.query_features import Cues
+from memories.retrieval.questions import Filters, Reach
+from memories.retrieval.scopes import SearchScope
+from memories.retrieval.search_plan import FEW, Ground, Way, way
+
+# How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
+# checked after the hits were found: more of these have to be fetched.
+BUDGET, FILTERED_BUDGET, FILTERED_POOL = 500, 1_500, 10_000
+BUDGET_PER_HIT, FILTERED_ENOUGH = 5, 3  # times as many as are asked for
+# How many an index holds in view while it is searched: the more the larger it is, or it misses whole neighbourhoods
+# where all are about as near; pgvector takes no more.
+EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 800
+MOST_SCANNED = 20_000
+# What the texts of these roots and scopes tell of a question.
+READ = "nova_read(%s::uuid[], %s::uuid[], %s::text[], %s, %s, %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: the words, their vector as Postgres reads it, the conditions, how many at the most."""
+
+    query: str
+    vector: str | None
+    model: EmbeddingModel
+    filters: Filters
+    reach: Reach
+    cues: Cues
+    now: datetime.datetime
+    most: int
+    # Whether something is claimed where it looks, so that texts and claims are weighed against each other.
+    weighs_claims: bool = False
+
+
+def index_name(scope_id: uuid.UUID, model: EmbeddingModel, *, whole: bool = False) -> str:
+    """What the vector index of a scope under a model is called; `whole`: of a namespace with all its users."""
+    return f"{'allvectors' if whole else 'vectors'}_{scope_id.hex}_{model.id.hex[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Few:
+    """Fragments that are few: their ids as Postgres words an array, how many in each namespace, what is left to check.
+
+    Namespaces of which many pass are not in `counts`. `marked`: they are just those that carry the marks.
+    """
+
+    ids: str
+    counts: Mapping[uuid.UUID, int]
+    left: Q
+    marked: bool
+
+
+def passing(scopes: Sequence[SearchScope], search: Search) -> Few | None:
+    """The fragments that may pass the filters, of the namespaces where they are few; None when these are none.
+
+    What lies in the times, else what carries the marks; the other conditions are left to who looks at them.
+    """
+    filters = search.filters
+    found = _in_times(scopes, search) if filters.times else None
+    if found is None and filters.marks:
+        marked = "nova_passing(n.root, n.scope, %s::text[], %s::jsonb, %s)"
+        asked = [filters.statuses, json.dumps(filters.marks), FEW]
+        found = _few(scopes, marked, asked, left=filters.ranges, marked=True)
+    return found
+
+
+def _in_times(scopes: Sequence[SearchScope], search: Search) -> Few | None:
+    condition, values = where(Fragment, search.filters.times)
+    users = """(namespace_id = n.scope OR n.scope IS NULL AND namespace_id IN (
+        SELECT s.id FROM memories_namespace s WHERE s.id = n.root OR s.parent_id = n.root))"""
+    here = users if any(scope.whole for scope in scopes) else "namespace_id = n.scope"
+    inside = f"""coalesce((SELECT array_agg(id) FROM (SELECT id FROM memories_fragment WHERE project_id = %s
+        AND {here} AND status = ANY (%s) AND {condition} LIMIT %s) AS f), '{{}}')"""
+    asked = [scopes[0].project_id, search.filters.statuses, *values, FEW + 1]
+    return _few(scopes, inside, asked, left=search.filters.conditions())
+
+
+def _few(scopes: Sequence[SearchScope], source: str, asked: list[Any], *, left: Q, marked: bool = False) -> Few | None:
+    """What an expression finds in each namespace, where that is not null and no more than few."""
+    statement = f"""
+        SELECT n.id, trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
+        FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, root, scope)
+        CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t
+        WHERE cardinality(t.found) <= %s"""
+    rows = fetch(statement, [*_named(scopes), *asked, FEW])
+    if not rows:
+        return None
+    counts = {place: count for place, _, count in rows}
+    return Few(f"{{{','.join(ids for _, ids, _ in rows if ids)}}}", counts, left, marked)
+
+
+def _named(scopes: Sequence[SearchScope]) -> list[list[uuid.UUID | None]]:
+    """Ids, roots and scopes below these, as the statements take them."""
+    return [[scope.id for scope in scopes], [scope.root_id for scope in scopes], [scope.scope_id for scope in scopes]]
+
+
+# The best of each side: of those that are asked, and of the others.
+BEST = f"""
+    SELECT h.fragment_id, h.score FROM (
+        SELECT h.fragment_id, h.score,
+            row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
+        FROM {READ} AS r
+        JOIN unnest(%s::uuid[], %s::uuid[], %s::int[]) WITH ORDINALITY AS n (root, scope, few, place) USING (place)
+        CROSS JOIN LATERAL (
+            SELECT one.fragment_id, one.score
+            FROM (
+                SELECT * FROM nova_keyword_hits(n.root, n.scope, %s::text[], %s, %s, r.lexemes, r.held, r.documents,
+                    r.counted, r.held_of_all, r.documents_of_all, r.mean_length_of_all,
+                    CASE WHEN n.few IS NOT NULL THEN %s::uuid[] END, %s::jsonb, n.few, %s, %s, %s)
+                ORDER BY score DESC, fragment_id OFFSET 0
+            ) AS one
+            {{checked}}
+        ) AS h
+    ) AS h
+    WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
+
+
+def keyword_hits(
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    others: Sequence[SearchScope] = (),
+    among: Few | None = None,
+) -> dict[uuid.UUID, float]:
+    """BM25 score by fragment id, best first, of the `most` best of the scopes and of as many of the `others`.
+
+    Words weigh by all texts of both. `among` are the few that may pass the filters.
+    """
+    filters, reach, most = search.filters, search.reach, search.most
+    condition, values = where(Fragment, filters.ranges)
+    # Row by row, best first, until enough passed: most of them are never looked at.
+    checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
+            AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
+    statement = BEST.format(checked=checked if condition else "")
+    counts = among.counts if among else {}
+    read = [*scopes, *others]
+    _, *named = _named(read)
+    reached_by = [filters.statuses, reach.session_id, reach.at]
+    asked: list[Any] = [
+        len(scopes),
+        *named,
+        *reached_by,
+        search.query,
+        *named,
+        [counts.get(scope.id) for scope in read],
+        *reached_by,
+    ]
+    # The marks find whom they found before; naming these costs more.
+    asked.append(among.ids if among and not among.marked else None)
+    asked.append(json.dumps(filters.marks) if filters.marks else None)
+    if condition:
+        asked += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, scopes[0].project_id, *values, most]
+    else:
+        asked += [max(BUDGET, BUDGET_PER_HIT * most), most, most]
+    return dict(fetch(statement, [*asked, most]))
+
+
+def nearest(
+    scopes: Sequence[SearchScope],
+    search: Search,
+    *,
+    indexed: Mapping[uuid.UUID, int],
+    among: Few | None = None,
+) -> tuple[dict[uuid.UUID, float], dict[uuid.UUID, Way]]:
+    """Cosine by fragment id of the `most` nearest of all, and by namespace the way they were found.
+
+    `indexed` are the namespaces whose vectors have an index, each with how many these are.
+    """
+    indexed = {} if search.filters.wants_cold else indexed
+    few = among.counts if among else {}
+    ways = {scope.id: way(Ground(scope.id in indexed, few.get(scope.id))) for scope in scopes}
+    found = []
+    if scanned := [scope for scope in scopes if ways[scope.id] == Way.SCAN]:
+        found += _nearest(scanned, search, exact=True)
+    if picked := [scope for scope in scopes if ways[scope.id] == Way.PICK]:
+        found += _nearest(picked, search, among=among, exact=True)
+    for scope in scopes:
+        if ways[scope.id] == Way.INDEX:
+            _hold_in_view(indexed[scope.id])
+            near = _nearest([scope], search, exact=False)
+            # An index gives up after so many tuples: where fewer pass than was expected, all are looked at.
+            found += near if len(near) == search.most else _nearest([scope], search, exact=True)
+    best = sorted(found, key=lambda row: (-row[1], row[0]))[: search.most]
+    return dict(best), ways
+
+
+def _nearest(
+    scopes: Sequence[SearchScope], search: Search, *, exact: bool, among: Few | None = None
+) -> list[tuple[uuid.UUID, float]]:
+    """The trailing `+ 0` keeps the planner from an approximate index."""
+    reach, told = reached(Embedding, search.reach)
+    condition, values = where(Fragment, among.left if among else search.filters.conditions())
+    joined = """JOIN memories_fragment ON memories_fragment.project_id = memories_embedding.project_id
+        AND memories_fragment.id = memories_embedding.fragment_id"""
+    picked = "AND memories_embedding.fragment_id = ANY (%s::uuid[])" if among else ""
+    distance = f"(memories_embedding.vector::halfvec({search.model.dim}) <#> %s::halfvec({search.model.dim}))"
+    statement = f"""
+        SELECT memories_embedding.fragment_id, -{distance}
+        FROM memories_embedding {joined if condition else ""}
+        WHERE memories_embedding.project_id = '{scopes[0].project_id}'
+            AND {inside(scopes, "memories_embedding")}
+            AND memories_embedding.model_id = '{search.model.id}' AND memories_embedding.status = ANY (%s)
+            {"" if search.filters.wants_cold else "AND NOT memories_embedding.cold"}
+            AND {reach} {f"AND {condition}" if condition else ""} {picked}
+        ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
+    few = [among.ids] if among else []
+    asked = [search.vector, search.filters.statuses, *told, *values, *few, search.vector, search.most]
+    return fetch(statement, asked)
+
+
+def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:
+    """Those of the namespaces whose vectors have an index that is ready, each with about how many it holds."""
+    names = {index_name(scope.id, model, whole=scope.whole): scope.id for scope in scopes}
+    statement = """SELECT c.relname, c.reltuples::bigint FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+        WHERE c.relname = ANY (%s) AND i.indisvalid"""
+    return {names[name]: vectors for name, vectors in fetch(statement, [list(names)])}
+
+
+def _hold_in_view(vectors: int) -> None:
+    """For the search of an index of so many; it goes on until enough hits pass the conditions."""
+    ef_search = min(MOST_EF_SEARCH, max(EF_SEARCH, vectors // VECTORS_PER_EF))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SET LOCAL hnsw.ef_search = {ef_search}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
+            f" SET LOCAL hnsw.max_scan_tuples = {MOST_SCANNED}"
+        )

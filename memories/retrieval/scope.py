@@ -1,0 +1,139 @@
+"""Which namespaces a question draws on, and which of them goes before which."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+
+from conflicts.public import CLAIMED, NAMES, Naming, named
+from memories import access
+from memories.access import NotPermitted, Principal
+from memories.models import Namespace
+from memories.models.namespace import SHARED, parts_of
+from memories.retrieval.conflict_filter import FOREIGN
+from memories.retrieval.questions import Question
+from memories.retrieval.scopes import SearchScope, scopes_of
+
+# Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
+KNOWN = f"""
+    SELECT n.*, CASE WHEN n.name = ANY (%(roots)s::text[]) AND (%(whole)s OR {CLAIMED}) THEN {NAMES} END AS named
+    FROM memories_namespace n
+    WHERE n.project_id = %(project)s AND n.parent_id IS NULL
+        AND (%(wide)s OR n.name = ANY (%(roots)s::text[]) OR n.forked_from_id IS NOT NULL)
+    UNION ALL
+    SELECT n.*, CASE WHEN {CLAIMED} THEN {NAMES} END
+    FROM unnest(%(roots)s::text[], %(users)s::text[]) AS asked (root, "user")
+    JOIN memories_namespace r ON r.project_id = %(project)s AND r.parent_id IS NULL AND r.name = asked.root
+    JOIN memories_namespace n ON n.project_id = r.project_id AND n.parent_id = r.id AND n."user" = asked."user"
+    ORDER BY name"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The asked scopes with the shared one, and the other agents' that a project-wide question adds."""
+
+    own: Sequence[SearchScope] = field(default_factory=list)
+    others: Sequence[SearchScope] = field(default_factory=list)
+    # The shared one, where nobody asked for it.
+    shared: uuid.UUID | None = None
+    # By own namespace or scope in which something is claimed: its names.
+    names: Mapping[uuid.UUID, Naming] = field(default_factory=dict)
+
+    @cached_property
+    def ranks(self) -> dict[uuid.UUID, int]:
+        """0 for the first asked; the shared one last of the own; from FOREIGN on those of other agents.
+
+        The scopes of users of a whole one are not in it: they rank as 0.
+        """
+        own = {scope.id: n for n, scope in enumerate(self.own)}
+        return own | {scope.id: FOREIGN + n for n, scope in enumerate(self.others)}
+
+    @property
+    def nearest(self) -> set[uuid.UUID]:
+        """The scopes of the question's user, which hide wider ones."""
+        return {scope.id for scope in self.own if scope.id != scope.root_id}
+
+    def reaches(self, row: Namespace) -> bool:
+        """Whether the question draws on a namespace or scope."""
+        return row.id in self.ranks or any(scope.whole and scope.id == row.root_id for scope in self.own)
+
+    def scope_ids(self, *, foreign: bool = True) -> Any:
+        """What `namespace__in` takes: the ids of all scopes, or a query for them."""
+        scopes = [*self.own, *(self.others if foreign else ())]
+        if not (whole := [scope.id for scope in scopes if scope.whole]):
+            return [scope.id for scope in scopes]
+        rows = Namespace.objects.within(scopes[0].project_id)
+        return rows.filter(Q(id__in=[scope.id for scope in scopes]) | Q(parent__in=whole)).values("id")
+
+    def is_foreign(self, namespace_id: uuid.UUID) -> bool:
+        """Whether it is another agent's."""
+        return self.ranks.get(namespace_id, 0) >= FOREIGN
+
+    def is_beside(self, namespace_id: uuid.UUID) -> bool:
+        """Whether it is read beside those that are asked for: another agent's, or the shared one."""
+        return namespace_id == self.shared or self.is_foreign(namespace_id)
+
+    def user_of(self, namespace_id: uuid.UUID) -> uuid.UUID | None:
+        """Return the scope of the user whom a memory is about; None when it is about nobody of these."""
+        alone = namespace_id not in self.ranks or namespace_id in self.nearest
+        return namespace_id if alone else None
+
+
+def places_of(principal: Principal, question: Question) -> Places:
+    """The existing ones among what the question reaches. Raises NotFound when an asked one is not covered.
+
+    A question for a user reads the user's scope, its namespace and the shared one, in this order. Raises NotPermitted
+    for a project-wide question of whoever may not read wide.
+    """
+    access.require_readable(principal, question.namespaces)
+    asked = [parts_of(principal.scope(name)) for name in question.namespaces]
+    shared = f"{principal.project}:{SHARED}"
+    keys = [*((root, user) for root, user in asked if user is not None), *((root, None) for root, _ in asked)]
+    order = {key: n for n, key in enumerate(dict.fromkeys([*keys, (shared, None)]))}
+    wanted_roots = {root for root, _ in asked}
+    wide = reads_wide(principal, wanted=question.project_wide)
+    whole = principal.all_users and question.all_users
+    wanted = {"project": principal.project_id, "wide": wide, "whole": whole}
+    wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
+    known: list[Any] = list(Namespace.objects.raw(KNOWN, wanted))
+    rows = [row for row in known if _key(row) in order or wide and principal.covers_reading(row.name)]
+    family = relatives([row for row in rows if row.root_name in wanted_roots], known)
+    own = [row for row in rows if _key(row) in order and (row.root_name in wanted_roots or row.id not in family)]
+    own.sort(key=lambda row: order[_key(row)])
+    # A branch is an attempt apart: whoever wants it asks for it by name.
+    others = [row for row in rows if _key(row) not in order and row.id not in family and row.forked_from_id is None]
+    scopes = [SearchScope.of(row, whole=whole and row.root_name in wanted_roots) for row in own]
+    beside = next((row.id for row in own if row.root_name not in wanted_roots), None)
+    return Places(scopes, scopes_of(others), beside, {row.id: named(row.named) for row in own if row.named})
+
+
+def _key(row: Namespace) -> tuple[str, str | None]:
+    return row.root_name, row.user
+
+
+def reads_wide(principal: Principal, *, wanted: bool | None) -> bool:
+    """Whether other agents' memories answer too. Raises NotPermitted when they are asked for and not granted."""
+    if wanted and not principal.may_read_wide:
+        raise NotPermitted("project_wide needs a key that may read wide")
+    by_default: bool = settings.RETRIEVAL_INCLUDES_CROSS_AGENT
+    return by_default and principal.may_read_wide if wanted is None else wanted
+
+
+def relatives(namespaces: Iterable[Namespace], known: Iterable[Namespace]) -> set[uuid.UUID]:
+    """What these namespaces were forked from, and what was forked from that: none of it sees the other's writes.
+
+    Among the `known` are all of the project's forks.
+    """
+    forks = {row.id: row.forked_from_id for row in known if row.forked_from_id}
+    found = {namespace.id for namespace in namespaces}
+    grown = True
+    while grown and forks:
+        new = {parent for child, parent in forks.items() if child in found}
+        new |= {child for child, parent in forks.items() if parent in found}
+        grown = not new <= found
+        found |= new
+    return found if forks else set()

@@ -1,0 +1,162 @@
+"""The trail of a search: how each candidate was found, what it was worth, and where it was dropped."""
+
+import uuid
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from memories.retrieval.precedence import Seat
+from memories.retrieval.query_features import Cues
+from memories.retrieval.search_plan import Way
+from memories.retrieval.terms import Term
+
+
+class Stage(StrEnum):
+    """Where a fragment's way through a search ends."""
+
+    UNKNOWN = "unknown"
+    NAMESPACE = "namespace"
+    STATUS = "status"
+    REACH = "reach"
+    FILTERS = "filters"
+    CANDIDATES = "candidates"
+    SIMILARITY = "min_similarity"
+    FRESHNESS = "relevance_score"
+    SPOKEN = "spoken"
+    RIVALS = "rivals"
+    SHARE = "share"
+    TOP_K = "top_k"
+    GONE = "gone"
+    ANSWERED = "answered"
+
+
+REASONS = {
+    Stage.UNKNOWN: "no such fragment is readable with this key",
+    Stage.NAMESPACE: "its namespace is not among those that the question draws on",
+    Stage.STATUS: "its status is not asked for",
+    Stage.REACH: "its claim belongs to another session, or is not in force at the time that is asked for",
+    Stage.FILTERS: "it does not pass these filters",
+    Stage.CANDIDATES: "neither its words nor its vector are among the nearest to the question",
+    Stage.SIMILARITY: "its cosine is below min_similarity",
+    Stage.FRESHNESS: "its relevance_score has decayed below the floor",
+    Stage.SPOKEN: "it stands in the prompt already",
+    Stage.RIVALS: "a claim that excludes its own is shown instead",
+    Stage.SHARE: "those of its owner, or of other namespaces, hold their share of the places",
+    Stage.TOP_K: "it stands beyond top_k: others score higher",
+    Stage.GONE: "it was forgotten or changed while the search ran",
+    Stage.ANSWERED: "it is an answer",
+}
+
+
+@dataclass(slots=True)
+class Path:
+    """One candidate's way: ranks count from 1; a rank is None where that kind of search did not find it."""
+
+    words_rank: int | None = None
+    bm25: float | None = None
+    meaning_rank: int | None = None
+    cosine: float | None = None
+    neighbour: bool = False
+    claim: bool = False  # its key was asked for
+    contradicts: uuid.UUID | None = None
+    on_record: uuid.UUID | None = None
+    relevance: float = 0.0
+    rank: int | None = None
+    stage: Stage = Stage.CANDIDATES
+
+    def is_near(self, most: int) -> bool:
+        """Whether it is among so many of the best by words or by meaning."""
+        return any(rank is not None and rank <= most for rank in (self.words_rank, self.meaning_rank))
+
+    def told(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
+        found_by["claim"] = self.claim
+        numbers = {"bm25": self.bm25, "cosine": self.cosine, "relevance": self.relevance}
+        return {
+            "stage": self.stage,
+            "reason": REASONS[self.stage],
+            "found_by": [kind for kind, found in found_by.items() if found],
+            "words_rank": self.words_rank,
+            "meaning_rank": self.meaning_rank,
+            "rank": self.rank,
+            "contradicts": str(self.contradicts) if self.contradicts else None,
+            "on_record": str(self.on_record) if self.on_record else None,
+            **{name: None if value is None else round(value, 4) for name, value in numbers.items()},
+        }
+
+
+@dataclass(slots=True)
+class Trail:
+    """What happened in one search."""
+
+    cues: Cues
+    paths: dict[uuid.UUID, Path] = field(default_factory=dict)
+    # By namespace name: how its vectors were searched.
+    ways: dict[str, Way] = field(default_factory=dict)
+    # Which words found whom; worked out for who wants to know.
+    terms: dict[uuid.UUID, list[Term]] = field(default_factory=dict)
+
+    @property
+    def bm25(self) -> dict[uuid.UUID, float]:
+        """BM25 by fragment id."""
+        return {i: path.bm25 for i, path in self.paths.items() if path.bm25 is not None}
+
+    def by_words(self, scores: dict[uuid.UUID, float]) -> None:
+        """Found by keywords, best first."""
+        for rank, (fragment_id, score) in enumerate(scores.items(), start=1):
+            path = self.paths.setdefault(fragment_id, Path())
+            path.words_rank, path.bm25 = rank, score
+
+    def by_meaning(self, scores: dict[uuid.UUID, float]) -> None:
+        """Found by vectors, best first."""
+        for rank, fragment_id in enumerate(scores, start=1):
+            self.paths.setdefault(fragment_id, Path()).meaning_rank = rank
+
+    def by_neighbours(self, ids: Iterable[uuid.UUID]) -> None:
+        """Came in because of what was said beside them."""
+        for fragment_id in ids:
+            self.paths.setdefault(fragment_id, Path()).neighbour = True
+
+    def by_claims(self, ids: Iterable[uuid.UUID]) -> None:
+        """Came in because the question, or a text that it found, speaks of what they claim."""
+        for fragment_id in ids:
+            self.paths.setdefault(fragment_id, Path()).claim = True
+
+    def stop(self, fragment_id: uuid.UUID, stage: Stage) -> None:
+        """Its way ends there."""
+        self.paths[fragment_id].stage = stage
+
+    def stop_all(self, ids: Iterable[uuid.UUID], stage: Stage) -> None:
+        """Theirs end there."""
+        for fragment_id in ids:
+            self.stop(fragment_id, stage)
+
+    def seat(self, seats: Iterable[Seat], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
+        """Who has a place in the end; the others stand behind in the order of their scores, some of them `waiting`."""
+        against = {seat.candidate.id: seat for seat in seats}
+        for rank, fragment_id in enumerate([*against, *(i for i in order if i not in against)], start=1):
+            self.paths[fragment_id].rank = rank
+            left = Stage.SHARE if fragment_id in waiting else Stage.TOP_K
+            self.stop(fragment_id, Stage.ANSWERED if fragment_id in against else left)
+        for fragment_id, seat in against.items():
+            path = self.paths[fragment_id]
+            path.contradicts = seat.contradicts.fragment_id if seat.contradicts else None
+            path.on_record = seat.on_record.fragment_id if seat.on_record else None
+
+    def told(self) -> dict[str, Any]:
+        """In JSON's terms, the best first."""
+        period = self.cues.period
+        order = sorted(self.paths.items(), key=lambda item: (item[1].rank or len(self.paths) + 1, item[0]))
+        return {
+            "query_keys": self.cues.keys,
+            "search_types": self.cues.types,
+            "phrases": self.cues.phrases,
+            "period": [moment.isoformat() for moment in period] if period else None,
+            "ways": dict(self.ways),
+            "candidates": [
+                {"id": str(i), **path.told(), "terms": [term.told() for term in self.terms.get(i, [])]}
+                for i, path in order
+            ],
+        }

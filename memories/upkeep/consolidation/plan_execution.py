@@ -1,0 +1,158 @@
+"""Applying a plan: every phase of the namespace in one transaction, so that it stands as before or as after it."""
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+
+from conflicts.public import lock_namespace
+from memories import access, failpoints
+from memories.errors import NovaError
+from memories.models import Fragment, Operation
+from memories.models.enums import OperationState
+from memories.operations import Progress
+from memories.upkeep.consolidation import (
+    change_log,
+    contradiction_scan,
+    corroboration,
+    decay,
+    deduplication,
+    digest_phase,
+    digests,
+    reports,
+    steps,
+)
+from memories.upkeep.consolidation.plan_state import Outlook
+from memories.upkeep.consolidation.steps import Phase, Step, of_phase
+from memories.upkeep.failures import SetAside
+
+FREE, SHARE = 100, 0.2  # a run that changes more than both asks before
+
+
+class NeedsConfirmation(NovaError):
+    """The plan would change so much that an administrator has to confirm it."""
+
+    code = "needs_confirmation"
+
+
+def guard(outlook: Outlook, plan: Sequence[Step], before: dict[str, int]) -> None:
+    """Raises NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed.
+
+    Of the scopes of users it counts what was changed in an hour below their root, or many small runs would pass it.
+    """
+    if outlook.wish.confirm or not (number := reports.changed(plan)):
+        return
+    number += _changed_beside(outlook)
+    total = before["total"] if outlook.namespace.parent_id is None else _total_under_root(outlook)
+    if number > max(FREE, SHARE * total):
+        raise NeedsConfirmation(f"{number} of {total} memories would change")
+
+
+def _changed_beside(outlook: Outlook) -> int:
+    """How many memories runs of the last hour changed in the scopes of the root's other users."""
+    if outlook.namespace.parent_id is None:
+        return 0
+    with access.enter(outlook.principal, why="consolidate"):
+        runs = Operation.objects.within(outlook.project_id).filter(
+            kind=outlook.operation.kind,
+            namespace__parent=outlook.namespace.parent_id,
+            state=OperationState.SUCCEEDED,
+            dry_run=False,
+            finished_at__gte=outlook.now - datetime.timedelta(hours=1),
+        )
+        used = [(report or {}).get("used", {}).get("memories", 0) for report in runs.values_list("report", flat=True)]
+    return sum(used)
+
+
+def _total_under_root(outlook: Outlook) -> int:
+    here = Q(namespace=outlook.namespace.root_id) | Q(namespace__parent=outlook.namespace.root_id)
+    with access.enter(outlook.principal, why="consolidate"):
+        return int(Fragment.objects.within(outlook.project_id).filter(here).count())
+
+
+def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Applies a plan; answers what was done. Raises NeedsConfirmation, LeaseLost; nothing is applied then."""
+    with access.enter(outlook.principal, why="consolidate"):
+        known = {n: step for n, step in steps.kept(plan).items() if n not in outlook.wish.leave_out}
+    guard(outlook, list(known.values()), told["before"])
+    outlook.aside = SetAside(str(Phase.DIGEST), told.get("set_aside", ()))
+    drafts = digest_phase.prepare(outlook, of_phase(known.values(), Phase.DIGEST))
+    with access.enter(outlook.principal, why="consolidate"):
+        lock_namespace(outlook.namespace.id)
+        before = reports.totals(outlook.namespace)
+        unchanged = _held(outlook, plan)
+        ready = [step for ordinal, step in sorted(known.items()) if ordinal in unchanged]
+        with change_log.recorded(outlook.operation):
+            done = _phases(outlook, ready, list(known.values()), drafts, progress)
+        did = {(step.phase, step.fragment, step.other) for step in done}
+        left = {n: step for n, step in known.items() if (step.phase, step.fragment, step.other) not in did}
+        report = {
+            **reports.counted(done),
+            "stale": reports.named(list(left.values())),
+            "left": sorted(left),
+            "before": before,
+            "after": reports.totals(outlook.namespace),
+            "recorded": change_log.tally(outlook.operation),
+            "used": _used(done),
+            **outlook.aside.report(),
+        }
+        progress.save(stage="applied", done=steps.STAGES, total=steps.STAGES, cursor={"plan": told, "applied": report})
+        failpoints.reach("consolidation.applied")
+    failpoints.reach("consolidation.committed")
+    return report
+
+
+def _held(outlook: Outlook, plan: Operation) -> set[int]:
+    """Locks all that the plan names, in the order in which everybody does; the steps that nothing overtook."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM (SELECT f.id FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id IN (
+                   SELECT s.fragment_id FROM memories_planstep s
+                       WHERE s.project_id = %(project)s AND s.operation_id = %(plan)s
+                   UNION SELECT s.other_id FROM memories_planstep s
+                       WHERE s.project_id = %(project)s AND s.operation_id = %(plan)s)
+               ORDER BY f.id FOR NO KEY UPDATE OF f) AS held""",
+            {"project": outlook.project_id, "plan": plan.id},
+        )
+    return steps.fresh(plan)
+
+
+def _phases(
+    outlook: Outlook,
+    ready: Sequence[Step],
+    planned: Sequence[Step],
+    drafts: Sequence[digests.Draft],
+    progress: Progress,
+) -> list[Step]:
+    phases: list[tuple[Phase, Callable[[Sequence[Step]], list[Step]]]] = [
+        (Phase.DEDUPLICATE, lambda mine: deduplication.apply(outlook, mine)),
+        (Phase.CONTRADICTIONS, lambda mine: contradiction_scan.apply(outlook, mine)),
+        (Phase.CORROBORATE, lambda mine: corroboration.apply(outlook, mine)),
+        (
+            Phase.DIGEST,
+            lambda mine: digest_phase.apply(outlook, mine, drafts, planned=of_phase(planned, Phase.DIGEST)),
+        ),
+        (Phase.DECAY, lambda mine: decay.cool(outlook, mine)),
+        (Phase.ARCHIVE, lambda mine: decay.archive(outlook, mine)),
+        (Phase.PRUNE, lambda mine: decay.prune(outlook, mine)),
+    ]
+    done: list[Step] = []
+    for number, (phase, apply) in enumerate(phases, start=steps.PLANNED):
+        progress.note(stage=f"apply {phase}", done=number, total=steps.STAGES)
+        outlook.aside.phase = str(phase)
+        done += outlook.aside.together(of_phase(ready, phase), apply, name=lambda step: step.fragment)
+        if progress.report is not None:
+            progress.report["phases"].append(str(phase))
+        failpoints.reach(f"consolidation.apply.{phase}")
+    return done
+
+
+def _used(done: Sequence[Step]) -> dict[str, int]:
+    """What this run used up of the caps that hold for all runs at one time."""
+    return {
+        "memories": reports.changed(done),
+        Phase.DIGEST: len({step.details["digest"] for step in of_phase(done, Phase.DIGEST)}),
+        Phase.CONTRADICTIONS: len(of_phase(done, Phase.CONTRADICTIONS)),
+    }

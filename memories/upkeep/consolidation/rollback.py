@@ -1,0 +1,216 @@
+"""Undoing a run: every row becomes what it was, or nothing changes and the report says which rows stand in the way."""
+
+import datetime
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from psycopg import sql
+
+from conflicts.public import lock_namespace, refuse_below, with_protection
+from memories import access, failpoints
+from memories.access import Principal
+from memories.errors import NovaError
+from memories.models import Fragment, Operation, PlanStep, RunChange
+from memories.models.enums import OperationState
+from memories.operations import Progress
+from memories.upkeep.consolidation import reports
+from memories.upkeep.consolidation.change_log import PLACES
+
+MOST_NAMED = 100
+RECORDED = ("consolidate", "merge")  # kinds of operations of which the former state is kept
+# Being read moves these, and no undo waits for that.
+SOFT = {"memories_access"}
+# Set by triggers, or never changing.
+DERIVED = {"id", "project_id", "change", "fingerprint", "details_digest", "validity", "namespace_id", "fragment_id"}
+CHANGED = """
+    SELECT c.fragment_id FROM memories_runchange c
+    LEFT JOIN {table} t ON t.project_id = c.project_id AND t.{row} = c.row_id
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = %(place)s
+        AND CASE WHEN t.project_id IS NULL THEN c.after <> '' AND c.before IS NOT NULL
+            ELSE nova_part_digest(to_jsonb(t), c.before) <> c.after END
+"""
+UNMAKE = """
+    DELETE FROM {table} t USING memories_runchange c WHERE c.project_id = %(project)s AND c.operation_id = %(run)s
+        AND c.place = %(place)s AND c.before IS NULL AND t.project_id = c.project_id AND t.{row} = c.row_id
+        AND (NOT %(soft)s OR nova_part_digest(to_jsonb(t), c.before) = c.after)
+"""
+REVERT = """
+    UPDATE {table} t SET {columns}
+    FROM memories_runchange c, LATERAL jsonb_populate_record(NULL::{table}, c.before) AS r
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = %(place)s AND c.before IS NOT NULL
+        AND t.project_id = c.project_id AND t.{row} = c.row_id
+        AND (NOT %(soft)s OR nova_part_digest(to_jsonb(t), c.before) = c.after)
+"""
+REMAKE = """
+    INSERT INTO {table} ({all_columns}) SELECT {their_columns} FROM memories_runchange c,
+        LATERAL jsonb_populate_record(NULL::{table}, c.before) AS r
+    WHERE c.project_id = %(project)s AND c.operation_id = %(run)s AND c.place = %(place)s AND c.after = ''
+        AND c.before IS NOT NULL AND (c.before ->> 'other_id' IS NULL OR EXISTS (SELECT FROM memories_fragment f
+            WHERE f.project_id = c.project_id AND f.id = (c.before ->> 'other_id')::uuid))
+    ON CONFLICT DO NOTHING
+"""
+
+
+class CannotUndo(NovaError):
+    """The run's rows changed since, or what stood before was deleted after its retention."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
+
+
+def permit(principal: Principal, operation: Operation) -> None:
+    """Raise NotPermitted when the run changed something that is believed more than the principal's ceiling."""
+    with access.enter(principal.of_everybody(), why="ceiling"):
+        changed = RunChange.objects.within(operation.project_id).filter(operation=operation).values("fragment")
+        rows = with_protection(Fragment.objects.within(operation.project_id).filter(id__in=changed)).order_by("-rank")
+        refuse_below(principal, rows.values_list("rank", flat=True)[:1], what="something that the run changed")
+
+
+def undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Takes a consolidation back, and does not plan it again; see `take_back`."""
+
+    def decline(run: Operation) -> None:
+        PlanStep.objects.within(run.project_id).filter(operation=_plan_of(run)).update(declined=True)
+
+    return take_back(principal, operation, progress, also=decline, failpoint="consolidation.undone")
+
+
+def take_back(
+    principal: Principal,
+    operation: Operation,
+    progress: Progress,
+    *,
+    also: Callable[[Operation], object],
+    failpoint: str,
+) -> dict[str, Any]:
+    """Takes back what was recorded of a run; the report says how many rows. Raises CannotUndo; nothing changes then.
+
+    `also` is done in the same transaction.
+    """
+    with access.enter(principal, why="undo"):
+        run = Operation.objects.within(principal.project_id).select_related("namespace").get(id=operation.id)
+        lock_namespace(run.namespace_id)
+        run.refresh_from_db(fields=["report", "state"])
+        refuse_unfit(run)
+        _hold(run)
+        if changed := _changed_since(run):
+            named = sorted(map(str, changed))
+            progress.report = {
+                "operation": str(run.id),
+                "changed_since": {"count": len(named), "ids": named[:MOST_NAMED]},
+            }
+            raise CannotUndo("memories changed since that run")
+        try:
+            with transaction.atomic():
+                restored = _bring_back(run)
+        except IntegrityError as error:
+            raise CannotUndo("another value took the place meanwhile") from error
+        report = {"operation": str(run.id), "restored": restored, "after": reports.totals(run.namespace)}
+        also(run)
+        RunChange.objects.within(run.project_id).filter(operation=run).delete()
+        undone = {"by": str(progress.operation.id), "at": progress.operation.created_at.isoformat()}
+        Operation.objects.within(run.project_id).filter(id=run.id).update(
+            report={**(run.report or {}), "undone": undone}
+        )
+        progress.save(stage="undone", done=1, total=1)
+        failpoints.reach(failpoint)
+        return report
+
+
+def refuse_unfit(run: Operation) -> None:
+    """Raises CannotUndo for what changed nothing, was undone already, or is too old."""
+    report = run.report or {}
+    if run.state != OperationState.SUCCEEDED or run.dry_run:
+        raise CannotUndo("this run applied nothing")
+    if "undone" in report:
+        raise CannotUndo("this run was undone already")
+    if report.get("expired"):
+        raise CannotUndo("what stood before that run was deleted after its retention")
+
+
+def _plan_of(run: Operation) -> uuid.UUID:
+    return uuid.UUID((run.report or {})["plan_id"])
+
+
+def _hold(run: Operation) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM (SELECT f.id FROM memories_fragment f WHERE f.project_id = %s AND f.id IN (
+                   SELECT c.fragment_id FROM memories_runchange c WHERE c.project_id = %s AND c.operation_id = %s)
+               ORDER BY f.id FOR NO KEY UPDATE OF f) AS held""",
+            [run.project_id, run.project_id, run.id],
+        )
+
+
+def _changed_since(run: Operation) -> set[uuid.UUID]:
+    found: set[uuid.UUID] = set()
+    with connection.cursor() as cursor:
+        for place in set(PLACES) - SOFT:
+            cursor.execute(_for(CHANGED, place), _values(run, place))
+            found |= {row[0] for row in cursor}
+    return found
+
+
+def _bring_back(run: Operation) -> int:
+    """What was made goes, children first; what was deleted comes back; what changed is as it was."""
+    total = 0
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS claim_one_value DEFERRED")
+        for place in reversed(PLACES):
+            cursor.execute(_for(UNMAKE, place), _values(run, place))
+            total += cursor.rowcount
+        for place in PLACES:
+            cursor.execute(_for(REMAKE, place), _values(run, place))
+            total += cursor.rowcount
+            cursor.execute(_for(REVERT, place), _values(run, place))
+            total += cursor.rowcount
+        cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
+    return total
+
+
+def _values(run: Operation, place: str) -> dict[str, Any]:
+    return {"project": run.project_id, "run": run.id, "place": place, "soft": place in SOFT}
+
+
+def _for(statement: str, place: str) -> sql.Composed:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+                   AND attgenerated = '' ORDER BY attnum""",
+            [place],
+        )
+        columns = [row[0] for row in cursor]
+    own = [name for name in columns if name not in DERIVED]
+    # A column that did not change is not among the former values: it stays.
+    taken = [
+        sql.SQL("{c} = CASE WHEN c.before ? {n} THEN r.{c} ELSE t.{c} END").format(
+            c=sql.Identifier(name), n=sql.Literal(name)
+        )
+        for name in own
+    ]
+    whole = [name for name in columns if name != "change"]
+    return sql.SQL(statement).format(
+        table=sql.Identifier(place),
+        row=sql.Identifier(PLACES[place]),
+        columns=sql.SQL(", ").join(taken),
+        all_columns=sql.SQL(", ").join(map(sql.Identifier, whole)),
+        their_columns=sql.SQL(", ").join([sql.SQL("r.{}").format(sql.Identifier(name)) for name in whole]),
+    )
+
+
+def expire(principal: Principal, *, now: datetime.datetime) -> int:
+    """Deletes what stood before runs that are older than the setting; how many runs. They can't be undone any more."""
+    before = now - datetime.timedelta(days=settings.CONSOLIDATION_UNDO_DAYS)
+    with access.enter(principal, why="retention"):
+        old = Operation.objects.within(principal.project_id).filter(kind__in=RECORDED, finished_at__lt=before)
+        runs = list(old.filter(report__expired__isnull=True).exclude(report=None))
+        ids = [run.id for run in runs]
+        PlanStep.objects.within(principal.project_id).filter(operation__in=ids).delete()
+        RunChange.objects.within(principal.project_id).filter(operation__in=ids).delete()
+        for run in runs:
+            run.report["expired"] = True
+            run.save(update_fields=["report"])
+        return len(runs)

@@ -1,0 +1,100 @@
+"""Clusters: what hangs together by similar links, worked out for a namespace as a whole."""
+
+import datetime
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db import connection
+
+from memories.models import Connected, Namespace
+from memories.upkeep.graph.vectors import Pair
+
+Group = list[uuid.UUID]
+
+
+def groups(pairs: Iterable[Pair]) -> list[Group]:
+    """The connected components of a graph given by its edges (union-find), in no particular order."""
+    above: dict[uuid.UUID, uuid.UUID] = {}
+
+    def root(one: uuid.UUID) -> uuid.UUID:
+        while above[one] != one:
+            above[one] = one = above[above[one]]
+        return one
+
+    for one, other in pairs:
+        first, second = root(above.setdefault(one, one)), root(above.setdefault(other, other))
+        above[max(first, second)] = min(first, second)
+    found: dict[uuid.UUID, Group] = defaultdict(list)
+    for one in above:
+        found[root(one)].append(one)
+    return list(found.values())
+
+
+def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
+    """Makes the clusters of a namespace what its similar links say; how many there are."""
+    found = groups(_pairs(namespace))
+    places = [(member, number) for number, group in enumerate(found) for member in group]
+    asked: dict[str, Any] = {
+        "project": namespace.project_id,
+        "namespace": namespace.id,
+        "members": [member for member, _ in places],
+        "groups": [number for _, number in places],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(STAGE, asked)
+        for statement in (CLUSTERS, MEMBERS, LEFT, EMPTY):
+            cursor.execute(statement, asked)
+        cursor.execute("DROP TABLE staged_member")
+    Connected.objects.within(namespace.project_id).filter(namespace=namespace).update(
+        links_moved=False, clustered_at=now
+    )
+    return len(found)
+
+
+def _pairs(namespace: Namespace) -> Iterator[Pair]:
+    """Who has chosen whom among the active fragments of a namespace."""
+    asked = [namespace.project_id, namespace.id]
+    with connection.cursor() as cursor:
+        cursor.execute(ACTIVE, asked)
+        active = {row[0] for row in cursor}
+        cursor.execute(CHOSEN, asked)
+        yield from ((one, other) for one, other in cursor if other in active)
+
+
+ACTIVE = "SELECT id FROM memories_fragment WHERE project_id = %s AND namespace_id = %s AND status = 'active'"
+# Fragment by fragment through the index, whatever the planner believes of a table that nobody has analysed yet.
+CHOSEN = """
+    SELECT f.id, l.other_id FROM memories_fragment f CROSS JOIN LATERAL (
+        SELECT other_id FROM memories_link
+        WHERE project_id = f.project_id AND fragment_id = f.id AND kind = 'similar' AND chosen OFFSET 0
+    ) AS l
+    WHERE f.project_id = %s AND f.namespace_id = %s AND f.status = 'active'"""
+# A cluster is named after its oldest member.
+STAGE = """
+    CREATE TEMP TABLE staged_member ON COMMIT DROP AS
+    SELECT f.id AS fragment_id, f.created_at, first_value(f.id) OVER oldest AS cluster_id
+    FROM unnest(%(members)s::uuid[], %(groups)s::int[]) AS t (fragment, number)
+    JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = t.fragment
+    WINDOW oldest AS (PARTITION BY t.number ORDER BY f.created_at, f.id)"""
+CLUSTERS = """
+    INSERT INTO memories_cluster AS c (id, project_id, namespace_id, size, created_at)
+    SELECT cluster_id, %(project)s, %(namespace)s, count(*), min(created_at) FROM staged_member
+    GROUP BY cluster_id HAVING count(*) > 1
+    ON CONFLICT (id) DO UPDATE SET size = excluded.size, created_at = excluded.created_at
+        WHERE (c.size, c.created_at) IS DISTINCT FROM (excluded.size, excluded.created_at)"""
+MEMBERS = """
+    INSERT INTO memories_clustermember AS m (fragment_id, project_id, cluster_id)
+    SELECT s.fragment_id, %(project)s, s.cluster_id FROM staged_member s
+    JOIN memories_cluster c ON c.project_id = %(project)s AND c.id = s.cluster_id
+    ON CONFLICT (fragment_id) DO UPDATE SET cluster_id = excluded.cluster_id
+        WHERE m.cluster_id <> excluded.cluster_id"""
+LEFT = """
+    DELETE FROM memories_clustermember m USING memories_cluster c
+    WHERE m.project_id = %(project)s AND c.project_id = %(project)s AND c.id = m.cluster_id
+        AND c.namespace_id = %(namespace)s
+        AND NOT EXISTS (SELECT FROM staged_member s WHERE s.fragment_id = m.fragment_id)"""
+EMPTY = """
+    DELETE FROM memories_cluster c WHERE c.project_id = %(project)s AND c.namespace_id = %(namespace)s
+        AND NOT EXISTS (SELECT FROM staged_member s WHERE s.cluster_id = c.id)"""

@@ -1,0 +1,135 @@
+"""Episodes as they are told: conversations, and what somebody put together; only what a default answer may show."""
+
+import datetime
+import re
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from memories import access
+from memories.access import NotFound, Principal
+from memories.models import NAME_LIMIT, Claim, Episode, EpisodeMember, Fragment, Namespace
+from memories.models.enums import Status
+from memories.models.fragment import FragmentQuerySet
+
+TITLE, TOLD, MOST_READ = 80, 200, 200
+SENTENCES = 3
+SENTENCE = re.compile(r"[^\n]*?[.!?…](?=\s|$)|[^\n]+")
+HAPPENED = Coalesce("event_at", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which episodes: those that overlap [since, until), with a memory of that agent."""
+
+    namespaces: Sequence[Namespace]
+    since: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    agent: str | None = None
+
+
+def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
+    """The fragments that a default answer may show: active, of no session, with a claim in force if any."""
+    hidden = Claim.objects.filter(
+        ~Q(session_id="") | Q(valid_from__gt=now) | Q(valid_until__lte=now),
+        project_id=OuterRef("project_id"),
+        fragment=OuterRef("id"),
+    )
+    rows: FragmentQuerySet = Fragment.objects.within(project_id).filter(~Exists(hidden), status=Status.ACTIVE)
+    return rows
+
+
+def episodes(principal: Principal, asked: Asked, *, now: datetime.datetime) -> QuerySet[Any]:
+    """The episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
+    visible = shown(principal.project_id, now=now)
+    said = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
+    said = said.exclude(conversation_id="")
+    picked = visible.filter(id__in=EpisodeMember.objects.filter(episode=OuterRef(OuterRef("id"))).values("fragment_id"))
+    rows = Episode.objects.within(principal.project_id).filter(namespace__in=asked.namespaces)
+    of_agent = {"agent_id": asked.agent} if asked.agent else {}
+    rows = rows.filter(Q(Exists(said.filter(**of_agent))) | Q(Exists(picked.filter(**of_agent))))
+    rows = rows.filter(ended_at__gte=asked.since) if asked.since else rows
+    rows = rows.filter(began_at__lt=asked.until) if asked.until else rows
+    told: QuerySet[Any] = rows.select_related("namespace").annotate(
+        created_at=F("began_at"),
+        size=Coalesce(_number(said), 0) + Coalesce(_number(picked), 0),
+        opening=Coalesce(_first(said, "sequence"), _first(picked)),
+    )
+    return told
+
+
+def _number(rows: QuerySet[Any]) -> Subquery:
+    return Subquery(rows.order_by().values("project_id").annotate(n=Count("id")).values("n"))
+
+
+def _first(rows: QuerySet[Any], *order: str) -> Subquery:
+    ranked = [F(name).asc(nulls_last=True) for name in order]
+    return Subquery(rows.order_by(*ranked, HAPPENED, "id").values("content")[:1])
+
+
+def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.datetime) -> Any:
+    """One episode, as in the list. Raises NotFound."""
+    asked = Asked(access.chosen(principal, None))
+    found = episodes(principal, asked, now=now).filter(id=episode_id).first()
+    if found is None:
+        raise NotFound("episode")
+    return found
+
+
+def members(row: Episode, *, now: datetime.datetime, most: int = MOST_READ) -> FragmentQuerySet:
+    """Its fragments for answers, in the order in which they were said, or in which somebody put them."""
+    visible = shown(row.project_id, now=now).for_answers()
+    if row.conversation_id:
+        said = visible.filter(namespace=row.namespace_id, conversation_id=row.conversation_id)
+        return said.order_by(F("sequence").asc(nulls_last=True), HAPPENED, "id")[:most]
+    mine = EpisodeMember.objects.within(row.project_id).filter(episode=row.id)
+    position = mine.filter(fragment=OuterRef("id")).values("position")
+    picked = visible.filter(id__in=mine.values("fragment_id")).annotate(position=Subquery(position))
+    put: FragmentQuerySet = picked.order_by("position")[:most]
+    return put
+
+
+def title_of(row: Any) -> str:
+    """What somebody called it, else the first sentence of its first memory."""
+    return row.title or _cut(_sentence(row.opening), TITLE)
+
+
+def summary_of(told: Sequence[Fragment]) -> str:
+    """The first sentences of the three memories that speak most of what all speak of, in their order."""
+    common = Counter(topic for fragment in told for topic in set(fragment.topics))
+    weight = {fragment.id: sum(common[topic] for topic in set(fragment.topics)) for fragment in told}
+    best = sorted(told, key=lambda fragment: -weight[fragment.id])[:SENTENCES]
+    return " ".join(_cut(_sentence(fragment.content), TOLD) for fragment in told if fragment in best)
+
+
+def _sentence(text: str) -> str:
+    found = SENTENCE.search(text)
+    return found[0].strip() if found else text
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def put_together(principal: Principal, *, namespace: str, title: str, ids: Sequence[uuid.UUID]) -> Episode:
+    """An episode of these fragments of a namespace, in this order. Raises NotFound for what is not there."""
+    place = access.writable(principal, namespace)
+    rows = Fragment.objects.within(principal.project_id).filter(namespace=place, id__in=ids)
+    if rows.count() != len(ids):
+        raise NotFound("fragment")
+    span = rows.aggregate(began_at=Min(HAPPENED), ended_at=Max(HAPPENED))
+    made: Episode = Episode.objects.create(
+        project_id=principal.project_id, namespace=place, title=title[:NAME_LIMIT], **span
+    )
+    EpisodeMember.objects.bulk_create(
+        [
+            EpisodeMember(project_id=made.project_id, episode=made, fragment_id=fragment_id, position=position)
+            for position, fragment_id in enumerate(ids)
+        ]
+    )
+    return made

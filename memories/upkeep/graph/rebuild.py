@@ -1,0 +1,83 @@
+"""Rebuilding what joins memories: each of it from the canonical rows, batch by batch or for a namespace as a whole."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.utils import timezone
+
+from memories import access
+from memories.access import Principal
+from memories.models import Entity, Episode, Fragment, Mention, Namespace, Operation
+from memories.operations import Progress
+from memories.providers import active_model
+from memories.upkeep.graph import links
+from memories.upkeep.graph.clusters import cluster
+from memories.upkeep.graph.episode_bounds import gather
+from memories.upkeep.graph.locks import held, hold
+from memories.upkeep.graph.projection import project
+
+
+def relink(batch: Sequence[Fragment], _: None) -> None:
+    """Lets these fragments choose their nearest anew, and takes away what nobody chose."""
+    hold(batch[0].project_id, patient=True)
+    places = {row.id: row for row in Namespace.objects.filter(id__in={row.namespace_id for row in batch})}
+    for namespace_id, group in groupby(sorted(batch, key=attrgetter("namespace_id")), key=attrgetter("namespace_id")):
+        ids = [fragment.id for fragment in group]
+        change = links.plan(places[namespace_id], ids, model=active_model())
+        links.write(places[namespace_id], change)
+        links.sweep(places[namespace_id], ids)
+
+
+def reproject(batch: Sequence[Fragment], _: None) -> None:
+    """Writes what these fragments mention and claim into the graph anew."""
+    hold(batch[0].project_id, patient=True)
+    project(held(batch[0].project_id, [fragment.id for fragment in batch]))
+
+
+def regather(batch: Sequence[Fragment], _: None) -> None:
+    """Makes the episodes of these fragments' conversations anew."""
+    hold(batch[0].project_id, patient=True)
+    gather(batch[0].project_id, {(fragment.namespace_id, fragment.conversation_id) for fragment in batch})
+
+
+def drop_unmentioned(operation: Operation) -> None:
+    """Takes entities away that no fragment mentions."""
+    mentioned = Mention.objects.filter(project_id=OuterRef("project_id"), entity=OuterRef("id"))
+    _of(operation, Entity).exclude(Exists(mentioned)).delete()
+
+
+def drop_unspoken(operation: Operation) -> None:
+    """Takes episodes away whose conversation has no fragment."""
+    said = Fragment.objects.filter(
+        project_id=OuterRef("project_id"),
+        namespace=OuterRef("namespace"),
+        conversation_id=OuterRef("conversation_id"),
+    )
+    _of(operation, Episode).exclude(conversation_id="").exclude(Exists(said)).delete()
+
+
+def recluster(principal: Principal, operation: Operation, progress: Progress) -> int:
+    """Works the clusters out anew, namespace by namespace; how many namespaces' fragments those were."""
+    with access.enter(principal, why="rebuild"):
+        rows = Namespace.objects.within(principal.project_id).order_by("id")
+        places = [operation.namespace] if operation.namespace else list(rows)
+        fragments = Fragment.objects.within(principal.project_id).filter(namespace__in=places)
+        total = fragments.count()
+    done = 0
+    for place in places:
+        with access.enter(principal, why="rebuild"):
+            hold(principal.project_id, patient=True)
+            cluster(place, now=timezone.now())
+            done += fragments.filter(namespace=place).count()
+            progress.save(stage=operation.options["target"], done=done, total=total)
+        progress.check()
+    return done
+
+
+def _of(operation: Operation, model: type[Model]) -> QuerySet[Any]:
+    """The rows that the operation is about."""
+    rows = model._default_manager.filter(project_id=operation.project_id)
+    return rows.filter(namespace=operation.namespace) if operation.namespace else rows
