@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conflicts.claims import ClaimDraft, Statement
-from conflicts.enums import Kind
-from conflicts.evaluation import Case, Docket, place_of
+from conflicts.enums import ConflictKind
+from conflicts.evaluation import Assessment, Evaluation, place_of
 from conflicts.free_text import Shadow, shadows
 from conflicts.keys import naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
@@ -154,7 +154,7 @@ def withdraw(fragment: Fragment, *, now: datetime.datetime) -> None:
     """Ends what waits because of a fragment that leaves."""
     mine = PendingConflict.objects.within(fragment.project_id)
     mine.pending().filter(newcomer=fragment).end(now=now)
-    mine.pending().filter(existing=fragment, kind=Kind.DISPUTE).end(now=now)
+    mine.pending().filter(existing=fragment, kind=ConflictKind.DISPUTE).end(now=now)
 
 
 def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence[ClaimDraft] = ()) -> None:
@@ -177,7 +177,7 @@ def _heard(
     by_a_person: bool = False,
     returning: bool = False,
     left: Iterable[Place] = (),
-) -> tuple[Docket, list[Case]]:
+) -> tuple[Evaluation, list[Assessment]]:
     claims = sum(len(n.claims) + sum(said.retracts for said in n.statements) for n in newcomers)
     docket = _docket(newcomers, claims=claims, now=now)
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
@@ -194,7 +194,7 @@ def _heard(
     return docket, cases
 
 
-def _case(docket: Docket, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Case:
+def _case(docket: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Assessment:
     """A newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
     names = docket.namings[newcomer.fragment.namespace_id]
     more = [shadow.claim] if shadow.claim and not (newcomer.claims or returning) else []
@@ -212,12 +212,12 @@ def _case(docket: Docket, newcomer: Newcomer, shadow: Shadow, *, returning: bool
     return docket.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *said])
 
 
-def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Docket:
+def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Evaluation:
     namespaces = [newcomer.fragment.namespace_id for newcomer in newcomers]
-    return Docket(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now)
+    return Evaluation(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now)
 
 
-def _admission(docket: Docket, case: Case, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:
+def _admission(docket: Evaluation, case: Assessment, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:
     if case.repeats is None:
         return Admission(case.fragment, False, case.fallen, conflicts.get(case.fragment.id, []))
     rows = {row.id: row for twin in case.twins for row in docket.pending[twin] if row.resolved_at is None}

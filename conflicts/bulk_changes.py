@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from django.db.models import Q
 
-from conflicts.enums import Kind, Resolution
-from conflicts.evaluation import Docket, place_of
+from conflicts.enums import ConflictKind, Resolution
+from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict
 from conflicts.persistence import Succession, pair_up, supersede
 from conflicts.rulings import forget
@@ -28,7 +28,7 @@ def yield_to(
     done = supersede(project_id, dict(successors), now=now)
     claims = Claim.objects.within(project_id).filter(fragment__in=faced)
     if places := {place_of(claim) for claim in claims}:
-        docket = Docket(project_id, [namespace_id], claims=0, now=now)
+        docket = Evaluation(project_id, [namespace_id], claims=0, now=now)
         docket.read(places, hold=True)
         pair_up(docket, places)
     return done
@@ -38,7 +38,7 @@ def withdraw_all(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, no
     """As `withdraw`, for many that are archived at once."""
     pending = PendingConflict.objects.within(project_id).pending()
     pending.filter(newcomer__in=fragment_ids).end(now=now)
-    pending.filter(existing__in=fragment_ids, kind=Kind.DISPUTE).end(now=now)
+    pending.filter(existing__in=fragment_ids, kind=ConflictKind.DISPUTE).end(now=now)
 
 
 def was_ruled_out(project_id: uuid.UUID, claim_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:

@@ -27,7 +27,7 @@ REFUSALS = (NotFound, NotPermitted, AlreadyResolved, StaleConflict, NotApplicabl
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BulkOutcome:
     """What became of one decision: nothing in the way (`refused` None), or the refusal."""
 
     conflict_id: uuid.UUID
@@ -36,14 +36,14 @@ class Outcome:
 
 def resolve_all(
     principal: Principal, decisions: Sequence[tuple[uuid.UUID, Settlement]], *, now: datetime.datetime
-) -> list[Outcome]:
+) -> list[BulkOutcome]:
     """Settles each in a transaction of its own, in order. What an earlier one of them settled along is done too."""
     before = _settled(principal, [conflict_id for conflict_id, _ in decisions])
     done: list[uuid.UUID] = []
     outcomes = []
     for conflict_id, settlement in decisions:
         if done and conflict_id not in before and _settled_along(principal, conflict_id, by=done):
-            outcomes.append(Outcome(conflict_id))
+            outcomes.append(BulkOutcome(conflict_id))
             continue
         found = _attempt(conflict_id, partial(resolve, principal, conflict_id, settlement, now=now))
         outcomes.append(found)
@@ -52,12 +52,12 @@ def resolve_all(
     return outcomes
 
 
-def undo_all(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[Outcome]:
+def undo_all(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[BulkOutcome]:
     """Takes decisions back, each in a transaction of its own, the last first."""
     outcomes, reopened = [], set[uuid.UUID]()
     for conflict_id in reversed(conflict_ids):
         if conflict_id in reopened or (reopened and _waits(principal, conflict_id)):
-            outcomes.append(Outcome(conflict_id))
+            outcomes.append(BulkOutcome(conflict_id))
             continue
         found = _attempt(conflict_id, partial(undo, principal, conflict_id, now=now))
         outcomes.append(found)
@@ -66,12 +66,12 @@ def undo_all(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: da
     return outcomes[::-1]
 
 
-def _attempt(conflict_id: uuid.UUID, act: Callable[[], Any]) -> Outcome:
+def _attempt(conflict_id: uuid.UUID, act: Callable[[], Any]) -> BulkOutcome:
     try:
         act()
     except REFUSALS as error:
-        return Outcome(conflict_id, error)
-    return Outcome(conflict_id)
+        return BulkOutcome(conflict_id, error)
+    return BulkOutcome(conflict_id)
 
 
 def _settled(principal: Principal, conflict_ids: Sequence[uuid.UUID]) -> set[uuid.UUID]:

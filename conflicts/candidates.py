@@ -4,7 +4,7 @@ import datetime
 import uuid
 from dataclasses import dataclass
 
-from conflicts.enums import Kind
+from conflicts.enums import ConflictKind
 from conflicts.models import PendingConflict, Repetition
 from conflicts.resolution import waiting, with_claims
 from memories.access import Principal
@@ -15,7 +15,7 @@ MOST = 200  # that are read of those that stand, and of those that wait
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class KeyCandidate:
     """A memory that says something of a key; `conflict_id` is what waits because of it, None where it stands."""
 
     fragment: Fragment
@@ -30,7 +30,7 @@ class Candidate:
         return self.digest, self.negated
 
 
-def candidates(principal: Principal, row: PendingConflict) -> list[Candidate]:
+def candidates(principal: Principal, row: PendingConflict) -> list[KeyCandidate]:
     """What is said of the conflict's key in its namespace and session: what stands first, then what waits, by age.
 
     Inside `access.enter`.
@@ -40,18 +40,20 @@ def candidates(principal: Principal, row: PendingConflict) -> list[Candidate]:
     here = {"namespace": row.namespace_id, "key_digest": row.key_digest, "session_id": row.session_id}
     claims = Claim.objects.within(row.project_id).filter(**here, status__in=STANDING).select_related("fragment")
     standing = claims.filter(fragment__status__in=STANDING).order_by("fragment__created_at", "fragment")[:MOST]
-    found = {c.id: Candidate(c.fragment, c.value, bytes(c.value_digest), False, None) for c in standing}
-    challenges = waiting(principal).filter(**here, kind__in=[Kind.CLAIM, Kind.TEXT], newcomer__isnull=False)
+    found = {c.id: KeyCandidate(c.fragment, c.value, bytes(c.value_digest), False, None) for c in standing}
+    challenges = waiting(principal).filter(
+        **here, kind__in=[ConflictKind.CLAIM, ConflictKind.TEXT], newcomer__isnull=False
+    )
     waits = list(challenges.order_by("created_at", "id")[:MOST])
     for other in with_claims(waits):
         found.setdefault(other.challenger, _challenger(other))
     return list(found.values())
 
 
-def _challenger(row: PendingConflict) -> Candidate:
+def _challenger(row: PendingConflict) -> KeyCandidate:
     """The newcomer of a conflict, by what it says of the conflict's key."""
     value = row.statement["value"] if row.statement else row.new_claim.value if row.new_claim else ""
-    return Candidate(row.newcomer, value, bytes(row.value_digest), row.negates, row.id)
+    return KeyCandidate(row.newcomer, value, bytes(row.value_digest), row.negates, row.id)
 
 
 def repetitions(principal: Principal, fragment_ids: list[uuid.UUID]) -> dict[uuid.UUID, tuple[int, datetime.datetime]]:

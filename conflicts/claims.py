@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from conflicts.authority import SOURCE_RANK
-from conflicts.gate import Period, Stance
+from conflicts.gate import Assertion, Period
 from conflicts.keys import Naming
 from memories.models import Claim, Fragment
 from memories.models.enums import ClaimScope, SourceClass
@@ -107,9 +107,9 @@ def claim_of(
     )
 
 
-def stance_of(claim: Claim) -> Stance:
+def stance_of(claim: Claim) -> Assertion:
     """A claim as the gate sees it; its fragment has to be at hand."""
-    return Stance(
+    return Assertion(
         fragment_id=claim.fragment_id,
         owner_id=claim.fragment.owner_id,
         authority=claim.authority,
@@ -130,8 +130,8 @@ def exclude_each_other(one: Claim, other: Claim) -> bool:
     return stance_of(one).excludes(stance_of(other))
 
 
-def free_stance(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Stance:
+def free_stance(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:
     """What a free text says, from now on."""
     attested = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
-    stance = Stance(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
+    stance = Assertion(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
     return replace(stance, attested=attested)

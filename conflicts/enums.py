@@ -38,7 +38,7 @@ class Uncounted(TextChoices):
     OWNER_VOTED_BEFORE = "owner_voted_before"
 
 
-class Kind(TextChoices):
+class ConflictKind(TextChoices):
     """What a conflict is about."""
 
     CLAIM = "claim"
@@ -47,7 +47,7 @@ class Kind(TextChoices):
     RESTORE = "restore"
 
 
-class Reason(TextChoices):
+class ConflictReason(TextChoices):
     """Why it waits for a person."""
 
     AUTHORITY = "authority_insufficient"

@@ -10,10 +10,10 @@ from django.db import connection
 
 from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
 from conflicts.contradictions import agrees
-from conflicts.enums import Kind, Policy
+from conflicts.enums import ConflictKind, Policy
 from conflicts.free_text import standing_of
-from conflicts.gate import Stance, objection
-from conflicts.key_state import Ledger, Verdict, is_ruled_by_another
+from conflicts.gate import Assertion, objection
+from conflicts.key_state import KeyState, Verdict, is_ruled_by_another
 from conflicts.keys import Naming, naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
@@ -33,7 +33,7 @@ class Contradiction:
     statement: Statement
     key: Place
     value: bytes
-    opponents: tuple[Stance, ...]
+    opponents: tuple[Assertion, ...]
 
 
 class ClaimsDisagree(NovaError):
@@ -44,7 +44,7 @@ class ClaimsDisagree(NovaError):
 
 
 @dataclass(slots=True)
-class Said:
+class ClaimAssessment:
     """A claim of a newcomer as a row, and what was decided on it."""
 
     claim: Claim
@@ -60,11 +60,11 @@ class Said:
 
 
 @dataclass(slots=True)
-class Case:
+class Assessment:
     """A newcomer with its claims, and what was decided."""
 
     fragment: Fragment
-    said: list[Said]
+    said: list[ClaimAssessment]
     statements: Sequence[Statement] = ()
     contradictions: list[Contradiction] = field(default_factory=list)
     # What its text takes back.
@@ -107,7 +107,7 @@ class Case:
         return bool(self.superseded or any(verdict.closed for verdict in self.verdicts))
 
 
-class Docket:
+class Evaluation:
     """Names, locks and reads once, before anything is decided."""
 
     def __init__(
@@ -119,7 +119,7 @@ class Docket:
         roots = set(roots_of(project_id, places).values()) - places
         self.alone = bool(claims) and lock_namespaces(places, claims=claims, roots=roots)
         self.namings: dict[uuid.UUID, Naming] = naming(project_id, places)
-        self.ledgers: dict[Place, Ledger] = {}
+        self.ledgers: dict[Place, KeyState] = {}
         # The claims that stand or wait on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}
         # By the newcomer's claim, or its fragment where that claims nothing.
@@ -134,13 +134,13 @@ class Docket:
         statements: Sequence[Statement],
         *,
         in_place: bool = False,
-    ) -> Case:
+    ) -> Assessment:
         """A newcomer, named; `in_place` where its claims are stored and only some of them are heard again.
 
         Raises ClaimsDisagree; of claims that were read out of the text the first given one counts, and the text orders
         them.
         """
-        names, said = self.namings[fragment.namespace_id], list[Said]()
+        names, said = self.namings[fragment.namespace_id], list[ClaimAssessment]()
         for draft in drafts:
             place = draft.position if in_place and draft.position is not None else len(said)
             claim = claim_of(draft, fragment, naming=names, now=self.now, position=place)
@@ -148,14 +148,14 @@ class Docket:
                 if draft.span is None:
                     raise ClaimsDisagree("The claims of one text may not exclude each other.")
             elif not any(_is_said(claim, other.claim) for other in said):
-                said.append(Said(claim, names.rule(draft.predicate).policy))
+                said.append(ClaimAssessment(claim, names.rule(draft.predicate).policy))
         if all(one.claim.span_start is not None for one in said) and not in_place:
             said.sort(key=lambda one: (one.claim.span_start, one.claim.span_end))
             for number, one in enumerate(said):
                 one.claim.position, one.claim.id = number, claim_id(fragment.id, number)
-        return Case(fragment, said, statements)
+        return Assessment(fragment, said, statements)
 
-    def open(self, cases: Sequence[Case], *, also: Iterable[Place] = ()) -> None:
+    def open(self, cases: Sequence[Assessment], *, also: Iterable[Place] = ()) -> None:
         """Locks and reads the keys of these cases, and others that they touch.
 
         What a free text is compared with needs no lock: whichever was first, both orders are right.
@@ -169,7 +169,7 @@ class Docket:
         self._keep_from_going(said)
         self.read(said)
 
-    def look(self, cases: Sequence[Case], *, hold: bool) -> None:
+    def look(self, cases: Sequence[Assessment], *, hold: bool) -> None:
         """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
         own = {place for case in cases for place in case.places}
         own |= {place for case in cases for place, said in self._said(case) if said.retracts}
@@ -191,7 +191,7 @@ class Docket:
 
     def read(self, places: set[Place], *, hold: bool = False) -> None:
         """Reads the ledgers of these places as they stand now; `hold` keeps what stands there from changing."""
-        self.ledgers |= {place: Ledger() for place in places}
+        self.ledgers |= {place: KeyState() for place in places}
         if not places:
             return
         here = {
@@ -212,10 +212,10 @@ class Docket:
         for conflict in conflicts.order_by("created_at", "id"):
             self.pending[conflict.challenger].append(conflict)
             ledger = self.ledgers.get((conflict.namespace_id, bytes(conflict.key_digest)))
-            if ledger and conflict.kind == Kind.CLAIM and conflict.challenger in ledger.standing:
+            if ledger and conflict.kind == ConflictKind.CLAIM and conflict.challenger in ledger.standing:
                 ledger.contesting.add(conflict.challenger)
 
-    def hear(self, case: Case, *, by_a_person: bool = False, returning: bool = False) -> None:
+    def hear(self, case: Assessment, *, by_a_person: bool = False, returning: bool = False) -> None:
         """Decides on a case and enters it into the ledgers. What returns from the archive is no newer than others."""
         fragment = case.fragment
         for place in case.places:
@@ -237,7 +237,7 @@ class Docket:
         fragment.status = status
         fragment.archived_reason = why if status == Status.ARCHIVED else ""
 
-    def _judge(self, said: Said, *, by_a_person: bool, returning: bool) -> Verdict:
+    def _judge(self, said: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
         """What is decided on a claim; one whose twin is known stands for itself."""
         stance = stance_of(said.claim)
         if said.settled:
@@ -248,12 +248,12 @@ class Docket:
         ledger, beside = self.ledgers[place_of(said.claim)], said.twin is not None
         return ledger.judge(stance, policy=policy, by_a_person=by_a_person, beside=beside)
 
-    def _whole_twin(self, case: Case) -> uuid.UUID | None:
+    def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
         """The one fragment that says already all that a newcomer claims."""
         found = {said.twin and self.claims[said.twin].fragment_id for said in case.said}
         return found.pop() if len(found) == 1 else None
 
-    def _read(self, case: Case, *, by_a_person: bool) -> tuple[Status, str]:
+    def _read(self, case: Assessment, *, by_a_person: bool) -> tuple[Status, str]:
         """What a newcomer's text makes of it, whose claims may stand: where it contradicts what stands it waits."""
         case.contradictions = list(self._contradictions(case))
         if not case.contradictions or self._only_rulings_oppose(case):
@@ -263,7 +263,7 @@ class Docket:
         case.ruling_id = bars[0] if bars else None
         return (Status.ARCHIVED, "precedent_rejected") if bars else (Status.QUARANTINED, "")
 
-    def _enter(self, case: Case, status: Status, *, by_a_person: bool, returning: bool) -> None:
+    def _enter(self, case: Assessment, status: Status, *, by_a_person: bool, returning: bool) -> None:
         """Enters the claims one by one, for two of one key need a slot each; with a text that waits all wait."""
         for number, said in enumerate(case.said):
             assert said.verdict is not None
@@ -289,7 +289,7 @@ class Docket:
             if (stronger := self.ledgers[place].replaced_by(waiting))
         }
 
-    def _said(self, case: Case) -> list[tuple[Place, Statement]]:
+    def _said(self, case: Assessment) -> list[tuple[Place, Statement]]:
         """Where the statements of a text belong, but for what its claims say themselves."""
         names = self.namings[case.fragment.namespace_id]
         own = {(bytes(claim.key_digest), bytes(claim.value_digest)) for claim in case.claims}
@@ -300,7 +300,7 @@ class Docket:
                 found.append(((case.fragment.namespace_id, key), said))
         return found
 
-    def _contradictions(self, case: Case) -> Iterable[Contradiction]:
+    def _contradictions(self, case: Assessment) -> Iterable[Contradiction]:
         names = self.namings[case.fragment.namespace_id]
         for place, said in self._said(case):
             value = names.value(said.predicate, said.value)
@@ -310,17 +310,17 @@ class Docket:
             if others:
                 yield Contradiction(said, place, value, others)
 
-    def _only_rulings_oppose(self, case: Case) -> bool:
+    def _only_rulings_oppose(self, case: Assessment) -> bool:
         """Whether the user's own words are only against what somebody else ruled: both are served until one decides."""
         said = free_stance(case.fragment, b"", now=self.now)
         opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
         return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
 
-    def _agrees(self, said: Statement, other: Stance, names: Naming) -> bool:
+    def _agrees(self, said: Statement, other: Assertion, names: Naming) -> bool:
         """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
         return agrees(said.value, standing_of(self.claims[other.id], names))
 
-    def _retracted(self, case: Case) -> list[uuid.UUID]:
+    def _retracted(self, case: Assessment) -> list[uuid.UUID]:
         """What a person takes back who may: claims of less authority, or of as much and their own."""
         found = []
         for place, said in self._said(case):
@@ -334,7 +334,7 @@ class Docket:
                         found.append(other.id)
         return found
 
-    def _bar(self, case: Case, contradiction: Contradiction) -> uuid.UUID | None:
+    def _bar(self, case: Assessment, contradiction: Contradiction) -> uuid.UUID | None:
         """The ruling that keeps out what a text states; one that ruled a value out says nothing of its denial."""
         if contradiction.statement.negated:
             return None

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conflicts.enums import Policy, Reason
+from conflicts.enums import ConflictReason, Policy
 from memories.models.enums import ClaimScope
 
 
-class Outcome(StrEnum):
+class GateOutcome(StrEnum):
     """What becomes of a newcomer."""
 
     ADMITTED = "admitted"  # nobody opposes it
@@ -44,7 +44,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Stance:
+class Assertion:
     """One side of a question: who says what, for when, with which authority."""
 
     fragment_id: uuid.UUID
@@ -86,15 +86,15 @@ class Stance:
         """Who may change it with as much authority: whoever ruled on it, else whoever wrote it."""
         return self.ruled_by if self.is_ruled else self.owner_id
 
-    def meets(self, other: "Stance") -> bool:
+    def meets(self, other: "Assertion") -> bool:
         """Whether both speak in the same place and time; session claims only meet those of their session."""
         return self.session_id == other.session_id and self.period.overlaps(other.period)
 
-    def opposes(self, other: "Stance") -> bool:
+    def opposes(self, other: "Assertion") -> bool:
         """Whether both can't be true at one time in one place."""
         return self.excludes(other) and self.meets(other)
 
-    def excludes(self, other: "Stance") -> bool:
+    def excludes(self, other: "Assertion") -> bool:
         """Whether one value is all there is. How many a key takes is the stronger one's to say, of equals either's."""
         if self.rank == other.rank:
             exclusive = self.exclusive or other.exclusive
@@ -102,7 +102,7 @@ class Stance:
             exclusive = max(self, other, key=lambda stance: stance.rank).exclusive
         return exclusive and self.value != other.value
 
-    def repeats(self, other: "Stance") -> bool:
+    def repeats(self, other: "Assertion") -> bool:
         """Whether both say the same, in the same scope, session and time, and neither has a key of its own."""
         if self.keyed or other.keyed:
             return False
@@ -121,12 +121,12 @@ class Binding:
     session_id: str = ""
     period: Period = Period()
 
-    def protects(self, stance: Stance) -> bool:
+    def protects(self, stance: Assertion) -> bool:
         """Whether it chose what the stance says."""
         here = self.session_id == stance.session_id and self.period.overlaps(stance.period)
         return stance.value in self.chosen and here
 
-    def bars(self, stance: Stance) -> bool:
+    def bars(self, stance: Assertion) -> bool:
         """Whether it ruled out what the stance says, of whichever period.
 
         The user's own later words open the case again instead.
@@ -136,19 +136,19 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class GateDecision:
     """What the gate decides: the outcome, whom it concerns, and with which reason for each."""
 
-    outcome: Outcome
-    twin: Stance | None = None
-    yielding: tuple[Stance, ...] = ()
-    closing: tuple[Stance, ...] = ()
-    opponents: tuple[tuple[Stance, Reason], ...] = ()
+    outcome: GateOutcome
+    twin: Assertion | None = None
+    yielding: tuple[Assertion, ...] = ()
+    closing: tuple[Assertion, ...] = ()
+    opponents: tuple[tuple[Assertion, ConflictReason], ...] = ()
 
 
 def decide(
-    newcomer: Stance, standing: Sequence[Stance], *, policy: str = Policy.REVIEW, beside: bool = False
-) -> Decision:
+    newcomer: Assertion, standing: Sequence[Assertion], *, policy: str = Policy.REVIEW, beside: bool = False
+) -> GateDecision:
     """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
     A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
@@ -160,7 +160,7 @@ def decide(
     if twins:
         twin = max(twins, key=lambda other: other.authority)
         if newcomer.authority <= twin.authority and not beside:
-            return Decision(Outcome.DEDUPLICATED, twin=twin)
+            return GateDecision(GateOutcome.DEDUPLICATED, twin=twin)
     opponents = [
         other
         for other in standing
@@ -171,40 +171,42 @@ def decide(
     objections = {other: reason for other in opponents if (reason := objection(newcomer, other, policy))}
     if objections:
         first = next(iter(objections.values()))
-        return Decision(Outcome.LOST, opponents=tuple((other, objections.get(other, first)) for other in opponents))
+        return GateDecision(
+            GateOutcome.LOST, opponents=tuple((other, objections.get(other, first)) for other in opponents)
+        )
     closing = tuple(other for other in opponents if _succeeds(newcomer, other))
     yielding = tuple(other for other in opponents if other not in closing)
     restated = () if beside else twins
-    outcome = Outcome.RESTATED if restated else Outcome.WON if opponents else Outcome.ADMITTED
-    return Decision(outcome, yielding=(*yielding, *restated), closing=closing)
+    outcome = GateOutcome.RESTATED if restated else GateOutcome.WON if opponents else GateOutcome.ADMITTED
+    return GateDecision(outcome, yielding=(*yielding, *restated), closing=closing)
 
 
-def _stays_beside(newcomer: Stance, twin: Stance, other: Stance) -> bool:
+def _stays_beside(newcomer: Assertion, twin: Assertion, other: Assertion) -> bool:
     """Whether the newcomer says no more than one that somebody kept beside the other: both stand, though opposed."""
     return twin.opposes(other) and twin.period.contains(newcomer.period)
 
 
-def _is_kept(newcomer: Stance, other: Stance, policy: str) -> bool:
+def _is_kept(newcomer: Assertion, other: Assertion, policy: str) -> bool:
     """Whether both stand because the predicate keeps what equals of several owners say."""
     equals = newcomer.rank == other.rank and newcomer.owner_id != other.speaker
     return policy == Policy.KEEP_BOTH and equals
 
 
-def objection(newcomer: Stance, other: Stance, policy: str = Policy.REVIEW) -> Reason | None:
+def objection(newcomer: Assertion, other: Assertion, policy: str = Policy.REVIEW) -> ConflictReason | None:
     """Why the newcomer may not replace the other; None when it may. What a person ruled is no mere reading."""
     if newcomer.rank < other.rank:
-        return Reason.AUTHORITY
+        return ConflictReason.AUTHORITY
     if newcomer.rank > other.rank or (policy == Policy.NEWEST and not other.is_ruled):
         return None
-    return None if newcomer.owner_id == other.speaker else Reason.OTHER_OWNER
+    return None if newcomer.owner_id == other.speaker else ConflictReason.OTHER_OWNER
 
 
-def _succeeds(newcomer: Stance, other: Stance) -> bool:
+def _succeeds(newcomer: Assertion, other: Assertion) -> bool:
     """A temporal claim that begins later ends the standing one's period instead of erasing it."""
     return newcomer.scope == ClaimScope.TEMPORAL and newcomer.period.starts_after(other.period)
 
 
-def clipped(newcomer: Stance, standing: Sequence[Stance]) -> Period:
+def clipped(newcomer: Assertion, standing: Sequence[Assertion]) -> Period:
     """The newcomer's period; one that begins earlier and is open-ended ends where a standing claim begins."""
     period = newcomer.period
     if newcomer.scope != ClaimScope.TEMPORAL or period.end is not None:

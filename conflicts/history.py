@@ -17,9 +17,9 @@ from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subqu
 from django.db.models.functions import Coalesce
 
 from conflicts.claim_wordings import Words, worded, wordings
-from conflicts.gate import Stance, objection
+from conflicts.gate import Assertion, objection
 from conflicts.keys import Naming, naming
-from conflicts.ruling_marks import RulingMark, Subject, Verb, latest_mark, ruling_marks
+from conflicts.ruling_marks import RulingMark, RulingVerb, Subject, latest_mark, ruling_marks
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment, Owner, Revision
@@ -31,7 +31,7 @@ BEYOND = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BeliefQuery:
     """Which claims, in which state (None for all), at which points of both times; now, for one that is not given.
 
     A session's own claims are among them only when it is named.
@@ -95,7 +95,7 @@ class Life(Believed):
     rulings: tuple[RulingMark, ...]
 
 
-def claims(principal: Principal, question: Question, *, now: datetime.datetime) -> QuerySet[Any]:
+def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetime) -> QuerySet[Any]:
     """The fragments whose claims were believed at `known_at` to hold at `as_of`.
 
     To be read inside `access.enter` and shown by `believed`. Raises NotFound for a namespace that is not covered.
@@ -141,7 +141,7 @@ def _fragments(principal: Principal, names: Mapping[uuid.UUID, Naming]) -> Query
     return rows.select_related("namespace")
 
 
-def _key(names: Mapping[uuid.UUID, Naming], question: Question) -> Q:
+def _key(names: Mapping[uuid.UUID, Naming], question: BeliefQuery) -> Q:
     """Claims (or their events) of the asked subject, predicate or both, as each namespace names them."""
     subject, predicate = question.subject, question.predicate
     alike: dict[tuple[tuple[str, bytes], ...], list[uuid.UUID]] = defaultdict(list)
@@ -172,7 +172,7 @@ def _ever_on(principal: Principal, key: Q, *, claim: str, now: str) -> QuerySet[
     return then.values(claim).union(Claim.objects.within(principal.project_id).filter(key).values(now))
 
 
-def _said_now(principal: Principal, question: Question) -> QuerySet[Any]:
+def _said_now(principal: Principal, question: BeliefQuery) -> QuerySet[Any]:
     """The claims as they stand, those of other sessions left out."""
     rows: QuerySet[Any] = Claim.objects.within(principal.project_id)
     return rows.filter(session_id__in={"", question.session_id})
@@ -213,7 +213,7 @@ def _overruled(
 
 def _by_key(
     said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
-) -> dict[tuple[uuid.UUID, bytes, bytes], list[Stance]]:
+) -> dict[tuple[uuid.UUID, bytes, bytes], list[Assertion]]:
     """What claims or events of a session, or of none, say, by namespace, subject and key; as rulings bound by then."""
     rows = [
         (row, Subject(row.namespace_id, session_id, bytes(row.key_digest), bytes(row.value_digest))) for row in said
@@ -221,9 +221,9 @@ def _by_key(
     marks = ruling_marks(rows[0][0].project_id, [subject for _, subject in rows]) if rows else {}
     found = defaultdict(list)
     for row, subject in rows:
-        binding = [m for m in marks[subject] if m.decision == Verb.CHOSEN and m.is_in_force(known_at)]
+        binding = [m for m in marks[subject] if m.decision == RulingVerb.CHOSEN and m.is_in_force(known_at)]
         ruling = max(binding, key=lambda mark: mark.authority, default=None)
-        stance = Stance(
+        stance = Assertion(
             row.fragment_id,
             row.fragment.owner_id,
             row.authority,
@@ -314,7 +314,7 @@ def timeline(
     """
     with access.enter(principal, why="claims"):
         names = _names(principal, namespace)
-    key = _key(names, Question(subject=subject, predicate=predicate))
+    key = _key(names, BeliefQuery(subject=subject, predicate=predicate))
     ever = _ever_on(principal, key, claim="fragment", now="fragment")
     rows: QuerySet[Any] = _fragments(principal, names).filter(id__in=ever)
     mine = Claim.objects.within(principal.project_id).filter(fragment=OuterRef("id"))

@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from conflicts.enums import Policy, Reason
-from conflicts.gate import Binding, Decision, Outcome, Period, Stance, clipped, decide, objection
+from conflicts.enums import ConflictReason, Policy
+from conflicts.gate import Assertion, Binding, GateDecision, GateOutcome, Period, clipped, decide, objection
 from memories.models.enums import Status
 
 
@@ -14,14 +14,14 @@ from memories.models.enums import Status
 class Verdict:
     """What becomes of a newcomer, and of whom it meets."""
 
-    stance: Stance
+    stance: Assertion
     status: Status
     # The standing or waiting claim that says the same already.
     twin: uuid.UUID | None = None
     superseded: tuple[uuid.UUID, ...] = ()
     # Whose period ends, and when.
     closed: tuple[tuple[uuid.UUID, datetime.datetime], ...] = ()
-    opponents: tuple[tuple[uuid.UUID, Reason], ...] = ()
+    opponents: tuple[tuple[uuid.UUID, ConflictReason], ...] = ()
     why: str = ""
     # The ruling that bars it.
     ruling_id: uuid.UUID | None = None
@@ -30,17 +30,17 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Ledger:
+class KeyState:
     """Stances by claim."""
 
-    standing: dict[uuid.UUID, Stance] = field(default_factory=dict)
-    waiting: dict[uuid.UUID, Stance] = field(default_factory=dict)
+    standing: dict[uuid.UUID, Assertion] = field(default_factory=dict)
+    waiting: dict[uuid.UUID, Assertion] = field(default_factory=dict)
     # Those that stand and wait for a decision besides: the user's words against a ruling.
     contesting: set[uuid.UUID] = field(default_factory=set)
     bindings: list[Binding] = field(default_factory=list)
 
     def judge(
-        self, newcomer: Stance, *, policy: str = Policy.REVIEW, by_a_person: bool = False, beside: bool = False
+        self, newcomer: Assertion, *, policy: str = Policy.REVIEW, by_a_person: bool = False, beside: bool = False
     ) -> Verdict:
         """Decides on a newcomer and changes nothing; of what is said `beside` other things none is a repetition.
 
@@ -49,20 +49,20 @@ class Ledger:
         others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped(newcomer, others))
         decision = decide(newcomer, others, policy=policy, beside=beside)
-        if decision.outcome == Outcome.DEDUPLICATED:
+        if decision.outcome == GateOutcome.DEDUPLICATED:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.id)
         owners = {other.owner_id for other in others if newcomer.opposes(other)}
-        own_edit = owners == {newcomer.owner_id} and decision.outcome != Outcome.LOST
+        own_edit = owners == {newcomer.owner_id} and decision.outcome != GateOutcome.LOST
         if not (by_a_person or own_edit) and (bar := self.bar(newcomer)):
             return Verdict(newcomer, Status.ARCHIVED, why="precedent_rejected", ruling_id=bar.ruling_id)
         if not beside and (waiting := self._waiting_twin(newcomer)):
             return Verdict(newcomer, Status.QUARANTINED, twin=waiting)
-        if decision.outcome == Outcome.LOST:
+        if decision.outcome == GateOutcome.LOST:
             return self._lost(newcomer, decision, policy=policy)
         return self._won(newcomer, decision.yielding, decision.closing)
 
-    def _lost(self, newcomer: Stance, decision: Decision, *, policy: str) -> Verdict:
+    def _lost(self, newcomer: Assertion, decision: GateDecision, *, policy: str) -> Verdict:
         """It waits; but where only rulings stand in the way of the user's own words, these stand beside them."""
         opponents = tuple((other.id, reason) for other, reason in decision.opponents)
         yielding = [other for other, _ in decision.opponents if not objection(newcomer, other, policy)]
@@ -71,7 +71,7 @@ class Ledger:
             return Verdict(newcomer, Status.QUARANTINED, opponents=opponents)
         return replace(self._won(newcomer, yielding, ()), contests=True)
 
-    def _won(self, newcomer: Stance, yielding: Sequence[Stance], closing: Sequence[Stance]) -> Verdict:
+    def _won(self, newcomer: Assertion, yielding: Sequence[Assertion], closing: Sequence[Assertion]) -> Verdict:
         start = newcomer.period.start
         gone = {other.id for other in (*yielding, *closing)}
         return Verdict(
@@ -81,7 +81,7 @@ class Ledger:
             closed=tuple((other.id, start) for other in closing if start is not None),
         )
 
-    def free_slot(self, stance: Stance, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
+    def free_slot(self, stance: Assertion, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
         """The first slot in which nothing stands at the same time; of many values at once all may share one."""
         if not stance.exclusive:
             return 0
@@ -107,13 +107,13 @@ class Ledger:
         if verdict.contests:
             self.contesting.add(verdict.stance.id)
 
-    def under_rulings(self, stance: Stance) -> Stance:
+    def under_rulings(self, stance: Assertion) -> Assertion:
         """The stance with the authority of the strongest ruling that chose what it says."""
         found = [binding for binding in self.bindings if binding.protects(stance)]
         first = max(found, key=lambda binding: binding.authority, default=None)
         return replace(stance, ruling=first.authority, ruled_by=first.decided_by) if first else stance
 
-    def bar(self, newcomer: Stance) -> Binding | None:
+    def bar(self, newcomer: Assertion) -> Binding | None:
         """The strongest ruling that keeps out what it says."""
         found = [binding for binding in self.bindings if binding.bars(newcomer)]
         return max(found, key=lambda binding: binding.authority, default=None)
@@ -135,22 +135,22 @@ class Ledger:
             for claim_id in [stance.id for stance in book.values() if stance.fragment_id == fragment_id]:
                 self.forget(claim_id)
 
-    def opponents(self, stance: Stance) -> list[Stance]:
+    def opponents(self, stance: Assertion) -> list[Assertion]:
         """Whom a stance opposes among those that stand."""
         return [o for o in self.standing.values() if o.fragment_id != stance.fragment_id and stance.opposes(o)]
 
-    def replaced_by(self, waiting: Stance) -> Stance | None:
+    def replaced_by(self, waiting: Assertion) -> Assertion | None:
         """Who says by now what a waiting stance says, with at least its authority."""
         found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
         return max(found, key=lambda other: other.authority, default=None)
 
-    def contradicted(self, said: Stance, *, negated: bool) -> list[Stance]:
+    def contradicted(self, said: Assertion, *, negated: bool) -> list[Assertion]:
         """The standing claims of more authority, or that somebody else ruled, which a free text says not to be so."""
         held = [o for o in self.standing.values() if o.fragment_id != said.fragment_id and said.meets(o)]
         held = [o for o in held if o.rank > said.authority or (said.attested and is_ruled_by_another(o, said))]
         return [o for o in held if (o.value == said.value) == negated and (negated or o.exclusive)]
 
-    def _waiting_twin(self, newcomer: Stance) -> uuid.UUID | None:
+    def _waiting_twin(self, newcomer: Assertion) -> uuid.UUID | None:
         return next(
             (
                 claim_id
@@ -164,7 +164,7 @@ class Ledger:
         )
 
 
-def is_ruled_by_another(stance: Stance, speaker: Stance) -> bool:
+def is_ruled_by_another(stance: Assertion, speaker: Assertion) -> bool:
     """Return whether nothing but somebody else's ruling lets a stance hold against the user's own words."""
     by_another = stance.is_ruled and stance.ruled_by != speaker.owner_id
     return by_another and stance.authority <= speaker.authority
@@ -174,14 +174,14 @@ def is_ruled_by_another(stance: Stance, speaker: Stance) -> bool:
 class Pairing:
     """What has to be done so that each waiting newcomer has one pending conflict per opponent."""
 
-    missing: list[tuple[Stance, Reason]]
+    missing: list[tuple[Assertion, ConflictReason]]
     # (conflict, its new opponent)
-    moved: list[tuple[uuid.UUID, Stance, Reason]]
+    moved: list[tuple[uuid.UUID, Assertion, ConflictReason]]
     obsolete: list[uuid.UUID]
 
 
 def paired(
-    waiting: Stance, opponents: Sequence[Stance], pending: Sequence[tuple[uuid.UUID, uuid.UUID | None]]
+    waiting: Assertion, opponents: Sequence[Assertion], pending: Sequence[tuple[uuid.UUID, uuid.UUID | None]]
 ) -> Pairing:
     """Compares a waiting newcomer's pending conflicts (id, existing claim) with its opponents as they stand now.
 
@@ -192,7 +192,7 @@ def paired(
     known = {existing for _, existing in pending}
     idle = [conflict for conflict, existing in pending if existing not in here]
     new = [opponent for opponent in opponents if opponent.id not in known]
-    reasons = [objection(waiting, opponent) or Reason.AUTHORITY for opponent in new]
+    reasons = [objection(waiting, opponent) or ConflictReason.AUTHORITY for opponent in new]
     moved = list(zip(idle, new, reasons, strict=False))
     rest = len(moved)
     return Pairing(

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from conflicts.enums import Ballot, Keep, Kind, Normaliser, Policy, Reason, Resolution
+from conflicts.enums import Ballot, ConflictKind, ConflictReason, Keep, Normaliser, Policy, Resolution
 from memories.models.history import tracked
 from memories.models.tenant import (
     Catalogue,
@@ -138,8 +138,8 @@ class PendingConflict(TenantModel):
     """
 
     namespace = parent("memories.Namespace")
-    kind = models.CharField(max_length=16, choices=Kind)
-    reason = models.CharField(max_length=32, choices=Reason)
+    kind = models.CharField(max_length=16, choices=ConflictKind)
+    reason = models.CharField(max_length=32, choices=ConflictReason)
     newcomer = parent("memories.Fragment", related_name="conflicts", null=True)
     existing = parent("memories.Fragment", related_name="challenges", null=True)
     # Which claims of both: none of a text that claims nothing. Ids alone, for claims are written anew.
@@ -191,8 +191,8 @@ class PendingConflict(TenantModel):
                 condition=models.Q(resolved_at=None),
                 name="conflict_once_pending",
             ),
-            one_of("conflict_kind", "kind", Kind),
-            one_of("conflict_reason", "reason", Reason),
+            one_of("conflict_kind", "kind", ConflictKind),
+            one_of("conflict_reason", "reason", ConflictReason),
             one_of("conflict_resolution", "resolution", Resolution, blank=True),
             one_of("conflict_keep", "keep", Keep, blank=True),
             models.CheckConstraint(

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conflicts.gate import Period, Stance
+from conflicts.gate import Assertion, Period
 from memories.errors import NovaError
 
 
@@ -18,7 +18,7 @@ class CannotSplit(NovaError):
 
 
 def split(
-    newcomer: Stance, opponents: Sequence[Stance], *, at: datetime.datetime
+    newcomer: Assertion, opponents: Sequence[Assertion], *, at: datetime.datetime
 ) -> tuple[Period, dict[uuid.UUID, Period]]:
     """The newcomer's period and each opponent's, so that none overlap.
 

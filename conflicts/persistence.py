@@ -10,14 +10,14 @@ from typing import Any, Self
 
 from django.db import connection
 
-from conflicts.enums import Kind, Reason, Resolution
-from conflicts.evaluation import Case, Contradiction, Docket
-from conflicts.gate import Stance, objection
-from conflicts.key_state import Ledger, paired
+from conflicts.enums import ConflictKind, ConflictReason, Resolution
+from conflicts.evaluation import Assessment, Contradiction, Evaluation
+from conflicts.gate import Assertion, objection
+from conflicts.key_state import KeyState, paired
 from conflicts.locks import Place
 from conflicts.models import FACED, PendingConflict
 from conflicts.rulings import count_repeats
-from conflicts.verdicts import Change, put
+from conflicts.verdicts import VerdictChange, put
 from conflicts.votes import Voter, corroborate, roots_of
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import OPEN, STANDING, ClaimScope, LinkKind, Status
@@ -38,7 +38,7 @@ def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
 
 
 def record(
-    docket: Docket, cases: Sequence[Case], *, left: Iterable[Place] = ()
+    docket: Evaluation, cases: Sequence[Assessment], *, left: Iterable[Place] = ()
 ) -> dict[uuid.UUID, list[PendingConflict]]:
     """Writes what was decided beside the newcomers' own rows; answers the pending conflicts by newcomer.
 
@@ -126,10 +126,12 @@ def supersede(project_id: uuid.UUID, successors: dict[uuid.UUID, uuid.UUID], *, 
     Link.objects.bulk_create(links, ignore_conflicts=True)
     done = Succession(links=[str(link.id) for link in links], fallen=dict(successors))
     pending = PendingConflict.objects.within(project_id).pending()
-    for row in pending.filter(newcomer__in=old, kind=Kind.CLAIM).select_for_update().order_by("created_at", "id"):
+    for row in (
+        pending.filter(newcomer__in=old, kind=ConflictKind.CLAIM).select_for_update().order_by("created_at", "id")
+    ):
         done.ended.append(str(row.id))
         row.end(now=now)
-    challenges = pending.filter(existing__in=old, kind__in=[Kind.TEXT, Kind.DISPUTE])
+    challenges = pending.filter(existing__in=old, kind__in=[ConflictKind.TEXT, ConflictKind.DISPUTE])
     _move(challenges, successors, done, now=now)
     return done
 
@@ -140,13 +142,15 @@ def supersede_claims(
     """Marks claims as replaced by fragments; a fragment of which nothing stands any more is superseded whole."""
     if not successors:
         return Succession()
-    fallen = put(project_id, {i: Change(Status.SUPERSEDED, new) for i, new in successors.items()}, now=now)
+    fallen = put(project_id, {i: VerdictChange(Status.SUPERSEDED, new) for i, new in successors.items()}, now=now)
     done = supersede(project_id, fallen, now=now)
     pending = PendingConflict.objects.within(project_id).pending()
-    for row in pending.filter(newcomer_claim__in=list(successors), kind=Kind.CLAIM).select_for_update().order_by("id"):
+    for row in (
+        pending.filter(newcomer_claim__in=list(successors), kind=ConflictKind.CLAIM).select_for_update().order_by("id")
+    ):
         done.ended.append(str(row.id))
         row.end(now=now)
-    left = pending.filter(existing_claim__in=list(successors), kind=Kind.TEXT)
+    left = pending.filter(existing_claim__in=list(successors), kind=ConflictKind.TEXT)
     _move(left, successors, done, now=now)
     return done
 
@@ -158,7 +162,7 @@ def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *
         successor = successors.get(row.existing_claim) or successors[row.existing_id]
         pair = row.newcomer_id, successor
         # A newcomer's conflicts with several that one replaced become one; with itself it has none.
-        if row.kind == Kind.DISPUTE or row.newcomer_id == successor or pair in known:
+        if row.kind == ConflictKind.DISPUTE or row.newcomer_id == successor or pair in known:
             done.ended.append(str(row.id))
             row.end(now=now)
         else:
@@ -172,7 +176,7 @@ def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *
 
 
 def pair_up(
-    docket: Docket, places: Iterable[Place], *, decided: bool = False
+    docket: Evaluation, places: Iterable[Place], *, decided: bool = False
 ) -> dict[uuid.UUID, list[PendingConflict]]:
     """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
 
@@ -202,10 +206,10 @@ def pair_up(
     return found
 
 
-def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | None:
+def _outdated_by(docket: Evaluation, ledger: KeyState, waiting: Assertion) -> Assertion | None:
     """What its owner said later, with at least its authority, and stands against it; the last of them."""
 
-    def written(stance: Stance) -> tuple[datetime.datetime, uuid.UUID]:
+    def written(stance: Assertion) -> tuple[datetime.datetime, uuid.UUID]:
         return docket.claims[stance.id].fragment.created_at, stance.id
 
     later = [
@@ -217,8 +221,8 @@ def _outdated_by(docket: Docket, ledger: Ledger, waiting: Stance) -> Stance | No
     return max(later, key=written, default=None)
 
 
-def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConflict]:
-    pending = {row.id: row for row in docket.pending[waiting.id] if row.kind == Kind.CLAIM}
+def _paired(docket: Evaluation, ledger: KeyState, waiting: Assertion) -> list[PendingConflict]:
+    pending = {row.id: row for row in docket.pending[waiting.id] if row.kind == ConflictKind.CLAIM}
     pairing = paired(waiting, ledger.opponents(waiting), [(row.id, row.challenged) for row in pending.values()])
     newcomer = docket.claims[waiting.id]
     for conflict_id, opponent, reason in pairing.moved:
@@ -229,7 +233,7 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
         PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
     made = [
         PendingConflict(
-            kind=Kind.CLAIM,
+            kind=ConflictKind.CLAIM,
             reason=reason,
             created_at=docket.now,
             **_sides(newcomer, docket.claims[opponent.id], now=docket.now),
@@ -241,17 +245,17 @@ def _paired(docket: Docket, ledger: Ledger, waiting: Stance) -> list[PendingConf
     return [row for key, row in pending.items() if key not in pairing.obsolete] + made
 
 
-def _contested(docket: Docket, ledger: Ledger, stance: Stance) -> list[PendingConflict]:
+def _contested(docket: Evaluation, ledger: KeyState, stance: Assertion) -> list[PendingConflict]:
     """The conflicts of what stands against a ruling; with nobody left to oppose it there is nothing to decide."""
     if ledger.opponents(stance):
         return _paired(docket, ledger, stance)
     mine = PendingConflict.objects.within(docket.project_id).pending().filter(newcomer_claim=stance.id)
-    mine.filter(kind=Kind.CLAIM).end(now=docket.now)
+    mine.filter(kind=ConflictKind.CLAIM).end(now=docket.now)
     ledger.contesting.discard(stance.id)
     return []
 
 
-def _replace_former(docket: Docket, ledger: Ledger, stance: Stance) -> None:
+def _replace_former(docket: Evaluation, ledger: KeyState, stance: Assertion) -> None:
     """Let what it may replace yield, once no ruling is in the way any more: who said it said the other before."""
     opponents = ledger.opponents(stance)
     said = docket.claims[stance.id].fragment.created_at
@@ -290,7 +294,7 @@ def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
     }
 
 
-def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
+def _text_conflicts(docket: Evaluation, case: Assessment) -> list[PendingConflict]:
     made = [
         _text_conflict(docket, case.fragment, contradiction, opponent.id)
         for contradiction in case.contradictions
@@ -302,15 +306,15 @@ def _text_conflicts(docket: Docket, case: Case) -> list[PendingConflict]:
 
 
 def _text_conflict(
-    docket: Docket, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
+    docket: Evaluation, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
 ) -> PendingConflict:
     said = contradiction.statement
     key = docket.namings[fragment.namespace_id].key(said.subject, said.predicate)
     return PendingConflict(
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
-        kind=Kind.TEXT,
-        reason=Reason.FREE_TEXT,
+        kind=ConflictKind.TEXT,
+        reason=ConflictReason.FREE_TEXT,
         newcomer_id=fragment.id,
         subject_digest=key.subject,
         predicate_digest=key.predicate,
@@ -330,7 +334,7 @@ def _text_conflict(
     )
 
 
-def _count_repetitions(docket: Docket, cases: Sequence[Case]) -> None:
+def _count_repetitions(docket: Evaluation, cases: Sequence[Assessment]) -> None:
     """Counts what owners said again of their own; who else says so is a voice, not a repetition."""
     again = Counter(
         case.repeats

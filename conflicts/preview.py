@@ -3,7 +3,7 @@
 import datetime
 import uuid
 
-from conflicts.evaluation import Docket, place_of
+from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict
 from memories import access
 from memories.access import Principal
@@ -22,7 +22,7 @@ def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: dat
         named: set[uuid.UUID] = {i for i in mine.values_list("existing_id", flat=True) if i}
         claim = Claim.objects.within(row.project_id).filter(id=row.challenger).first()
         if claim is not None:
-            docket = Docket(row.project_id, [row.namespace_id], claims=0, now=now)
+            docket = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
             docket.read({place_of(claim)})
             ledger = docket.ledgers[place_of(claim)]
             stance = ledger.waiting.get(claim.id)

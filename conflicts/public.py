@@ -23,16 +23,16 @@ from conflicts.authority import (
     refuse_below,
 )
 from conflicts.bulk_changes import erase_all, was_ruled_out, withdraw_all, yield_to
-from conflicts.bulk_resolution import Outcome, resolve_all, undo_all
-from conflicts.candidates import Candidate, candidates, repetitions
+from conflicts.bulk_resolution import BulkOutcome, resolve_all, undo_all
+from conflicts.candidates import KeyCandidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
 from conflicts.corroboration import corroborate_all, independent
 from conflicts.doubts import Vector
-from conflicts.enums import Action, Keep, Kind, Normaliser, Policy, Reason, Resolution, Uncounted
+from conflicts.enums import Action, ConflictKind, ConflictReason, Keep, Normaliser, Policy, Resolution, Uncounted
 from conflicts.evaluation import ClaimsDisagree
 from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from conflicts.free_text import contradicting, words_of
-from conflicts.history import Believed, Question, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
 from conflicts.key_migration import ClaimsCollide
 from conflicts.keys import CLAIMED, NAMES, Naming, digests_of, named, spelling_digests
 from conflicts.locks import MOST_KEYS, lock_keys, lock_namespace
@@ -43,7 +43,7 @@ from conflicts.precedence import ClaimsAtHand, Told, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.preview import replaced_if_accepted
-from conflicts.reevaluation import Fate, Finding, examine, foresee
+from conflicts.reevaluation import Fate, Reassessment, examine, foresee
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
 from conflicts.registry import change as change_predicate
@@ -112,7 +112,7 @@ __all__ = [
     "Believed",
     "BlockedByErasure",
     "Bookmark",
-    "Candidate",
+    "KeyCandidate",
     "CLAIMED",
     "CannotSplit",
     "CannotUndo",
@@ -124,11 +124,11 @@ __all__ = [
     "Counted",
     "Disputed",
     "Fate",
-    "Finding",
+    "Reassessment",
     "Fold",
     "Happening",
     "Keep",
-    "Kind",
+    "ConflictKind",
     "MOST_KEYS",
     "NAMES",
     "Naming",
@@ -137,14 +137,14 @@ __all__ = [
     "NoBookmark",
     "Normaliser",
     "NotApplicable",
-    "Outcome",
+    "BulkOutcome",
     "PRESENT",
     "PendingConflict",
     "Policy",
     "PredicateTaken",
-    "Question",
+    "BeliefQuery",
     "Queue",
-    "Reason",
+    "ConflictReason",
     "Resolution",
     "Ruling",
     "SOURCE_RANK",

@@ -15,13 +15,13 @@ from django.db import connection
 
 from conflicts.admission import Newcomer
 from conflicts.claims import stance_of
-from conflicts.enums import Kind
-from conflicts.evaluation import Case, Docket, Said, place_of
+from conflicts.enums import ConflictKind
+from conflicts.evaluation import Assessment, ClaimAssessment, Evaluation, place_of
 from conflicts.free_text import shadows
 from conflicts.gate import objection
 from conflicts.models import PendingConflict
 from conflicts.persistence import one_value_checked_at_the_end, record, supersede, supersede_claims
-from conflicts.verdicts import Change, put
+from conflicts.verdicts import VerdictChange, put
 from conflicts.votes import is_disputed
 from memories.models import Claim, Fragment
 from memories.models.bulk import insert
@@ -43,7 +43,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Reassessment:
     """A ruling, the fragment that it is about, and whom else it changes: who yields, or who stands against it."""
 
     fragment_id: uuid.UUID
@@ -55,7 +55,7 @@ class Finding:
 class _Hearing:
     """A case, whether it returns from quarantine, who outdates it, and who says the same after all were heard."""
 
-    case: Case
+    case: Assessment
     returning: bool
     newer: uuid.UUID | None = None
     # By claim that waits, the fragment that says the same by now.
@@ -72,35 +72,37 @@ class _Hearing:
         """Whom it yields to."""
         return self.newer or self.answer or self.case.repeats
 
-    def finding(self, docket: Docket) -> Finding:
+    def finding(self, docket: Evaluation) -> Reassessment:
         case, own = self.case, self.case.fragment.id
         if self.newer is not None:
-            return Finding(own, Fate.OUTDATED, (self.newer,))
+            return Reassessment(own, Fate.OUTDATED, (self.newer,))
         if same := self.answer or case.repeats:
-            return Finding(own, Fate.ANSWERED if self.returning else Fate.REPEATS, (same,))
+            return Reassessment(own, Fate.ANSWERED if self.returning else Fate.REPEATS, (same,))
         status = case.fragment.status
         if status != Status.ACTIVE and self.returning:
-            return Finding(own, Fate.WAITS)
+            return Reassessment(own, Fate.WAITS)
         verdicts = case.verdicts
         if status == Status.QUARANTINED:
             texts = {o.id for said in case.contradictions for o in said.opponents}
-            return Finding(own, Fate.LOSES, _fragments(docket, {i for v in verdicts for i, _ in v.opponents} | texts))
+            return Reassessment(
+                own, Fate.LOSES, _fragments(docket, {i for v in verdicts for i, _ in v.opponents} | texts)
+            )
         if status == Status.ARCHIVED:
-            return Finding(own, Fate.BARRED)
+            return Reassessment(own, Fate.BARRED)
         closed = {i for verdict in verdicts for i, _ in verdict.closed}
         others = _fragments(docket, closed | {i for verdict in verdicts for i in verdict.superseded})
         if self.returning:
-            return Finding(own, Fate.RETURNS, others)
-        return Finding(own, Fate.WINS if others else Fate.CLAIMS, others)
+            return Reassessment(own, Fate.RETURNS, others)
+        return Reassessment(own, Fate.WINS if others else Fate.CLAIMS, others)
 
 
-def _fragments(docket: Docket, claim_ids: Collection[uuid.UUID]) -> tuple[uuid.UUID, ...]:
+def _fragments(docket: Evaluation, claim_ids: Collection[uuid.UUID]) -> tuple[uuid.UUID, ...]:
     return tuple(sorted({docket.claims[i].fragment_id for i in claim_ids}))
 
 
 def foresee(
     newcomers: Sequence[Newcomer], *, gone: Collection[uuid.UUID] = (), now: datetime.datetime
-) -> list[Finding]:
+) -> list[Reassessment]:
     """What `examine` would do with these fragments of one namespace, in order, if those in `gone` did not stand."""
     if not newcomers:
         return []
@@ -112,8 +114,8 @@ def foresee(
 
 
 def examine(
-    newcomers: Sequence[Newcomer], expected: Mapping[uuid.UUID, Finding], *, now: datetime.datetime
-) -> list[Finding]:
+    newcomers: Sequence[Newcomer], expected: Mapping[uuid.UUID, Reassessment], *, now: datetime.datetime
+) -> list[Reassessment]:
     """Lets these fragments pass the gate; answers what was done. What would now be ruled otherwise is left as it is.
 
     The caller holds the namespace and the fragments.
@@ -136,9 +138,11 @@ def _unheard(newcomer: Newcomer) -> Newcomer:
     return newcomer
 
 
-def _prepared(newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bool) -> tuple[Docket, list[_Hearing]]:
+def _prepared(
+    newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bool
+) -> tuple[Evaluation, list[_Hearing]]:
     first = newcomers[0].fragment
-    docket = Docket(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
+    docket = Evaluation(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
     found = shadows(texts, docket.namings, beside=beside, now=now)
     hearings = []
@@ -152,7 +156,7 @@ def _prepared(newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bo
     return docket, hearings
 
 
-def _heard(docket: Docket, hearings: Sequence[_Hearing]) -> list[Finding]:
+def _heard(docket: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
     """The findings, in order; then those about who waited before and needs not be heard for it."""
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
@@ -166,11 +170,11 @@ def _heard(docket: Docket, hearings: Sequence[_Hearing]) -> list[Finding]:
         if fragment.id in by_id:
             by_id[fragment.id].answers[claim_id] = same
         elif fragment.status == Status.QUARANTINED:
-            others.append(Finding(fragment.id, Fate.ANSWERED, (same,)))
+            others.append(Reassessment(fragment.id, Fate.ANSWERED, (same,)))
     return [*(hearing.finding(docket) for hearing in hearings), *dict.fromkeys(others)]
 
 
-def _outdate(docket: Docket, case: Case) -> uuid.UUID | None:
+def _outdate(docket: Evaluation, case: Assessment) -> uuid.UUID | None:
     """Who outdates all that a text claims; of several claims those that are outdated have yielded already."""
     newer = {said.claim.id: _newer(docket, said, case) for said in case.said}
     if newer and all(newer.values()):
@@ -181,7 +185,7 @@ def _outdate(docket: Docket, case: Case) -> uuid.UUID | None:
     return None
 
 
-def _newer(docket: Docket, said: Said, case: Case) -> uuid.UUID | None:
+def _newer(docket: Evaluation, said: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
     """Who stands against a claim, was written later, and would have replaced it then; the last of them."""
     ledger, stance = docket.ledgers[place_of(said.claim)], stance_of(said.claim)
     later = [
@@ -193,7 +197,7 @@ def _newer(docket: Docket, said: Said, case: Case) -> uuid.UUID | None:
     return max(((row.created_at, row.id) for row in later), default=(None, None))[1]
 
 
-def _write(docket: Docket, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
+def _write(docket: Evaluation, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
     acting = [hearing for hearing in hearings if hearing.finding(docket).fate != Fate.WAITS]
     texts = [hearing for hearing in acting if not hearing.returning]
     back = [hearing for hearing in acting if hearing.returning]
@@ -214,11 +218,11 @@ def _write(docket: Docket, hearings: Sequence[_Hearing], *, now: datetime.dateti
         record(docket, heard)
 
 
-def _leave_quarantine(docket: Docket, cases: Sequence[Case], *, now: datetime.datetime) -> None:
+def _leave_quarantine(docket: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
     """Ends what waited because of them. Who is disputed stays so."""
     ids, claims = [case.fragment.id for case in cases], [claim.id for case in cases for claim in case.claims]
     mine = PendingConflict.objects.within(docket.project_id).pending()
-    mine.filter(newcomer__in=ids, kind=Kind.TEXT).end(now=now)
+    mine.filter(newcomer__in=ids, kind=ConflictKind.TEXT).end(now=now)
     mine.filter(newcomer_claim__in=claims).end(now=now)
     for claim_id in (*ids, *claims):
         docket.pending.pop(claim_id, None)
@@ -227,18 +231,18 @@ def _leave_quarantine(docket: Docket, cases: Sequence[Case], *, now: datetime.da
             case.fragment.status = Status.DISPUTED
 
 
-def _return(docket: Docket, cases: Sequence[Case], *, but: Collection[uuid.UUID]) -> None:
+def _return(docket: Evaluation, cases: Sequence[Assessment], *, but: Collection[uuid.UUID]) -> None:
     """Lets the claims stand that nobody opposes any more, and their fragments with them."""
     back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
     back = [said for said in back if said.claim.id not in but]
     Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])
-    put(docket.project_id, {said.claim.id: Change(Status.ACTIVE) for said in back}, now=docket.now)
+    put(docket.project_id, {said.claim.id: VerdictChange(Status.ACTIVE) for said in back}, now=docket.now)
     disputed = [case.fragment.id for case in cases if case.fragment.status == Status.DISPUTED]
     rows = Fragment.objects.within(docket.project_id).filter(id__in=disputed, status=Status.ACTIVE)
     rows.update(status=Status.DISPUTED)
 
 
-def _set_statuses(docket: Docket, cases: Sequence[Case], *, now: datetime.datetime) -> None:
+def _set_statuses(docket: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
     rows = [(case.fragment.id, str(case.fragment.status), case.fragment.archived_reason) for case in cases]
     if rows:
         with connection.cursor() as cursor:

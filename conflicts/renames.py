@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connections
 
-from conflicts.enums import Kind, Reason
+from conflicts.enums import ConflictKind, ConflictReason
 from conflicts.gate import Period
 from conflicts.keys import Naming, rule_of
 from conflicts.predicates import spellings_of
@@ -28,7 +28,7 @@ Place = tuple[uuid.UUID, bytes]  # namespace, key digest
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class HistoricalNames:
     """The digests under which a claim is known."""
 
     subject: bytes
@@ -37,13 +37,13 @@ class Names:
     value: bytes
 
     @classmethod
-    def given(cls, names: Naming, subject: str, predicate: str, value: str) -> "Names":
+    def given(cls, names: Naming, subject: str, predicate: str, value: str) -> "HistoricalNames":
         """Return what the rules of now give."""
         key = names.key(subject, predicate)
         return cls(key.subject, key.predicate, key.both, names.value(predicate, value))
 
     @classmethod
-    def of(cls, row: Any) -> "Names":
+    def of(cls, row: Any) -> "HistoricalNames":
         """Return what a row has."""
         return cls(*(bytes(getattr(row, name)) for name in DIGESTS))
 
@@ -62,8 +62,8 @@ class Renamed:
     """A claim that was named anew, or stood under its new name before (`before` equals `after`)."""
 
     claim: Any
-    before: Names
-    after: Names
+    before: HistoricalNames
+    after: HistoricalNames
     ruling: int = 0
 
     @property
@@ -122,7 +122,10 @@ def _namings(models: Models, project_id: uuid.UUID, using: str) -> dict[uuid.UUI
 
 def _moves(claims: Any, names: Naming) -> Iterable[Renamed]:
     for claim in claims.select_related("fragment").iterator():
-        before, after = Names.of(claim), Names.given(names, claim.subject, claim.predicate, claim.value)
+        before, after = (
+            HistoricalNames.of(claim),
+            HistoricalNames.given(names, claim.subject, claim.predicate, claim.value),
+        )
         if before != after:
             yield Renamed(claim, before, after)
             after.put(claim)
@@ -147,7 +150,7 @@ def _write(
             _rename_decision(row, keys[bytes(row.key_digest)], values)
 
 
-def _rename_decision(row: Any, after: Names, values: Mapping[tuple[bytes, bytes], bytes]) -> None:
+def _rename_decision(row: Any, after: HistoricalNames, values: Mapping[tuple[bytes, bytes], bytes]) -> None:
     """A conflict or ruling goes on being about its key, and names its values as the claims do."""
     before = bytes(row.key_digest)
 
@@ -169,8 +172,8 @@ def _rename_statements(conflicts: Any, names: Naming) -> None:
     """What free texts were read as is named from what was read."""
     for row in conflicts:
         said = row.statement
-        after = Names.given(names, said["subject"], said["predicate"], said["value"])
-        if after != Names.of(row):
+        after = HistoricalNames.given(names, said["subject"], said["predicate"], said["value"])
+        if after != HistoricalNames.of(row):
             after.put(row)
             row.save(update_fields=DIGESTS)
 
@@ -185,7 +188,7 @@ def _settle(
     meeting: dict[bytes, list[Renamed]] = defaultdict(list)
     standing = claims.filter(key_digest__in=list(keys), status__in=STANDING, exclusive=True)
     for claim in standing.select_related("fragment"):
-        after = Names.of(claim)
+        after = HistoricalNames.of(claim)
         ruling = ruled.get((claim.namespace_id, after.key, after.value.hex()), 0)
         meeting[after.key].append(Renamed(claim, former.get(claim.pk, after), after, ruling))
     conflicts = models.get_model("conflicts", "PendingConflict")
@@ -228,8 +231,8 @@ def _sides(newcomer: Any, existing: Any, *, now: datetime.datetime) -> dict[str,
     return {
         "project_id": newcomer.project_id,
         "namespace_id": newcomer.namespace_id,
-        "kind": Kind.CLAIM,
-        "reason": Reason.OTHER_OWNER if equals else Reason.AUTHORITY,
+        "kind": ConflictKind.CLAIM,
+        "reason": ConflictReason.OTHER_OWNER if equals else ConflictReason.AUTHORITY,
         "newcomer_id": newcomer.fragment_id,
         "existing_id": existing.fragment_id,
         "newcomer_claim": newcomer.pk,

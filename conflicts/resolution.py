@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from conflicts import authority, resolution_actions, rulings
-from conflicts.enums import Ballot, Keep, Kind, Resolution
-from conflicts.evaluation import Docket
+from conflicts.enums import Ballot, ConflictKind, Keep, Resolution
+from conflicts.evaluation import Evaluation
 from conflicts.key_migration import ClaimsCollide
 from conflicts.keys import Naming
 from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
@@ -132,7 +132,9 @@ def resolve(
         return row
 
 
-def _refuse_low(principal: Principal, docket: Docket, conflicts: list[PendingConflict], settlement: Settlement) -> None:
+def _refuse_low(
+    principal: Principal, docket: Evaluation, conflicts: list[PendingConflict], settlement: Settlement
+) -> None:
     """Raise NotPermitted when somebody above the principal's ceiling would yield, or get another value beside it."""
     newcomers = {conflict.newcomer_id for conflict in conflicts}
     if settlement.action == Resolution.REJECT:
@@ -163,11 +165,11 @@ def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, pri
     )
 
 
-def _names(docket: Docket, row: PendingConflict) -> Naming:
+def _names(docket: Evaluation, row: PendingConflict) -> Naming:
     return docket.namings[row.namespace_id]
 
 
-def _overruled(docket: Docket, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
+def _overruled(docket: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
     """The rulings, by authority and whose they are, against which these conflicts are."""
     ids = {conflict.challenged for conflict in conflicts}
     standing = [stance for ledger in docket.ledgers.values() for stance in ledger.standing.values()]
@@ -185,7 +187,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             row, places = _held(principal, uuid.UUID(row.before["settled_with"]), alone=True)
         if row.resolved_at is None or row.before is None:
             raise CannotUndo("there is no decision of a person to take back")
-        if row.kind == Kind.DISPUTE and (row.existing is None or row.existing.status not in STANDING):
+        if row.kind == ConflictKind.DISPUTE and (row.existing is None or row.existing.status not in STANDING):
             raise CannotUndo("what was disputed does not stand any more")
         done: dict[str, Any] = row.before
         settled_ids = [row.id, *map(uuid.UUID, done["siblings"])]
@@ -231,7 +233,7 @@ def _others(row: PendingConflict, places: set[Place], error: Exception, decided:
     return found - decided
 
 
-def _refuse_rivals(docket: Docket, restored: set[uuid.UUID], since: datetime.datetime) -> None:
+def _refuse_rivals(docket: Evaluation, restored: set[uuid.UUID], since: datetime.datetime) -> None:
     """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
     for ledger in docket.ledgers.values():
         for stance in [one for one in ledger.standing.values() if one.fragment_id in restored]:
@@ -337,7 +339,7 @@ def _authors(row: PendingConflict) -> set[uuid.UUID | None]:
     concerned = _involved(row)
     fragments = Fragment.objects.within(row.project_id).filter(id__in=concerned)
     authors = set(fragments.values_list("owner_id", flat=True))
-    if row.kind == Kind.DISPUTE:
+    if row.kind == ConflictKind.DISPUTE:
         doubts = Vote.objects.within(row.project_id).filter(fragment=row.existing_id, ballot=Ballot.DISPUTE)
         authors |= set(doubts.values_list("owner_id", flat=True))
     return authors
@@ -370,12 +372,12 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
         return []
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
     mine = list(rows.filter(newcomer=row.newcomer_id).order_by("created_at", "id"))
-    if any(conflict.kind != Kind.CLAIM for conflict in (row, *mine)):
+    if any(conflict.kind != ConflictKind.CLAIM for conflict in (row, *mine)):
         return mine  # with a text all that it claims is decided
     return [conflict for conflict in mine if conflict.newcomer_claim == row.newcomer_claim]
 
 
-def _freed(docket: Docket, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
+def _freed(docket: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
     """The conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
 
     A key's own newcomers go on waiting for somebody else.
@@ -387,8 +389,8 @@ def _freed(docket: Docket, row: PendingConflict, principal: Principal) -> list[P
     return list(rows.filter(newcomer_claim__in=freed).order_by("created_at", "id"))
 
 
-def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Docket:
-    docket = Docket(row.project_id, [row.namespace_id], claims=0, now=now)
+def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Evaluation:
+    docket = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
     docket.read(places)
     return docket
 

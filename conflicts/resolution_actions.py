@@ -9,14 +9,14 @@ from typing import Any, Self
 from conflicts.admission import Newcomer
 from conflicts.cardinality import make_multi_valued, restore_predicate
 from conflicts.claims import ClaimDraft, claim_of, stance_of
-from conflicts.enums import Keep, Kind, Resolution
-from conflicts.evaluation import Docket, place_of
-from conflicts.gate import Period, Stance
+from conflicts.enums import ConflictKind, Keep, Resolution
+from conflicts.evaluation import Evaluation, place_of
+from conflicts.gate import Assertion, Period
 from conflicts.models import PendingConflict
 from conflicts.periods import split
 from conflicts.persistence import Succession, supersede, supersede_claims
 from conflicts.search_index import index_keywords, place_vectors, refuse_forgotten
-from conflicts.verdicts import Change, put
+from conflicts.verdicts import VerdictChange, put
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment, Link
 from memories.models.bulk import insert
@@ -83,14 +83,14 @@ class Effects:
             )
 
 
-def concerned(docket: Docket, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
+def concerned(docket: Evaluation, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
     """Every fragment that a decision could change."""
     sides = {side for conflict in (row, *siblings) for side in (conflict.newcomer_id, conflict.existing_id)}
     return {side for side in sides if side} | {claim.fragment_id for claim in docket.claims.values()}
 
 
 def carry_out(
-    docket: Docket,
+    docket: Evaluation,
     row: PendingConflict,
     siblings: Sequence[PendingConflict],
     action: str,
@@ -99,9 +99,9 @@ def carry_out(
     correction: Correction | None = None,
 ) -> Effects:
     """Does it. Raises NotApplicable, CannotSplit, BlockedByErasure."""
-    if row.kind == Kind.DISPUTE:
+    if row.kind == ConflictKind.DISPUTE:
         return _review(docket, row, action)
-    if row.kind == Kind.RESTORE:
+    if row.kind == ConflictKind.RESTORE:
         return _compare_versions(action)
     newcomer = Fragment.objects.within(row.project_id).filter(id=row.newcomer_id).first()
     if newcomer is None:
@@ -118,14 +118,14 @@ def carry_out(
     return KEEPING[Keep(keep)](docket, newcomer, stances, opponents)
 
 
-def _decided(docket: Docket, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
+def _decided(docket: Evaluation, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
     """The claims of the newcomer that are decided on: the conflict's own, with a text all that wait.
 
     Also where it does not wait: its place may have been taken before rulings were kept.
     """
     mine = Claim.objects.within(docket.project_id).filter(fragment=newcomer.id).order_by("position")
     found = list(mine.select_related("fragment"))
-    if row.kind == Kind.CLAIM:
+    if row.kind == ConflictKind.CLAIM:
         found = [claim for claim in found if claim.id == row.challenger]
     else:
         found = [claim for claim in found if claim.verdict in ("", Status.QUARANTINED)]
@@ -134,7 +134,7 @@ def _decided(docket: Docket, row: PendingConflict, newcomer: Fragment) -> list[C
     return found
 
 
-def _review(docket: Docket, row: PendingConflict, action: str) -> Effects:
+def _review(docket: Evaluation, row: PendingConflict, action: str) -> Effects:
     """A weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
     if action == Resolution.KEEP_BOTH:
         raise NotApplicable("a dispute has one side only: supersede or reject it")
@@ -153,7 +153,9 @@ def _compare_versions(action: str) -> Effects:
     return Effects()
 
 
-def _opponents(docket: Docket, stances: Sequence[Stance], conflicts: Sequence[PendingConflict]) -> list[uuid.UUID]:
+def _opponents(
+    docket: Evaluation, stances: Sequence[Assertion], conflicts: Sequence[PendingConflict]
+) -> list[uuid.UUID]:
     """The claims that have to yield: all that stand against these now, and which the conflicts name."""
     named = {conflict.challenged for conflict in conflicts if conflict.challenged}
     found = {i for i in named if i in docket.claims and docket.claims[i].status in STANDING}
@@ -163,7 +165,7 @@ def _opponents(docket: Docket, stances: Sequence[Stance], conflicts: Sequence[Pe
     return sorted(found)
 
 
-def standing_against(docket: Docket, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
+def standing_against(docket: Evaluation, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
     """The fragments of all that stand against what these claim, whether or not a conflict names them."""
     claims = Claim.objects.within(docket.project_id).filter(fragment__in=[i for i in newcomers if i])
     return {
@@ -175,9 +177,9 @@ def standing_against(docket: Docket, newcomers: Iterable[uuid.UUID | None]) -> s
 
 
 def _supersede(
-    docket: Docket,
+    docket: Evaluation,
     newcomer: Fragment,
-    stances: Sequence[Stance],
+    stances: Sequence[Assertion],
     opponents: list[uuid.UUID],
     conflicts: Sequence[PendingConflict],
 ) -> Effects:
@@ -190,7 +192,7 @@ def _supersede(
 
 
 def _claimed(
-    docket: Docket, conflicts: Sequence[PendingConflict], newcomer: Fragment, *, without: set[uuid.UUID]
+    docket: Evaluation, conflicts: Sequence[PendingConflict], newcomer: Fragment, *, without: set[uuid.UUID]
 ) -> list[str]:
     """Let a text that was chosen claim what it was read to say: without a claim nothing opposes a third value."""
     held = Claim.objects.within(docket.project_id).filter(fragment=newcomer.id)
@@ -211,7 +213,7 @@ def _claimed(
 
 
 def _correct(
-    docket: Docket,
+    docket: Evaluation,
     newcomer: Fragment,
     claims: Sequence[Claim],
     correction: Correction,
@@ -240,14 +242,18 @@ def _correct(
     return _effects(docket, done, opponents, made=[str(fragment.id)])
 
 
-def _keep_pair(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
+def _keep_pair(
+    docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion], opponents: list[uuid.UUID]
+) -> Effects:
     """Both hold at once; each goes on opposing third values."""
     _place(docket, stances, without=set())
     _stand(docket, newcomer, stances)
     return _effects(docket, Succession(), opponents)
 
 
-def _keep_period(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]) -> Effects:
+def _keep_period(
+    docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion], opponents: list[uuid.UUID]
+) -> Effects:
     """One after the other."""
     stance = _only(stances, "a text has no period: keep both as a pair, or decide for one")
     others = [stance_of(docket.claims[i]) for i in opponents]
@@ -262,7 +268,7 @@ def _keep_period(docket: Docket, newcomer: Fragment, stances: Sequence[Stance], 
 
 
 def _keep_predicate(
-    docket: Docket, newcomer: Fragment, stances: Sequence[Stance], opponents: list[uuid.UUID]
+    docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
     """The predicate takes several values from now on."""
     stance = _only(stances, "a text has no predicate: keep both as a pair, or decide for one")
@@ -275,18 +281,18 @@ def _keep_predicate(
     return _effects(docket, Succession(), opponents, predicate=told)
 
 
-def _only(stances: Sequence[Stance], why: str) -> Stance:
+def _only(stances: Sequence[Assertion], why: str) -> Assertion:
     if len(stances) != 1:
         raise NotApplicable(why)
     return stances[0]
 
 
-def _effects(docket: Docket, done: Succession, opponents: Sequence[uuid.UUID], **more: Any) -> Effects:
+def _effects(docket: Evaluation, done: Succession, opponents: Sequence[uuid.UUID], **more: Any) -> Effects:
     fragments = dict.fromkeys(docket.claims[i].fragment_id for i in opponents)
     return Effects(done, opponents=list(fragments), **more)
 
 
-def freed(docket: Docket, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
+def freed(docket: Evaluation, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
     """Which other claims wait on the newcomer's key for nothing but its one value; of one value the strongest."""
     if newcomer not in docket.claims:
         return []
@@ -295,23 +301,23 @@ def freed(docket: Docket, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
     said = [*ledger.standing.values(), *([own] if own else [])]
     found = []
     for stance in sorted(ledger.waiting.values(), key=lambda s: (-s.authority, s.id)):
-        texts = any(c.kind != Kind.CLAIM for c in docket.pending[stance.fragment_id])
+        texts = any(c.kind != ConflictKind.CLAIM for c in docket.pending[stance.fragment_id])
         if stance.id != newcomer and not texts and not any(stance.repeats(other) for other in said):
             said.append(stance)
             found.append(stance.id)
     return found
 
 
-def release(docket: Docket, claim_ids: Iterable[uuid.UUID | None]) -> None:
+def release(docket: Evaluation, claim_ids: Iterable[uuid.UUID | None]) -> None:
     """Lets these stand."""
-    changes = {i: Change(Status.ACTIVE) for i in claim_ids if i}
+    changes = {i: VerdictChange(Status.ACTIVE) for i in claim_ids if i}
     put(docket.project_id, changes, now=docket.now)
 
 
 KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _keep_predicate}
 
 
-def _place(docket: Docket, stances: Iterable[Stance], *, without: set[uuid.UUID]) -> None:
+def _place(docket: Evaluation, stances: Iterable[Assertion], *, without: set[uuid.UUID]) -> None:
     """Gives each claim its period and a slot in which it is alone."""
     for stance in stances:
         ledger = docket.ledgers[place_of(docket.claims[stance.id])]
@@ -321,25 +327,25 @@ def _place(docket: Docket, stances: Iterable[Stance], *, without: set[uuid.UUID]
         ledger.standing[stance.id] = replace(stance, slot=slot)  # so that the next one finds another
 
 
-def _set_claim(docket: Docket, claim_id: uuid.UUID, **values: Any) -> None:
+def _set_claim(docket: Evaluation, claim_id: uuid.UUID, **values: Any) -> None:
     Claim.objects.within(docket.project_id).filter(id=claim_id).update(**values)
 
 
-def _stand(docket: Docket, newcomer: Fragment, stances: Sequence[Stance]) -> None:
+def _stand(docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion]) -> None:
     """Lets claims stand, and their fragment with them; a text that claims nothing by itself."""
-    put(docket.project_id, {stance.id: Change(Status.ACTIVE) for stance in stances}, now=docket.now)
+    put(docket.project_id, {stance.id: VerdictChange(Status.ACTIVE) for stance in stances}, now=docket.now)
     if not stances:
         _put(docket, newcomer, Status.ACTIVE)
 
 
-def _leave(docket: Docket, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
+def _leave(docket: Evaluation, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
     """Archives claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
     if not claims:
         _put(docket, newcomer, Status.ARCHIVED, why=why)
-    changes = {claim.id: Change(Status.ARCHIVED) for claim in claims}
+    changes = {claim.id: VerdictChange(Status.ARCHIVED) for claim in claims}
     return supersede(docket.project_id, put(docket.project_id, changes, now=docket.now, why=why), now=docket.now)
 
 
-def _put(docket: Docket, fragment: Fragment, status: Status, *, why: str = "") -> None:
+def _put(docket: Evaluation, fragment: Fragment, status: Status, *, why: str = "") -> None:
     fragment.status, fragment.archived_reason, fragment.updated_at = status, why, docket.now
     fragment.save(update_fields=["status", "archived_reason", "updated_at"])

@@ -13,7 +13,7 @@ from conflicts.rulings import names_of_deciders
 from memories.models import Claim, Fragment
 
 
-class Verb(StrEnum):
+class RulingVerb(StrEnum):
     """What a ruling did with a value."""
 
     CHOSEN = "chosen"
@@ -26,7 +26,7 @@ class RulingMark:
 
     ruling_id: uuid.UUID
     conflict_id: uuid.UUID | None
-    decision: Verb
+    decision: RulingVerb
     authority: int
     by: str | None
     decided_by: uuid.UUID | None
@@ -49,7 +49,7 @@ class Subject:
     value_digest: bytes = b""
     fragment_id: uuid.UUID | None = None
 
-    def decision_of(self, ruling: Ruling) -> Verb | None:
+    def decision_of(self, ruling: Ruling) -> RulingVerb | None:
         """Return what a ruling did with it, None for nothing."""
         if self.fragment_id:
             return _decision(self.fragment_id, ruling.chosen_fragments, ruling.ruled_out_fragments)
@@ -59,8 +59,8 @@ class Subject:
         return _decision(self.value_digest.hex(), ruling.chosen, ruling.ruled_out)
 
 
-def _decision(said: object, chosen: Collection[object], ruled_out: Collection[object]) -> Verb | None:
-    return Verb.CHOSEN if said in chosen else Verb.RULED_OUT if said in ruled_out else None
+def _decision(said: object, chosen: Collection[object], ruled_out: Collection[object]) -> RulingVerb | None:
+    return RulingVerb.CHOSEN if said in chosen else RulingVerb.RULED_OUT if said in ruled_out else None
 
 
 def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[Subject, list[RulingMark]]:
@@ -101,7 +101,7 @@ def _about(subjects: Sequence[Subject]) -> Q:
     return about
 
 
-def _mark(row: Ruling, decision: Verb, names: Mapping[uuid.UUID, str]) -> RulingMark:
+def _mark(row: Ruling, decision: RulingVerb, names: Mapping[uuid.UUID, str]) -> RulingMark:
     return RulingMark(
         ruling_id=row.id,
         conflict_id=row.conflict_id,

@@ -13,7 +13,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Greatest
 
 from conflicts.authority import rank_of
-from conflicts.enums import Kind, Policy, Resolution
+from conflicts.enums import ConflictKind, Policy, Resolution
 from conflicts.gate import Binding, Period
 from conflicts.keys import Naming, naming
 from conflicts.models import PendingConflict, Ruling
@@ -100,7 +100,7 @@ def leave(
 
 def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:
     """Whether the predicate is one of readings or states, which the newest value answers."""
-    if conflict.kind == Kind.DISPUTE:
+    if conflict.kind == ConflictKind.DISPUTE:
         return False
     claims = Claim.objects.within(conflict.project_id).filter(id__in=[conflict.challenger, conflict.challenged])
     said = [conflict.statement["predicate"]] if conflict.statement else claims.values_list("predicate", flat=True)
@@ -108,7 +108,7 @@ def _takes_the_newest(conflict: PendingConflict, names: Naming) -> bool:
 
 
 def _ruling(conflict: PendingConflict, decided: Decided, *, now: datetime.datetime) -> Ruling | None:
-    if conflict.kind == Kind.RESTORE:
+    if conflict.kind == ConflictKind.RESTORE:
         return None
     row = Ruling(
         project_id=conflict.project_id,
@@ -125,11 +125,11 @@ def _ruling(conflict: PendingConflict, decided: Decided, *, now: datetime.dateti
         note=decided.note,
         edited=decided.made is not None,
     )
-    if conflict.kind == Kind.DISPUTE:
+    if conflict.kind == ConflictKind.DISPUTE:
         row.fragment_id = conflict.existing_id
         row.ruled_out_fragments = _known([conflict.existing_id] if decided.action == Resolution.SUPERSEDE else [])
         return row
-    if conflict.kind == Kind.TEXT:
+    if conflict.kind == ConflictKind.TEXT:
         row.fragment_id = decided.winner
     _weigh(row, conflict, decided)
     return row

@@ -35,7 +35,7 @@ def _same(one: str, other: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class VerdictChange:
     """What becomes of a claim; which fragment takes its place."""
 
     status: Status
@@ -43,7 +43,7 @@ class Change:
 
 
 def put(
-    project_id: uuid.UUID, changes: Mapping[uuid.UUID, Change], *, now: datetime.datetime, why: str = ""
+    project_id: uuid.UUID, changes: Mapping[uuid.UUID, VerdictChange], *, now: datetime.datetime, why: str = ""
 ) -> dict[uuid.UUID, uuid.UUID]:
     """Let claims stand, wait or leave, by claim; their fragments follow. Return which fragments fell, to whom.
 
@@ -60,7 +60,7 @@ def put(
 
 
 def _put(
-    claims: list[Claim], changes: Mapping[uuid.UUID, Change], *, now: datetime.datetime, why: str
+    claims: list[Claim], changes: Mapping[uuid.UUID, VerdictChange], *, now: datetime.datetime, why: str
 ) -> uuid.UUID | None:
     """Who replaces the fragment, if nothing of it stands any more."""
     fragment = claims[0].fragment

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass
 
 from conflicts.authority import SOURCE_RANK, bounded_importance
-from conflicts.enums import Ballot, Kind, Reason, Resolution, Uncounted
+from conflicts.enums import Ballot, ConflictKind, ConflictReason, Resolution, Uncounted
 from conflicts.models import PendingConflict, Vote
 from conflicts.rulings import protection
 from memories import access
@@ -182,7 +182,7 @@ def _settle(fragment: Fragment, *, now: datetime.datetime) -> None:
 
 def _disputed_by_a_person(fragment: Fragment) -> bool:
     """What a person decided no vote takes back."""
-    reviews = PendingConflict.objects.within(fragment.project_id).filter(existing=fragment, kind=Kind.DISPUTE)
+    reviews = PendingConflict.objects.within(fragment.project_id).filter(existing=fragment, kind=ConflictKind.DISPUTE)
     found: bool = reviews.filter(resolution=Resolution.SUPERSEDE).exists()
     return found
 
@@ -190,15 +190,15 @@ def _disputed_by_a_person(fragment: Fragment) -> bool:
 def _review(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> PendingConflict:
     """The pending review of a fragment, opened when there is none."""
     pending = PendingConflict.objects.within(fragment.project_id).pending()
-    found: PendingConflict | None = pending.filter(existing=fragment, kind=Kind.DISPUTE).first()
+    found: PendingConflict | None = pending.filter(existing=fragment, kind=ConflictKind.DISPUTE).first()
     if found:
         return found
     claim = Claim.objects.within(fragment.project_id).filter(fragment=fragment).order_by("position").first()
     made: PendingConflict = PendingConflict.objects.create(
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
-        kind=Kind.DISPUTE,
-        reason=Reason.DISPUTED,
+        kind=ConflictKind.DISPUTE,
+        reason=ConflictReason.DISPUTED,
         existing=fragment,
         existing_claim=claim.id if claim else None,
         subject_digest=claim.subject_digest if claim else b"",

@@ -46,7 +46,7 @@ class CountDiffers(NovaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ErasureRequest:
     """What is to be forgotten: the filters of a search without its question, or ids, or both together."""
 
     filters: Filters = field(default_factory=Filters)
@@ -60,7 +60,7 @@ class Wish:
         return {"filters": told, "ids": [str(i) for i in self.ids]}
 
     @classmethod
-    def read(cls, options: Mapping[str, Any]) -> "Wish":
+    def read(cls, options: Mapping[str, Any]) -> "ErasureRequest":
         """As `options` wrote it."""
         given: dict[str, Any] = {
             name: parse_datetime(v) if name in TIMES else v for name, v in options["filters"].items()
@@ -145,7 +145,7 @@ def lift(principal: Principal, content: str, *, authority: int, namespace: Names
         return int(count)
 
 
-def look(principal: Principal, namespace: Namespace, wish: Wish, *, now: datetime.datetime) -> Forgotten:
+def look(principal: Principal, namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime) -> Forgotten:
     """What would be forgotten; nothing is."""
     with access.enter(principal, why="forget"):
         found = _found(namespace, wish, now=now)
@@ -155,7 +155,7 @@ def look(principal: Principal, namespace: Namespace, wish: Wish, *, now: datetim
 def forget_all(
     principal: Principal,
     namespace: Namespace,
-    wish: Wish,
+    wish: ErasureRequest,
     *,
     expected: int,
     authority: int,
@@ -272,7 +272,7 @@ def check_forgetting(options: Options) -> None:
 
 
 def wanted(
-    wish: Wish, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
+    wish: ErasureRequest, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
 ) -> dict[str, Any]:
     """The options of an operation that forgets."""
     how = {"expected_count": expected, "authority": authority, "purge_backups": purge_backups, "everywhere": everywhere}
@@ -286,12 +286,12 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     options, now = operation.options, operation.created_at
     assert operation.namespace is not None  # the kind asks for one
     if operation.dry_run:
-        return look(principal, operation.namespace, Wish.read(options), now=now).report()
+        return look(principal, operation.namespace, ErasureRequest.read(options), now=now).report()
     with progress.alive(), access.enter(principal, why="forget"):
         told = forget_all(
             principal,
             operation.namespace,
-            Wish.read(options),
+            ErasureRequest.read(options),
             expected=options["expected_count"],
             authority=options["authority"],
             purge_backups=options["purge_backups"],
@@ -302,7 +302,9 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     return told
 
 
-def _found(namespace: Namespace, wish: Wish, *, now: datetime.datetime, hold: bool = False) -> list[uuid.UUID]:
+def _found(
+    namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime, hold: bool = False
+) -> list[uuid.UUID]:
     """What fits, the oldest first; of what was evicted, what is named by its id."""
     rows = _fitting(namespace, wish, now=now)
     rows = rows.select_for_update(of=("self",)).order_by("id") if hold else rows
@@ -314,7 +316,7 @@ def _found(namespace: Namespace, wish: Wish, *, now: datetime.datetime, hold: bo
     return found
 
 
-def _fitting(namespace: Namespace, wish: Wish, *, now: datetime.datetime) -> Any:
+def _fitting(namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime) -> Any:
     filters = wish.filters
     rows = Fragment.objects.within(namespace.project_id).filter(filters.conditions(), namespace=namespace)
     if wish.ids:

@@ -17,19 +17,21 @@ from memories import access, backups, erasure, governance, namespaces, operation
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
-from memories.operations import BadOptions, Kind, Options, Progress
+from memories.operations import BadOptions, OperationKind, Options, Progress
 
 log = structlog.get_logger(__name__)
 
-KINDS: Mapping[str, Kind] = {
-    "rebuild": Kind(upkeep.rebuild, upkeep.check_target),
-    "backfill": Kind(upkeep.backfill, upkeep.check_backfill, whole_project=True, own_door=True),
-    "retire": Kind(upkeep.drop, upkeep.check_drop, whole_project=True, own_door=True),
-    "tier": Kind(upkeep.tier, upkeep.check_tiering, dry_runs=True),
-    "archive": Kind(upkeep.put_away, upkeep.check_putting_away, dry_runs=True, undo=upkeep.undo_leaving),
-    "compact": Kind(upkeep.compact, upkeep.check_compaction, dry_runs=True, undo=upkeep.undo_compaction),
-    "evict": Kind(upkeep.evict, upkeep.check_eviction, whole_project=True, dry_runs=True, undo=upkeep.undo_leaving),
-    "consolidate": Kind(
+KINDS: Mapping[str, OperationKind] = {
+    "rebuild": OperationKind(upkeep.rebuild, upkeep.check_target),
+    "backfill": OperationKind(upkeep.backfill, upkeep.check_backfill, whole_project=True, own_door=True),
+    "retire": OperationKind(upkeep.drop, upkeep.check_drop, whole_project=True, own_door=True),
+    "tier": OperationKind(upkeep.tier, upkeep.check_tiering, dry_runs=True),
+    "archive": OperationKind(upkeep.put_away, upkeep.check_putting_away, dry_runs=True, undo=upkeep.undo_leaving),
+    "compact": OperationKind(upkeep.compact, upkeep.check_compaction, dry_runs=True, undo=upkeep.undo_compaction),
+    "evict": OperationKind(
+        upkeep.evict, upkeep.check_eviction, whole_project=True, dry_runs=True, undo=upkeep.undo_leaving
+    ),
+    "consolidate": OperationKind(
         upkeep.consolidate,
         upkeep.check_consolidation,
         undo=upkeep.undo_consolidation,
@@ -39,11 +41,11 @@ KINDS: Mapping[str, Kind] = {
         one_namespace=True,
         dry_runs=True,
     ),
-    "forget": Kind(erasure.run, erasure.check_forgetting, one_namespace=True, dry_runs=True, own_door=True),
-    "fork": Kind(
+    "forget": OperationKind(erasure.run, erasure.check_forgetting, one_namespace=True, dry_runs=True, own_door=True),
+    "fork": OperationKind(
         namespaces.fork, namespaces.check_fork, check_start=namespaces.refuse_taken, one_namespace=True, own_door=True
     ),
-    "merge": Kind(
+    "merge": OperationKind(
         namespaces.merge,
         namespaces.check_merge,
         undo=namespaces.undo_merge,
@@ -54,30 +56,30 @@ KINDS: Mapping[str, Kind] = {
         dry_runs=True,
         own_door=True,
     ),
-    "propose": Kind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
-    "evolve": Kind(governance.evolve, governance.check_evolving, one_namespace=True),
-    "pack": Kind(packs.write, packs.check, one_namespace=True),
+    "propose": OperationKind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
+    "evolve": OperationKind(governance.evolve, governance.check_evolving, one_namespace=True),
+    "pack": OperationKind(packs.write, packs.check, one_namespace=True),
     # Of the whole project, for the operation would go with its namespace.
-    "delete": Kind(
+    "delete": OperationKind(
         namespaces.delete_namespace,
         namespaces.check_namespace,
         permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
     ),
-    "delete_project": Kind(
+    "delete_project": OperationKind(
         namespaces.delete_project,
         namespaces.check_project,
         permit=namespaces.permit_deletion,
         whole_project=True,
         own_door=True,
     ),
-    "backup": Kind(
+    "backup": OperationKind(
         lambda *given: _back_up(*given), backups.check_backup, check_start=backups.refuse_missing, whole_project=True
     ),
-    "verify": Kind(backups.verify, backups.check_proof, whole_project=True),
-    "drill": Kind(backups.drill, backups.check_proof, whole_project=True),
-    "restore": Kind(
+    "verify": OperationKind(backups.verify, backups.check_proof, whole_project=True),
+    "drill": OperationKind(backups.drill, backups.check_proof, whole_project=True),
+    "restore": OperationKind(
         backups.restore,
         backups.check_restore,
         check_start=operations.refuse_unfit_plan,

@@ -29,7 +29,7 @@ class BadGrant(NovaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class KeyRequest:
     """What a new key shall be allowed."""
 
     namespaces: list[str]
@@ -66,7 +66,7 @@ def ensure_project(name: str) -> Project:
 
 def issue(
     project: Project,
-    wish: Wish,
+    wish: KeyRequest,
     *,
     owner: str | None,
     expires_at: datetime.datetime | None = None,
@@ -102,7 +102,7 @@ def _create(grant: Grant, owner: Owner, text: KeyText, **more: object) -> ApiKey
     return row
 
 
-def _check(project: Project, wish: Wish) -> None:
+def _check(project: Project, wish: KeyRequest) -> None:
     if not wish.namespaces:
         raise BadGrant("give at least one namespace pattern, such as 'acme:*'")
     for pattern in wish.namespaces:
@@ -126,7 +126,7 @@ def _check(project: Project, wish: Wish) -> None:
         raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
 
 
-def _check_users(wish: Wish) -> None:
+def _check_users(wish: KeyRequest) -> None:
     if wish.users not in Users.values:
         raise BadGrant(f"unknown {wish.users!r} for users; use {', '.join(Users.values)}")
     if not wish.user_patterns or not all(1 <= len(pattern) <= PATTERN_LIMIT for pattern in wish.user_patterns):

@@ -69,7 +69,7 @@ class Below:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class UserHoldings:
     """How many memories of a user a namespace holds, by status, and how many tombstones."""
 
     namespace: str
@@ -130,7 +130,7 @@ def below(principal: Principal, *, each: int) -> dict[uuid.UUID, Below]:
         return {root: Below(users[root], memories.get(root, 0), first[root]) for root in users}
 
 
-def held_of(principal: Principal, user: str, namespace: str | None = None) -> list[Held]:
+def held_of(principal: Principal, user: str, namespace: str | None = None) -> list[UserHoldings]:
     """Return how much is kept of a user, by namespace. Raise NotFound."""
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="users"):
@@ -140,7 +140,7 @@ def held_of(principal: Principal, user: str, namespace: str | None = None) -> li
         stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
         gone = dict(stones.values_list("namespace").annotate(n=Count("id")))
     return [
-        Held(
+        UserHoldings(
             scope.root_name,
             {status: n for where, status, n, _ in found if where == scope.id},
             gone.get(scope.id, 0),

@@ -55,7 +55,7 @@ class Unavailable(Exception):
 
 
 @dataclass(frozen=True)
-class Cluster:
+class PostgresCluster:
     """One cluster: `home` holds its data, its socket and its log, and belongs to the user it runs as."""
 
     home: Path
@@ -175,7 +175,7 @@ class Cluster:
             return done.returncode, output.read().decode(errors="replace").strip()
 
 
-def cluster_of(data_dir: Path) -> Cluster:
+def cluster_of(data_dir: Path) -> PostgresCluster:
     """The cluster that belongs to a data directory; its folder is made when missing. Raises Unavailable."""
     link = data_dir / "postgres"
     if os.geteuid() != 0:
@@ -183,14 +183,14 @@ def cluster_of(data_dir: Path) -> Cluster:
             link.mkdir(mode=0o700)
         if not link.is_dir() or owner(link)[0] != os.geteuid():
             raise Unavailable(f"{link} belongs to another user. Run as that user, or set another NOVAMEM_DATA_DIR.")
-        return Cluster(link.resolve())
+        return PostgresCluster(link.resolve())
     if not link.is_symlink() and not link.exists():
         link.symlink_to(_own_place(data_dir))
     if not link.exists():
         raise Unavailable(
             f"{link} leads to {link.readlink()}, which is gone. Bring it back, or remove the link to begin afresh."
         )
-    return Cluster(link.resolve())
+    return PostgresCluster(link.resolve())
 
 
 def _own_place(data_dir: Path) -> Path:
@@ -200,7 +200,7 @@ def _own_place(data_dir: Path) -> Path:
     OWN_PLACE.mkdir(parents=True, exist_ok=True)
     OWN_PLACE.chmod(0o755)
     if home.exists():
-        Cluster(home).stop()
+        PostgresCluster(home).stop()
         shutil.rmtree(home.with_suffix(".old"), ignore_errors=True)
         home.rename(home.with_suffix(".old"))
     _sweep()
@@ -214,7 +214,7 @@ def _sweep() -> None:
     """Removes clusters of temporary data directories that are gone. Others may only be unmounted: they stay."""
     for label in OWN_PLACE.glob("*/belongs-to"):
         data_dir, home = Path(label.read_text()), label.parent
-        if data_dir.is_relative_to(tempfile.gettempdir()) and not data_dir.exists() and not Cluster(home).pid():
+        if data_dir.is_relative_to(tempfile.gettempdir()) and not data_dir.exists() and not PostgresCluster(home).pid():
             shutil.rmtree(home)
 
 
@@ -300,8 +300,8 @@ def guard(lock: Path, home: Path, pid: int) -> None:
     """Waits until nobody holds the lock any more, not even a killed process, and stops the server it guards."""
     with lock.open("a") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
-        if Cluster(home).pid() == pid:
-            Cluster(home).stop()
+        if PostgresCluster(home).pid() == pid:
+            PostgresCluster(home).stop()
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ import psycopg
 from django.core.exceptions import ImproperlyConfigured
 
 from novamem import cluster, env, readiness
-from novamem.cluster import Cluster, Unavailable
+from novamem.cluster import PostgresCluster, Unavailable
 from novamem.config import take_options
 from novamem.database import APP_ROLE, EXTENSIONS, Logins, NotPrepared
 from novamem.progress import say
@@ -66,7 +66,7 @@ def running(data_dir: Path) -> Iterator[Logins]:
             _leave(users, server, guard)
 
 
-def _leave(users: IO[str], server: Cluster, guard: Process | None) -> None:
+def _leave(users: IO[str], server: PostgresCluster, guard: Process | None) -> None:
     fcntl.flock(users, fcntl.LOCK_UN)
     alone = True
     try:
@@ -83,7 +83,7 @@ def _leave(users: IO[str], server: Cluster, guard: Process | None) -> None:
         guard.returncode = guard.returncode or 0  # it may outlive us, for the others
 
 
-def _start_guard(lock: Path, server: Cluster, pid: int) -> Process:
+def _start_guard(lock: Path, server: PostgresCluster, pid: int) -> Process:
     return subprocess.Popen(
         [sys.executable, "-P", cluster.__file__, str(lock), str(server.home), str(pid)],  # by file: loads little
         cwd="/",
@@ -94,7 +94,7 @@ def _start_guard(lock: Path, server: Cluster, pid: int) -> Process:
     )
 
 
-def _passwords(path: Path, server: Cluster) -> dict[str, str]:
+def _passwords(path: Path, server: PostgresCluster) -> dict[str, str]:
     """The roles' passwords; random, made with the cluster, readable by the data directory's owner only."""
     if not path.exists() and server.data.exists():
         raise Unavailable(f"{path} is missing, and nobody else knows the passwords of the database. Bring it back.")
@@ -110,11 +110,11 @@ def _passwords(path: Path, server: Cluster) -> dict[str, str]:
     return found
 
 
-def _url(server: Cluster, role: str, passwords: dict[str, str], name: str) -> str:
+def _url(server: PostgresCluster, role: str, passwords: dict[str, str], name: str) -> str:
     return f"postgres://{role}:{passwords[role]}@{quote(str(server.socket), safe='')}/{name}"
 
 
-def _make_database(server: Cluster, passwords: dict[str, str]) -> None:
+def _make_database(server: PostgresCluster, passwords: dict[str, str]) -> None:
     """Roles, extensions and database, once; again after a start that was cut short. The database comes last."""
     admin = _url(server, cluster.SUPERUSER, passwords, "postgres")
     with _connect(admin) as connection:

@@ -12,14 +12,14 @@ from drf_spectacular.views import SpectacularAPIView
 from memories.api import reference
 from memories.api.health import healthz, metrics, readyz
 from memories.api.problem_details import problem
-from memories.proxy.errors import Refused, refusal
+from memories.proxy.errors import ProxyRefused, refusal
 
 
 def bad_request(request: Any, exception: Exception) -> HttpResponse:
     """Answer what Django refuses before a view sees it, as each door tells errors."""
     told = "This host is not served here." if isinstance(exception, DisallowedHost) else "Bad Request."
     if request.path.startswith("/v1/"):
-        return refusal(Refused(400, "malformed", told))
+        return refusal(ProxyRefused(400, "malformed", told))
     if request.path.startswith(("/api/", "/compat/")):
         return problem(400, "malformed", detail=told)
     return defaults.bad_request(request, exception)

@@ -144,7 +144,7 @@ def agent_of() -> Issue:
     def issue(project: Project, **wish: Any) -> Agent:
         owner = wish.pop("owner", None)
         wanted = {"namespaces": [f"{project.name}:*"], "verbs": ["read", "write"], "ceiling": "tool_output"}
-        issued = keys.issue(project, keys.Wish(**{**wanted, **wish}), owner=owner)
+        issued = keys.issue(project, keys.KeyRequest(**{**wanted, **wish}), owner=owner)
         client = APIClient(headers={"Authorization": f"Bearer {issued.text}"})
         found = access.principal_of_key(issued.text, now=timezone.now())
         assert found is not None

@@ -14,7 +14,7 @@ from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, of_all_users, place_of, started
 from memories.erasure import CountDiffers
@@ -94,13 +94,13 @@ class NamespaceView(APIView):
         """Deletes the namespace with all that it holds; answers 202 with the operation that does."""
         principal, values = principal_of(request), confirmed(request, name)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             place = place_of(principal, name)
             assert place is not None  # it was named
             with access.enter(of_all_users(principal, place), why="count"):
                 _check_count(values, namespaces.size(place))
             wish: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": place.name}}
-            return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+            return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -118,10 +118,10 @@ class ProjectView(APIView):
             raise NotFound("project")
         values = confirmed(request, name)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             _check_count(values, namespaces.project_size(Project.objects.get(id=principal.project_id)))
             wish: dict[str, Any] = {"kind": "delete_project", "namespace": None, "options": {"project": name}}
-            return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+            return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from conflicts.public import Believed, Question, believed, claims, lives, timeline
+from conflicts.public import BeliefQuery, Believed, believed, claims, lives, timeline
 from memories import access
 from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of
@@ -111,7 +111,7 @@ class ClaimsView(APIView):
         """
         query = validated(ClaimsQuery, request.query_params.dict())
         limit, cursor, status = query.pop("limit"), query.pop("cursor", None), query.pop("status")
-        question = Question(**query, status=None if status == "all" else status)
+        question = BeliefQuery(**query, status=None if status == "all" else status)
         principal = principal_of(request)
         with access.enter(principal, why="claims"):
             rows = claims(principal, question, now=timezone.now())
@@ -186,7 +186,7 @@ def _after(place: ClaimCursor | None, mine: list[Believed], *, back: bool) -> li
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class TimelineCursor:
     """A place in a timeline, and whether the page before or after it is wanted."""
 
     back: bool
@@ -233,7 +233,7 @@ def _turned(
     request: Request, rows: QuerySet[Any], *, limit: int, cursor: str | None
 ) -> tuple[list[Any], dict[str, str | None]]:
     """One page of a timeline, with the links to its neighbours. Raises ValidationError for a bad cursor."""
-    place = Cursor.read(cursor) if cursor else None
+    place = TimelineCursor.read(cursor) if cursor else None
     back = place is not None and place.back
     asked = rows.filter(place.beyond()) if place else rows
     found = list(asked.order_by(*(NEWEST_FIRST if back else OLDEST_FIRST))[: limit + 1])
@@ -242,7 +242,7 @@ def _turned(
         page.reverse()
 
     def link(row: Any, *, back: bool) -> str:
-        return _link(request, Cursor(back, row.begins, row.recorded_at, row.id))
+        return _link(request, TimelineCursor(back, row.begins, row.recorded_at, row.id))
 
     return page, _neighbours(page, link, back=back, more=more, placed=place is not None)
 
@@ -262,7 +262,7 @@ def _cursor_parts(text: str, *, moments: int) -> tuple[str, list[datetime.dateti
         raise serializers.ValidationError({"cursor": ["This is no cursor of a list."]}) from error
 
 
-def _link(request: Request, cursor: Cursor | ClaimCursor) -> str:
+def _link(request: Request, cursor: TimelineCursor | ClaimCursor) -> str:
     return str(replace_query_param(request.build_absolute_uri(), "cursor", str(cursor)))
 
 

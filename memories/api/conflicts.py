@@ -13,9 +13,9 @@ from rest_framework.views import APIView
 
 from conflicts.public import (
     Action,
+    ConflictKind,
+    ConflictReason,
     Keep,
-    Kind,
-    Reason,
     Resolution,
     Settlement,
     binding_on,
@@ -32,7 +32,7 @@ from memories.api.answers import ClaimAnswer, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Flag, Strict, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.pagination import page_of, paged
 from memories.api.rulings import RulingAnswer
@@ -46,7 +46,7 @@ class ConflictQuery(AboutUserQuery):
     """The filters of a list."""
 
     status = serializers.ChoiceField(["pending", "resolved", "all"], default="pending")
-    kind = serializers.ChoiceField(Kind.choices, required=False)
+    kind = serializers.ChoiceField(ConflictKind.choices, required=False)
     namespace = Text(required=False, validators=[namespace_form])
     subject = Text(max_length=100, required=False)
     predicate = Text(max_length=100, required=False)
@@ -116,8 +116,8 @@ class ConflictAnswer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     namespace = serializers.CharField(source="namespace.root_name")
     user = serializers.CharField(source="namespace.user", allow_null=True)
-    kind = serializers.ChoiceField(Kind.choices)
-    reason = serializers.ChoiceField(Reason.choices)
+    kind = serializers.ChoiceField(ConflictKind.choices)
+    reason = serializers.ChoiceField(ConflictReason.choices)
     status = serializers.SerializerMethodField()
     revision = serializers.IntegerField()
     new_id = serializers.UUIDField(source="newcomer_id", allow_null=True)
@@ -207,11 +207,11 @@ class ConflictView(APIView):
 def _settled(request: Request, conflict_id: uuid.UUID, settle: Any) -> Response:
     principal = principal_of(request)
 
-    def effect(_: None) -> Answer:
+    def effect(_: None) -> IdempotentAnswer:
         settle(principal)
         row = visible_conflict(principal, conflict_id)
         sides = [side for side in (row.newcomer_id, row.existing_id) if side]
-        return Answer(200, answers(principal, [row])[0], sides)
+        return IdempotentAnswer(200, answers(principal, [row])[0], sides)
 
     return answer_once(request, prepare=lambda: None, effect=effect)
 

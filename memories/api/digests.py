@@ -14,7 +14,7 @@ from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import Id, Strict, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.operations import BadOptions
 
 FEWEST, MOST = upkeep.DIGEST_SIZES
@@ -46,10 +46,10 @@ class DigestsView(APIView):
         def prepare() -> upkeep.DigestRequest:
             return upkeep.prepare_digest(principal, asked["ids"], now=now, method=asked["method"])
 
-        def effect(prepared: Any) -> Answer:
+        def effect(prepared: Any) -> IdempotentAnswer:
             admission = upkeep.keep_digest(principal, prepared, now=now)
             touched = [admission.fragment.id, *prepared.ids]
-            return Answer(201, lambda: stored_answer(principal, [admission])[0], touched)
+            return IdempotentAnswer(201, lambda: stored_answer(principal, [admission])[0], touched)
 
         try:
             return with_capacity(principal, answer_once(request, prepare=prepare, effect=effect), stored=1)

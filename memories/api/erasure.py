@@ -16,11 +16,11 @@ from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Flag, Id, Text, Whole, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer
 from memories.api.search import FilterInput
-from memories.erasure import Wish
+from memories.erasure import ErasureRequest
 from memories.models import Namespace
 from memories.models.fragment import CONTENT_LIMIT
 from memories.retrieval import Filters
@@ -101,9 +101,9 @@ class ForgetView(APIView):
         """Erases all that fits, every copy of it, if it is as many as expected; more than 1,000 as an operation."""
         principal = principal_of(request)
         values = validated(ForgetInput, request.data)
-        wish = Wish(Filters(**conditions(values)), values.get("ids", []))
+        wish = ErasureRequest(Filters(**conditions(values)), values.get("ids", []))
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             return _forgotten(principal, values, wish)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -133,7 +133,7 @@ def _place(principal: Principal, name: str) -> Namespace:
     return place
 
 
-def _forgotten(principal: Principal, values: dict[str, Any], wish: Wish) -> Answer:
+def _forgotten(principal: Principal, values: dict[str, Any], wish: ErasureRequest) -> IdempotentAnswer:
     place = _place(principal, values["namespace"])
     erasure.check_everywhere(principal, everywhere=values["everywhere"])
     erasure.check_purging(principal, purge=values["purge_backups"])
@@ -141,13 +141,13 @@ def _forgotten(principal: Principal, values: dict[str, Any], wish: Wish) -> Answ
     found = erasure.look(principal, place, wish, now=now)
     told: dict[str, Any] = {**found.report(), "dry_run": values["dry_run"], "operation": None}
     if values["dry_run"]:
-        return Answer(200, told)
+        return IdempotentAnswer(200, told)
     expected, authority = values["expected_count"], rank_of(principal)
     along = {"purge_backups": values["purge_backups"], "everywhere": values["everywhere"]}
     if found.count > erasure.FEW:
         erasure.check_right(place, found, expected=expected, authority=authority)
         options = erasure.wanted(wish, expected=expected, authority=authority, **along)
         operation = jobs.start(principal, kind="forget", namespace=place, options=options, now=now)
-        return Answer(202, {**told, "operation": OperationAnswer(operation).data})
+        return IdempotentAnswer(202, {**told, "operation": OperationAnswer(operation).data})
     done = erasure.forget_all(principal, place, wish, expected=expected, authority=authority, **along, now=now)
-    return Answer(200, {**told, **done.report()})
+    return IdempotentAnswer(200, {**told, **done.report()})

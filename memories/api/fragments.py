@@ -18,7 +18,7 @@ from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Moment, Text, several, validated
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.api.pagination import page_of, paged
 from memories.api.rulings import RulingMarkAnswer
@@ -154,10 +154,10 @@ class StoreView(APIView):
         principal = principal_of(request)
         draft = draft_of(validated(FragmentInput, request.data))
 
-        def effect(prepared: Any) -> Answer:
+        def effect(prepared: Any) -> IdempotentAnswer:
             (admission,) = keep(principal, prepared, now=timezone.now())
             status = 200 if admission.deduplicated or admission.replaced else 201
-            return Answer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
+            return IdempotentAnswer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
         return with_capacity(principal, answer_once(request, prepare=lambda: prepare([draft]), effect=effect), stored=1)
 
@@ -241,10 +241,10 @@ class BatchView(APIView):
         batch = validated(FragmentBatch, request.data)
         drafts = [draft_of(item) for item in batch["fragments"]]
 
-        def effect(prepared: Any) -> Answer:
+        def effect(prepared: Any) -> IdempotentAnswer:
             each = keep_each(principal, prepared, now=timezone.now())
             data = {"results": stored_each(principal, each)}
-            return Answer(201, data, [admission.fragment.id for admission in each if admission is not None])
+            return IdempotentAnswer(201, data, [admission.fragment.id for admission in each if admission is not None])
 
         answer = answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
         return with_capacity(principal, answer, stored=len(drafts))

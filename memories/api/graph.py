@@ -16,7 +16,7 @@ from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form
 from memories.models import NAME_LIMIT
 from memories.models.enums import EntityLabel
-from memories.upkeep.graph import DEEPEST, Ground, entities, explore
+from memories.upkeep.graph import DEEPEST, GraphGround, entities, explore
 
 
 class GraphQuery(AboutUserQuery):
@@ -73,9 +73,9 @@ class EntitiesAnswer(serializers.Serializer[Any]):
     results = NodeAnswer(many=True)
 
 
-def _ground(principal: Principal, query: dict[str, Any]) -> Ground:
+def _ground(principal: Principal, query: dict[str, Any]) -> GraphGround:
     """Where to look. Raises NotFound for a namespace that is not covered."""
-    return Ground(access.chosen(principal, query.get("namespace")), timezone.now())
+    return GraphGround(access.chosen(principal, query.get("namespace")), timezone.now())
 
 
 class GraphView(APIView):

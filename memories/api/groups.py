@@ -16,17 +16,17 @@ from memories.api.answers import FragmentAnswer, OrNull, answers
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Id, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.pagination import page_of, paged
 from memories.models import NAME_LIMIT, Namespace
 from memories.upkeep import graph
-from memories.upkeep.graph import MOST_READ, Asked
+from memories.upkeep.graph import MOST_READ, EpisodeQuery
 
 SMALLEST = 2
 
 
-class Page(AboutUserQuery):
+class GroupPage(AboutUserQuery):
     """Where, and which page."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -34,7 +34,7 @@ class Page(AboutUserQuery):
     cursor = Text(required=False)
 
 
-class EpisodesQuery(Page):
+class EpisodesQuery(GroupPage):
     """The filters of a list of episodes."""
 
     since = Moment(required=False)
@@ -106,7 +106,7 @@ class EpisodesView(APIView):
         asked = {name: query[name] for name in ("since", "until", "agent") if name in query}
         principal = principal_of(request)
         with access.enter(principal, why="episodes"):
-            rows = graph.episodes(principal, Asked(_places(principal, query), **asked), now=timezone.now())
+            rows = graph.episodes(principal, EpisodeQuery(_places(principal, query), **asked), now=timezone.now())
             return Response(
                 paged(
                     request,
@@ -128,9 +128,9 @@ class EpisodesView(APIView):
         principal = principal_of(request)
         values = validated(EpisodeInput, request.data)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             made = graph.put_together(principal, **values)
-            return Answer(201, lambda: _whole(principal, made.id), values["ids"])
+            return IdempotentAnswer(201, lambda: _whole(principal, made.id), values["ids"])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -145,7 +145,7 @@ class EpisodeView(APIView):
             return Response(_whole(principal_of(request), episode_id))
 
 
-class ClustersQuery(Page):
+class ClustersQuery(GroupPage):
     """The filters of a list of clusters."""
 
     min_size = serializers.IntegerField(min_value=SMALLEST, default=3)

@@ -38,7 +38,7 @@ class KeyReused(NovaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class IdempotentAnswer:
     """What a writing view answers: the status, the data and the fragments that it names.
 
     Data that is a function is worked out after the effect has been committed, so that no lock is held meanwhile.
@@ -49,7 +49,7 @@ class Answer:
     fragment_ids: list[uuid.UUID] = field(default_factory=list)
 
 
-def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[[T], Answer]) -> Response:
+def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[[T], IdempotentAnswer]) -> Response:
     """Runs `prepare` (provider calls, no transaction), then `effect` in one transaction, or replays its answer.
 
     The record of the answer commits with the effect. Raises InFlight, KeyReused.
@@ -75,7 +75,7 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
     return Response(kept.answer, status=kept.status)
 
 
-def _data(principal: Principal, answer: Answer) -> Any:
+def _data(principal: Principal, answer: IdempotentAnswer) -> Any:
     if not callable(answer.data):
         return answer.data
     with access.enter(principal, why="answer"):
@@ -105,7 +105,7 @@ def _kept(principal: Principal, key: str, digest: bytes) -> RepeatedRequest | No
     return found
 
 
-def _keep(principal: Principal, key: str, digest: bytes, answer: Answer) -> RepeatedRequest:
+def _keep(principal: Principal, key: str, digest: bytes, answer: IdempotentAnswer) -> RepeatedRequest:
     assert principal.key_id is not None  # whoever comes through the API has a key
     kept: RepeatedRequest = RepeatedRequest.objects.create(
         project_id=principal.project_id,

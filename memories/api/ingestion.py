@@ -13,7 +13,7 @@ from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.ingest import Message, PreparedMessages, keep_messages, prepare_messages
 
@@ -100,11 +100,11 @@ class IngestView(APIView):
         principal = principal_of(request)
         values = validated(IngestInput, request.data)
 
-        def effect(work: PreparedMessages) -> Answer:
+        def effect(work: PreparedMessages) -> IdempotentAnswer:
             report = keep_messages(principal, work, now=timezone.now())
             skipped = [{"index": skip.index, "reason": skip.reason} for skip in report.skipped]
             data = {"stored": stored_answer(principal, report.stored), "skipped": skipped}
-            return Answer(201, data, [admission.fragment.id for admission in report.stored])
+            return IdempotentAnswer(201, data, [admission.fragment.id for admission in report.stored])
 
         answer = answer_once(
             request,

@@ -31,7 +31,7 @@ def namespace_form(name: str) -> None:
 agent_form = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z", "Use letters, digits, '.', '_' and '-'.")
 
 
-class Entity(Strict):
+class EntityInput(Strict):
     """A named thing in a text."""
 
     text = Text(max_length=200)
@@ -104,7 +104,7 @@ class Details(Strict):
     category = Text(max_length=100, required=False, allow_blank=True)
     tags = words(required=False)
     topics = words(required=False)
-    entities = serializers.ListField(child=Entity(), max_length=100, required=False)
+    entities = serializers.ListField(child=EntityInput(), max_length=100, required=False)
     outcome = serializers.ChoiceField(Outcome.choices, required=False, allow_null=True)
     importance = Number(min_value=0, max_value=1, required=False)
     emotional_valence = Number(min_value=-1, max_value=1, required=False)

@@ -16,7 +16,7 @@ from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of, stored_answer
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.overview import CapacityAnswer
 from memories.api.pagination import page_of, paged
@@ -46,9 +46,9 @@ class TierView(APIView):
         principal = principal_of(request)
         asked = validated(TierChange, request.data)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             upkeep.move_one(principal, fragment_id, here=asked["from"], there=asked["to"])
-            return Answer(200, lambda: answer_of(principal, fragment_id), [fragment_id])
+            return IdempotentAnswer(200, lambda: answer_of(principal, fragment_id), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -80,9 +80,9 @@ class CompactView(APIView):
         principal = principal_of(request)
         level = validated(CompactInput, request.data)["level"]
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             told = upkeep.compact_one(principal, fragment_id, level=level, now=timezone.now())
-            return Answer(200, lambda: {**told, "fragment": answer_of(principal, fragment_id)}, [fragment_id])
+            return IdempotentAnswer(200, lambda: {**told, "fragment": answer_of(principal, fragment_id)}, [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -168,9 +168,9 @@ class RestoreTombstoneView(APIView):
         """Brings the fragment back byte for byte; one that is opposed by now passes the gate at its own authority."""
         principal = principal_of(request)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             admission = upkeep.restore(principal, tombstone_id, now=timezone.now())
-            return Answer(200, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
+            return IdempotentAnswer(200, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -15,7 +15,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Flag, Text, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import Extra, namespace_form
 from memories.api.pagination import page_of, paged
 from memories.models import Namespace, Operation
@@ -196,12 +196,12 @@ def started(
     """The answer to a request that starts a job: 202 with the operation."""
     principal = principal_of(request)
 
-    def effect(_: None) -> Answer:
+    def effect(_: None) -> IdempotentAnswer:
         place = place_of(principal, namespace)
         if kind in WITH_USERS:
             require_places(principal, kind, place, options)
         wish: dict[str, Any] = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
-        return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+        return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
 
     try:
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -213,9 +213,9 @@ def undone(request: Request, operation_id: uuid.UUID, *, kind: str | None = None
     """The answer to a request that takes a job back: 202 with the operation that does."""
     principal = principal_of(request)
 
-    def effect(_: None) -> Answer:
+    def effect(_: None) -> IdempotentAnswer:
         changeable(principal, operation_id, kind=kind)
-        return Answer(202, OperationAnswer(jobs.start_undo(principal, operation_id, now=timezone.now())).data)
+        return IdempotentAnswer(202, OperationAnswer(jobs.start_undo(principal, operation_id, now=timezone.now())).data)
 
     return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -247,7 +247,7 @@ class CancelView(APIView):
             return Response(told_to(principal_of(request), rows_of(principal_of(request)).get(id=operation_id)))
 
 
-class UndoView(APIView):
+class UndoOperationView(APIView):
     """Undoing."""
 
     verbs = {"POST": "admin"}

@@ -17,7 +17,7 @@ from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
@@ -178,8 +178,8 @@ class NamespacesView(APIView):
         """Makes a namespace; one that exists is answered as it is."""
         values = validated(NamespaceInput, request.data)
 
-        def effect(_: None) -> Answer:
-            return Answer(201, NamespaceAnswer(access.writable(principal_of(request), values["name"])).data)
+        def effect(_: None) -> IdempotentAnswer:
+            return IdempotentAnswer(201, NamespaceAnswer(access.writable(principal_of(request), values["name"])).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -26,7 +26,7 @@ from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Strict, Text, Whole, validated, words
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.pagination import page_of, paged
 
@@ -171,8 +171,10 @@ class PredicatesView(APIView):
         """Registers a rule; what is not said is as in the built-in rule of that name, else one value, as text."""
         values = validated(PredicateInput, request.data)
 
-        def effect(_: None) -> Answer:
-            return Answer(201, answer(register_predicate(principal_of(request), **values, now=timezone.now())))
+        def effect(_: None) -> IdempotentAnswer:
+            return IdempotentAnswer(
+                201, answer(register_predicate(principal_of(request), **values, now=timezone.now()))
+            )
 
         with _naming_fields():
             return answer_once(request, prepare=lambda: None, effect=effect)

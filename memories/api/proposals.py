@@ -16,7 +16,7 @@ from memories.access import Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Text, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import Extra, namespace_form
 from memories.api.pagination import page_of, paged
 from memories.api.votes import Nothing
@@ -28,7 +28,7 @@ LONGEST = 8_000
 
 
 @extend_schema_field({"oneOf": [{"type": "string", "maxLength": LONGEST}, {"type": "object"}]})
-class Context(Extra):
+class ProposalContext(Extra):
     """A text, or an object of the caller's own."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -45,7 +45,7 @@ class ProposalInput(AboutUser):
 
     namespace = Text(validators=[namespace_form])
     task_id = Text(max_length=255)
-    context = Context()
+    context = ProposalContext()
 
 
 class ProposalQuery(AboutUserQuery):
@@ -60,7 +60,7 @@ class ProposalQuery(AboutUserQuery):
     cursor = Text(required=False)
 
 
-class StatsQuery(AboutUserQuery):
+class ProposalStatsQuery(AboutUserQuery):
     """Which namespace; without one, all that the key covers."""
 
     namespace = Text(required=False, validators=[namespace_form])
@@ -152,9 +152,9 @@ class ProposalsView(APIView):
             situation = Situation(asked["task_id"], asked["context"])
             return governance.consider(principal, asked["namespace"], situation, now=now)
 
-        def effect(considered: Considered) -> Answer:
+        def effect(considered: Considered) -> IdempotentAnswer:
             row = governance.conclude(principal, considered, now=now)
-            return Answer(201, lambda: shown([row])[0], [row.fragment_id] if row.fragment_id else [])
+            return IdempotentAnswer(201, lambda: shown([row])[0], [row.fragment_id] if row.fragment_id else [])
 
         return answer_once(request, prepare=prepare, effect=effect)
 
@@ -177,9 +177,9 @@ def _settled(request: Request, act: Callable[[Principal], Proposal]) -> Response
     validated(Nothing, request.data)
     principal = principal_of(request)
 
-    def effect(_: None) -> Answer:
+    def effect(_: None) -> IdempotentAnswer:
         row = act(principal)
-        return Answer(200, lambda: shown([row])[0], row.about)
+        return IdempotentAnswer(200, lambda: shown([row])[0], row.about)
 
     return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -228,10 +228,12 @@ class ProposalUndoView(APIView):
 class ProposalStatsView(APIView):
     """How much history is kept."""
 
-    @extend_schema(operation_id="proposals_stats", parameters=[StatsQuery], responses={200: ProposalStatsAnswer})
+    @extend_schema(
+        operation_id="proposals_stats", parameters=[ProposalStatsQuery], responses={200: ProposalStatsAnswer}
+    )
     def get(self, request: Request) -> Response:
         """How many entries of how many tasks, in the namespaces that the key covers."""
-        query = validated(StatsQuery, request.query_params.dict())
+        query = validated(ProposalStatsQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="stats"):
             places = access.chosen(principal, name)

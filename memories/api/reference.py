@@ -38,7 +38,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReferenceAnswer:
     """A status with what comes along."""
 
     status: str
@@ -48,7 +48,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ReferenceEndpoint:
     """A method of a path."""
 
     name: str
@@ -58,8 +58,8 @@ class Endpoint:
     parameters: tuple[Field, ...]
     body: tuple[Field, ...]
     body_kind: str
-    answers: tuple[Answer, ...]
-    problems: tuple[Answer, ...]
+    answers: tuple[ReferenceAnswer, ...]
+    problems: tuple[ReferenceAnswer, ...]
     curl: str
 
     @property
@@ -78,10 +78,10 @@ class Group:
     """Endpoints about one thing."""
 
     name: str
-    endpoints: list[Endpoint] = field(default_factory=list)
+    endpoints: list[ReferenceEndpoint] = field(default_factory=list)
 
 
-class Reader:
+class SchemaReader:
     """Reads the parts of one OpenAPI 3.0 document."""
 
     def __init__(self, document: Schema) -> None:
@@ -97,11 +97,11 @@ class Reader:
                 found.setdefault(tag, Group(tag)).endpoints.append(self.endpoint(path, method, operation))
         return dict(sorted(found.items()))
 
-    def endpoint(self, path: str, method: str, operation: Schema) -> Endpoint:
+    def endpoint(self, path: str, method: str, operation: Schema) -> ReferenceEndpoint:
         """One of them."""
         kind, body = self.content(operation.get("requestBody", {}))
         answers = [self.answer(status, told) for status, told in sorted(operation["responses"].items())]
-        return Endpoint(
+        return ReferenceEndpoint(
             name=operation["operationId"],
             method=method.upper(),
             path=path,
@@ -114,11 +114,11 @@ class Reader:
             curl=self.curl(path, method, operation),
         )
 
-    def answer(self, status: str, told: Schema) -> Answer:
+    def answer(self, status: str, told: Schema) -> ReferenceAnswer:
         """A response."""
         kind, schema = self.content(told)
         about = told.get("description", "")
-        return Answer(status, about, kind, self.inside(schema) if schema and status < "400" else ())
+        return ReferenceAnswer(status, about, kind, self.inside(schema) if schema and status < "400" else ())
 
     def content(self, told: Schema) -> tuple[str, Schema | None]:
         """The media type and the schema of a body; "" and None without one."""
@@ -237,7 +237,7 @@ def ref_name(schema: Schema) -> str:
 def reference() -> dict[str, Group]:
     """The server's own."""
     document = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # it has no types
-    return Reader(document).groups()
+    return SchemaReader(document).groups()
 
 
 @require_safe

@@ -15,7 +15,7 @@ from memories.access import Principal
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Moment, Text, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.governance import Reported, TaskReport
 from memories.models.enums import TaskStatus
@@ -101,10 +101,10 @@ class TasksView(APIView):
         place = asked.pop("namespace", None) or only_namespace(principal)
         report = TaskReport(**{"updated_at": now, **asked}, namespace=place)
 
-        def effect(prepared: Any) -> Answer:
+        def effect(prepared: Any) -> IdempotentAnswer:
             told = jobs.report_task(principal, report, prepared, now=now)
             named = [told.task.fragment_id] if told.task.fragment_id else []
-            return Answer(201 if told.made else 200, TaskAnswer(answered(told)).data, named)
+            return IdempotentAnswer(201 if told.made else 200, TaskAnswer(answered(told)).data, named)
 
         def prepare() -> Any:
             access.require_readable(principal, [place])

@@ -33,7 +33,7 @@ from memories.api.lifecycle import (
 )
 from memories.api.models import WORK, ModelsView, ModelView, ModelWorkView
 from memories.api.operations import CancelView, OperationsView, OperationView
-from memories.api.operations import UndoView as OperationUndoView
+from memories.api.operations import UndoOperationView as OperationUndoView
 from memories.api.overview import NamespacesView, StatsView
 from memories.api.packs import PackDownloadView, PacksView
 from memories.api.predicates import PredicatesView, PredicateView

@@ -15,7 +15,7 @@ from memories.api.answers import FragmentAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.ingest import archive, archive_key, unarchive
 from memories.models import KEY_LIMIT
@@ -80,9 +80,9 @@ class VoteView(APIView):
         principal = principal_of(request)
         said = validated(self.body, request.data)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             counted = vote(principal, fragment_id, self.ballot, now=timezone.now(), **said)
-            return Answer(200, told(counted), [fragment_id])
+            return IdempotentAnswer(200, told(counted), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -148,9 +148,9 @@ class ArchiveByKeyView(APIView):
         """Archives the fragment under a key; stored under the key again, it stands again."""
         principal, named = principal_of(request), validated(NamedInput, request.data)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             row = archive_key(principal, named["namespace"], named["key"], now=timezone.now())
-            return Answer(200, answer_of(principal, row.id), [row.id])
+            return IdempotentAnswer(200, answer_of(principal, row.id), [row.id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -170,8 +170,8 @@ def _moved(request: Request, fragment_id: uuid.UUID, move: Any) -> Response:
     principal = principal_of(request)
     validated(Nothing, request.data)
 
-    def effect(_: None) -> Answer:
+    def effect(_: None) -> IdempotentAnswer:
         move(principal, fragment_id, now=timezone.now())
-        return Answer(200, answer_of(principal, fragment_id), [fragment_id])
+        return IdempotentAnswer(200, answer_of(principal, fragment_id), [fragment_id])
 
     return answer_once(request, prepare=lambda: None, effect=effect)

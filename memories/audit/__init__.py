@@ -3,16 +3,16 @@
 from memories.audit.rows import Comparison, Difference
 from memories.audit.seals import seal
 from memories.audit.signatures import fingerprint, is_signed, public_key, sign
-from memories.audit.verification import Finding, Proof, Verdict, prove, verify
+from memories.audit.verification import AuditFinding, AuditVerdict, Proof, prove, verify
 from memories.audit.witness import Receipts, silence, tell
 
 __all__ = [
     "Comparison",
     "Difference",
-    "Finding",
+    "AuditFinding",
     "Proof",
     "Receipts",
-    "Verdict",
+    "AuditVerdict",
     "fingerprint",
     "is_signed",
     "prove",

@@ -47,7 +47,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JournalLine:
     """A line of the file."""
 
     head: Head
@@ -97,11 +97,11 @@ class Journal:
                     offset += len(text)
         return found
 
-    def line(self, offset: int) -> Line | None:
+    def line(self, offset: int) -> JournalLine | None:
         """The line that begins there, or None when it has been damaged."""
         with self.path.open("rb") as file:
             file.seek(offset)
-            return Line.parse(file.readline())
+            return JournalLine.parse(file.readline())
 
     def last_number(self) -> int:
         """The number of the last line, 0 when there is none; reads no more than that line."""

@@ -61,7 +61,7 @@ def genesis(project_id: UUID) -> bytes:
     return hashlib.sha256(b"novamem audit" + project_id.bytes).digest()
 
 
-class Link:
+class SealLink:
     """A link of the chain: SHA-256 over the former seal and everything that this one says and covers.
 
     Its leaves go by one after the other, in their order; only the hash and their number stay.

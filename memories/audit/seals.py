@@ -12,7 +12,7 @@ from memories import access
 from memories.access import Principal
 from memories.audit import signatures
 from memories.audit.journal import Journal, moment
-from memories.audit.leaves import Link, genesis, leaves
+from memories.audit.leaves import SealLink, genesis, leaves
 from memories.models import Seal
 from memories.models.sql import horizon
 
@@ -79,9 +79,9 @@ def _next(
 
 def _link(
     former: Seal | None, content: BinaryIO, *, project_id: UUID, number: int, upto: int, now: datetime.datetime
-) -> Link:
+) -> SealLink:
     """The link that follows a seal, up to a transaction; the texts of its leaves go to the file."""
     digest, since = (bytes(former.digest), former.upto) if former else (genesis(project_id), 0)
-    link = Link(digest, number=number, upto=upto, sealed_at=moment(now))
+    link = SealLink(digest, number=number, upto=upto, sealed_at=moment(now))
     content.writelines(link.add(leaf) for leaf in leaves(project_id, since=since, before=upto))
     return link

@@ -8,8 +8,8 @@ from uuid import UUID
 from memories import access
 from memories.access import Principal
 from memories.audit import signatures, witness
-from memories.audit.journal import Head, Journal, Line, moment
-from memories.audit.leaves import Leaf, Link, genesis, leaves, newest
+from memories.audit.journal import Head, Journal, JournalLine, moment
+from memories.audit.leaves import Leaf, SealLink, genesis, leaves, newest
 from memories.audit.rows import Comparison, Watcher, compare
 from memories.models import Seal
 
@@ -27,7 +27,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """What is wrong, with the first event or seal it concerns."""
 
     kind: Kind
@@ -36,22 +36,22 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AuditVerdict:
     """How many seals and events were found whole, how many events wait for a seal, the first thing that is wrong."""
 
     seals: int
     events: int
     unsealed: int
-    finding: Finding | None
+    finding: AuditFinding | None
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What was found of the chain of events, of the rows that these tell of, and of what the witness says."""
 
-    chain: Verdict
+    chain: AuditVerdict
     rows: Comparison
-    witness: Finding | None = None
+    witness: AuditFinding | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -66,18 +66,18 @@ def prove(principal: Principal, *, watcher: Watcher | None = None) -> Proof:
         return Proof(chain, compare(principal.project_id, watcher=watcher), heard)
 
 
-def _heard(principal: Principal) -> Finding | None:
+def _heard(principal: Principal) -> AuditFinding | None:
     try:
         found = witness.contradiction(principal)
     except witness.WitnessSilent as error:
-        return Finding("witness_silent", f"the witness can't be asked: {error}", 0)
+        return AuditFinding("witness_silent", f"the witness can't be asked: {error}", 0)
     if found is None:
         return None
     number, how = found
-    return Finding("not_as_witnessed", f"seal {number}, which the witness knows, is {how}", number)
+    return AuditFinding("not_as_witnessed", f"seal {number}, which the witness knows, is {how}", number)
 
 
-def verify(principal: Principal, *, watcher: Watcher | None = None) -> Verdict:
+def verify(principal: Principal, *, watcher: Watcher | None = None) -> AuditVerdict:
     """Checks a project's chain from its first seal on and stops at the first finding."""
     journal = Journal(principal.project_id)
     with journal.held(), access.enter(principal, why="verify"):
@@ -88,31 +88,33 @@ def verify(principal: Principal, *, watcher: Watcher | None = None) -> Verdict:
             if watcher:
                 watcher("seals", number - 1, len(seals))
             if row.number != number:
-                return Verdict(number - 1, events, 0, Finding("removed", f"seal {number}", number))
+                return AuditVerdict(number - 1, events, 0, AuditFinding("removed", f"seal {number}", number))
             line = journal.line(places[number]) if number in places else None
             if finding := _check(row, line, former, since=since, copied=number in places):
-                return Verdict(number - 1, events, 0, finding)
+                return AuditVerdict(number - 1, events, 0, finding)
             former, since, events = bytes(row.digest), row.upto, events + row.events
         waiting, early = _waiting(principal.project_id, since=since)
-        return Verdict(len(seals), events, waiting, _check_end(len(seals), early, places))
+        return AuditVerdict(len(seals), events, waiting, _check_end(len(seals), early, places))
 
 
-def _check(row: Seal, line: Line | None, former: bytes, *, since: int, copied: bool) -> Finding | None:
+def _check(row: Seal, line: JournalLine | None, former: bytes, *, since: int, copied: bool) -> AuditFinding | None:
     """Two copies and a signature: of file and database the one that fits the signature says what is wrong."""
     whole = _fits(row, former, since=since)
     if line is None or not _is_authentic(line, row, former):
         if not whole:
-            return Finding("seal_changed", f"seal {row.number} does not fit its events or its signature", row.number)
+            return AuditFinding(
+                "seal_changed", f"seal {row.number} does not fit its events or its signature", row.number
+            )
         if not copied:
-            return Finding("not_in_file", f"seal {row.number} does not stand in the file", row.number)
-        return Finding("file_changed", f"the line of seal {row.number} in the file", row.number)
+            return AuditFinding("not_in_file", f"seal {row.number} does not stand in the file", row.number)
+        return AuditFinding("file_changed", f"the line of seal {row.number} in the file", row.number)
     if line.head != Head.of(row) or row.events != len(line.leaves):
-        return Finding("seal_changed", f"seal {row.number} is another one in the file", row.number)
+        return AuditFinding("seal_changed", f"seal {row.number} is another one in the file", row.number)
     return None if whole else _compare(row.number, leaves(row.project_id, since=since, before=row.upto), line.leaves)
 
 
 def _fits(row: Seal, former: bytes, *, since: int) -> bool:
-    link = Link(former, number=row.number, upto=row.upto, sealed_at=moment(row.sealed_at))
+    link = SealLink(former, number=row.number, upto=row.upto, sealed_at=moment(row.sealed_at))
     digest = _over(link, leaves(row.project_id, since=since, before=row.upto))
     return (
         digest == bytes(row.digest)
@@ -122,29 +124,29 @@ def _fits(row: Seal, former: bytes, *, since: int) -> bool:
     )
 
 
-def _is_authentic(line: Line, row: Seal, former: bytes) -> bool:
+def _is_authentic(line: JournalLine, row: Seal, former: bytes) -> bool:
     head = line.head
-    link = Link(former, number=row.number, upto=head.upto, sealed_at=head.sealed_at)
+    link = SealLink(former, number=row.number, upto=head.upto, sealed_at=head.sealed_at)
     digest = _over(link, line.leaves)
     return digest.hex() == head.digest and signatures.is_signed(digest, bytes.fromhex(head.signature), purpose="seal")
 
 
-def _over(link: Link, content: Iterable[Leaf]) -> bytes:
+def _over(link: SealLink, content: Iterable[Leaf]) -> bytes:
     for leaf in content:
         link.add(leaf)
     return link.digest()
 
 
-def _compare(seal: int, now: Iterable[Leaf], then: list[Leaf]) -> Finding | None:
+def _compare(seal: int, now: Iterable[Leaf], then: list[Leaf]) -> AuditFinding | None:
     """The first difference between the events as they are and as they were sealed."""
     present = {(leaf.table, leaf.number): leaf for leaf in now}
     for leaf in then:
         found = present.pop((leaf.table, leaf.number), None)
         if found is None:
-            return Finding("removed", leaf.name, seal)
+            return AuditFinding("removed", leaf.name, seal)
         if found != leaf:
-            return Finding("changed", leaf.name, seal)
-    return Finding("slipped_in", min(present.values()).name, seal) if present else None
+            return AuditFinding("changed", leaf.name, seal)
+    return AuditFinding("slipped_in", min(present.values()).name, seal) if present else None
 
 
 def _waiting(project_id: UUID, *, since: int) -> tuple[int, Leaf | None]:
@@ -157,9 +159,9 @@ def _waiting(project_id: UUID, *, since: int) -> tuple[int, Leaf | None]:
     return count, early
 
 
-def _check_end(seals: int, early: Leaf | None, places: dict[int, int]) -> Finding | None:
+def _check_end(seals: int, early: Leaf | None, places: dict[int, int]) -> AuditFinding | None:
     """What the chain itself can't tell: seals that only the file has, events that claim a transaction to come."""
     following = seals + 1
     if places and max(places) > seals:
-        return Finding("cut_off", f"seal {following}", following)
-    return Finding("slipped_in", early.name, following) if early else None
+        return AuditFinding("cut_off", f"seal {following}", following)
+    return AuditFinding("slipped_in", early.name, following) if early else None

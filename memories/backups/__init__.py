@@ -1,11 +1,11 @@
 """Backups: what a project remembers as one signed file, proven by restoring it, and brought back from it."""
 
 from memories.backups.bundle_reader import BrokenBundle, UnknownVersion, records_of
-from memories.backups.bundle_writer import Wish, back_up, check_recipients, make, recipients_of, refuse_missing
+from memories.backups.bundle_writer import BackupRequest, back_up, check_recipients, make, recipients_of, refuse_missing
 from memories.backups.bundle_writer import check as check_backup
 from memories.backups.encryption import BadRecipient, IdentityMissing, decrypted, has_identity, identity, is_encrypted
 from memories.backups.fingerprint_keys import BadKeyFile, take_key, write_key
-from memories.backups.push import Refused, Remote, Unreachable
+from memories.backups.push import PushRefused, Remote, Unreachable
 from memories.backups.push import options as push_options
 from memories.backups.restoration import BaseMissing, WrongProject, restore, trusted_signers
 from memories.backups.restoration import check as check_restore
@@ -39,12 +39,12 @@ __all__ = [
     "IdentityMissing",
     "NoEnvelope",
     "NoSpace",
-    "Refused",
+    "PushRefused",
     "Remote",
     "StillNeeded",
     "UnknownVersion",
     "Unreachable",
-    "Wish",
+    "BackupRequest",
     "WrongProject",
     "back_up",
     "backups",

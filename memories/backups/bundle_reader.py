@@ -55,7 +55,7 @@ class UnknownVersion(BrokenBundle):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BundleLine:
     """A record as it was read: its number in the file, its kind, the parsed JSON and the bytes."""
 
     number: int
@@ -69,7 +69,7 @@ class Line:
         return len(self.raw) + A_PART * records.parts(self.raw)
 
 
-class Reader:
+class BundleReader:
     """One bundle: the manifest at once, then the records; at their end all is checked."""
 
     def __init__(self, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False) -> None:
@@ -102,7 +102,7 @@ class Reader:
         if any(not name.startswith(at) for name in self.manifest.namespaces):
             raise BrokenBundle(1, "a namespace belongs to another project")
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[BundleLine]:
         """Every record in order. Raises BrokenBundle, at the latest after the last one."""
         names, before = set(self.manifest.namespaces), (-1, "", "")
         for raw in self._lines:
@@ -125,7 +125,7 @@ class Reader:
             self.count += 1
             if kind == "fragment":
                 self._held[self.manifest.bucket_of(told["row"])] += 1
-            yield Line(self.number, kind, told, raw)
+            yield BundleLine(self.number, kind, told, raw)
         raise BrokenBundle(self.number, "the file ends before its footer")
 
     def _checked(self, kind: str, told: dict[str, Any]) -> tuple[int, str, str]:
@@ -182,7 +182,7 @@ class Reader:
 
 def records_of(file: BinaryIO, *, now: datetime.datetime) -> Iterator[dict[str, Any]]:
     """Every record of a bundle, parsed; at the end all is checked. Raises BrokenBundle."""
-    return (line.told for line in Reader(file, now=now).lines())
+    return (line.told for line in BundleReader(file, now=now).lines())
 
 
 def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
@@ -227,9 +227,9 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
         raise BrokenBundle(number, "the last line has no end")
 
 
-def batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+def batches(lines: Iterator[BundleLine]) -> Iterator[list[BundleLine]]:
     """So many lines at a time that memory stays flat."""
-    batch: list[Line] = []
+    batch: list[BundleLine] = []
     size = 0
     for line in lines:
         batch.append(line)
@@ -241,7 +241,7 @@ def batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def ahead(made: Iterator[list[Line]]) -> Iterator[list[Line]]:
+def ahead(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
     """The same batches; while the database works on one, the next is read, but not beside a heavy one."""
     with ThreadPoolExecutor(max_workers=1) as reading:
         waiting = reading.submit(next, made, None)

@@ -48,7 +48,7 @@ class RecordTooLong(NovaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BackupRequest:
     """What a backup is to hold; without namespaces all of the project."""
 
     policy: str = ExportPolicy.FULL
@@ -60,7 +60,7 @@ class Wish:
     recipients: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: Options) -> "Wish":
+    def of(cls, options: Options) -> "BackupRequest":
         """As an operation has it."""
         base = options.get("base")
         return cls(
@@ -121,7 +121,7 @@ def _check_base(options: Options) -> None:
 
 def refuse_missing(operation: Operation) -> None:
     """Raises BadOptions when a namespace or the base that a queued backup names is not there, or covers less."""
-    wish = Wish.of(operation.options)
+    wish = BackupRequest.of(operation.options)
     try:
         _namespaces(operation.project_id, wish)
     except NotFound as error:
@@ -135,7 +135,7 @@ def refuse_missing(operation: Operation) -> None:
 def back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Runs a backup; the report names it (`backup_id`)."""
     now = operation.started_at or operation.created_at
-    row = make(principal, Wish.of(operation.options), operation=operation, progress=progress, now=now)
+    row = make(principal, BackupRequest.of(operation.options), operation=operation, progress=progress, now=now)
     return {"backup_id": str(row.id), **told(row)}
 
 
@@ -152,7 +152,7 @@ def told(row: Backup) -> dict[str, Any]:
 
 
 def make(
-    principal: Principal, wish: Wish, *, operation: Operation, progress: Progress, now: datetime.datetime
+    principal: Principal, wish: BackupRequest, *, operation: Operation, progress: Progress, now: datetime.datetime
 ) -> Backup:
     """Writes the file, then its row. A second try of the same operation writes the same file again.
 
@@ -204,7 +204,7 @@ def _noted(principal: Principal, row: Backup, progress: Progress, *, purges: int
         return True
 
 
-def _base(project_id: uuid.UUID, wish: Wish) -> Backup | None:
+def _base(project_id: uuid.UUID, wish: BackupRequest) -> Backup | None:
     if wish.base is None:
         return None
     row: Backup | None = Backup.objects.within(project_id).filter(id=wish.base, upto__isnull=False).first()
@@ -226,7 +226,7 @@ def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
         yield
 
 
-def _write(principal: Principal, row: Backup, wish: Wish, progress: Progress) -> int:
+def _write(principal: Principal, row: Backup, wish: BackupRequest, progress: Progress) -> int:
     """The file, and what the row says of it; how many purges there had been."""
     with snapshot(principal, why="backup"):
         purges = int(Project.objects.values_list("purges", flat=True).get(id=principal.project_id))
@@ -309,7 +309,7 @@ def chain_of(row: Backup) -> list[Backup]:
     return found
 
 
-def _namespaces(project_id: uuid.UUID, wish: Wish) -> list[Namespace]:
+def _namespaces(project_id: uuid.UUID, wish: BackupRequest) -> list[Namespace]:
     """Those that are asked for with their users, all when none is. Raises NotFound for the first that is not there."""
     rows = Namespace.objects.within(project_id).order_by("created_at", "id")
     if not wish.namespaces:

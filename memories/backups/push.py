@@ -31,7 +31,7 @@ class Unreachable(Exception):
     """The other instance does not answer, or says that it can't now."""
 
 
-class Refused(Exception):
+class PushRefused(Exception):
     """The other instance answered, and will not take it."""
 
 
@@ -71,7 +71,7 @@ class Remote:
                 url, headers = f"{self.url.rstrip('/')}/api/v1/{path}", {"Authorization": f"Bearer {self.key}"}
                 answer = c.request(method, url, headers=headers, **more)
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, ValueError) as error:
-            raise Refused(f"{self.url} is no address") from error
+            raise PushRefused(f"{self.url} is no address") from error
         except httpx2.HTTPError as error:
             raise Unreachable(f"{self.url} does not answer ({type(error).__name__})") from error
         finally:
@@ -85,12 +85,12 @@ class Remote:
         try:
             told = answer.json()
         except ValueError as error:
-            raise Refused(f"{self.url} is no NovaMem: HTTP {answer.status_code} without JSON") from error
+            raise PushRefused(f"{self.url} is no NovaMem: HTTP {answer.status_code} without JSON") from error
         if answer.is_success:
             return told
         told = told if isinstance(told, dict) else {}
         why = told.get("detail") or told.get("title", "")
-        raise Refused(f"HTTP {answer.status_code} {told.get('code', '')}: {why}")
+        raise PushRefused(f"HTTP {answer.status_code} {told.get('code', '')}: {why}")
 
     def taken(self) -> set[str]:
         """The SHA-256 of every file that it has taken."""
@@ -115,7 +115,7 @@ class Remote:
             operation = self.ask("GET", f"operations/{operation['id']}")
         if operation["state"] != OperationState.SUCCEEDED:
             error = operation.get("error") or {}
-            raise Refused(
+            raise PushRefused(
                 f"its restore {operation['state']}: {error.get('code', '')} {error.get('detail', '')}".strip()
             )
         report: dict[str, Any] = operation["report"]

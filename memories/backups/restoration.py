@@ -26,7 +26,7 @@ from memories.backups import (
     staging_tables,
     storage,
 )
-from memories.backups.bundle_reader import BrokenBundle, Reader, UnknownVersion, ahead, batches
+from memories.backups.bundle_reader import BrokenBundle, BundleReader, UnknownVersion, ahead, batches
 from memories.backups.manifest import Manifest
 from memories.errors import NovaError
 from memories.models import Backup, Fragment, Operation
@@ -88,7 +88,7 @@ class Read:
 
     manifest: Manifest
     foreign: bool
-    stage: staging_tables.Stage
+    stage: staging_tables.StagedBundle
     left_out: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -178,13 +178,13 @@ def stage(
 
     A stranger's is staged as what it may say here, and without what was forgotten, unless it is to be staged as it is.
     """
-    taken, total = staging_tables.Stage(principal), sum(row.records for row in chain)
+    taken, total = staging_tables.StagedBundle(principal), sum(row.records for row in chain)
     trusted = trusted_signers() | {operation.options.get("trust_signer") or ""}
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
         refusal = nullcontext() if as_it_is else _letting_go(principal, row)
         with refusal, storage.readable(row.file) as file:
-            reader = Reader(file, now=now, allow_version=operation.options.get("allow_version", False))
+            reader = BundleReader(file, now=now, allow_version=operation.options.get("allow_version", False))
             manifest = reader.manifest
             check_place(principal, manifest)
             if manifest.chain != before:
@@ -235,7 +235,7 @@ def _safety(principal: Principal, operation: Operation, progress: Progress, *, n
     with access.enter(principal, why="restore"):
         if not Fragment.objects.within(principal.project_id).exists():
             return None
-    wish = bundle_writer.Wish(origin=BackupOrigin.SAFETY)
+    wish = bundle_writer.BackupRequest(origin=BackupOrigin.SAFETY)
     return str(bundle_writer.make(principal, wish, operation=operation, progress=progress, now=now).id)
 
 

@@ -12,7 +12,7 @@ from django.db.models import Max, QuerySet
 from memories import access
 from memories.access import NotFound, Principal
 from memories.backups import encryption, storage, v1_format
-from memories.backups.bundle_reader import Reader
+from memories.backups.bundle_reader import BundleReader
 from memories.backups.manifest import Manifest
 from memories.backups.restoration import BaseMissing, check_place
 from memories.errors import NovaError
@@ -141,7 +141,7 @@ def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
     with encryption.decrypted(file) as plain:
         if v1_format.is_envelope(plain):
             return v1_format.project_of(plain)
-        return Reader(plain, now=now, allow_version=True).manifest.project
+        return BundleReader(plain, now=now, allow_version=True).manifest.project
 
 
 def take_in(principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False) -> Backup:
@@ -154,7 +154,7 @@ def take_in(principal: Principal, file: BinaryIO, *, now: datetime.datetime, all
     if not is_encrypted and v1_format.is_envelope(file):
         file = v1_format.bundle_of(file, project=principal.project, now=now, allow_version=allow_version)
     with encryption.decrypted(file) as plain:
-        reader = Reader(plain, now=now, allow_version=True)
+        reader = BundleReader(plain, now=now, allow_version=True)
         check_place(principal, reader.manifest)
     which = uuid.uuid4()
     row = Backup(

@@ -47,7 +47,7 @@ TYPES: tuple[tuple[Any, tuple[type, ...]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordRow:
     """The columns of a row: their types, lists of texts, times in the past and others, and what has a form.
 
     Those that came `later` may be missing.
@@ -62,13 +62,13 @@ class Row:
     forms: tuple[tuple[str, forms.Form], ...]
 
     @classmethod
-    def of(cls, model: str, *more: str, without: Sequence[str] | None = None) -> "Row":
+    def of(cls, model: str, *more: str, without: Sequence[str] | None = None) -> "RecordRow":
         """Those of a table that travel, and others, which are texts or null."""
         left = LEFT_OUT[model] if without is None else without
         return cls._made(model, [f for f in _fields(model) if f.column not in left], more=more)
 
     @classmethod
-    def copied(cls, model: str) -> "Row":
+    def copied(cls, model: str) -> "RecordRow":
         """All of a table, as copies hold them: where the row lived is null."""
         fields = [f for f in _fields(model) if f.column != "root_id"]
         return cls._made(model, fields, homeless=PLACE, generated=GENERATED.get(model, {}))
@@ -82,7 +82,7 @@ class Row:
         more: Sequence[str] = (),
         homeless: Sequence[str] = (),
         generated: Mapping[str, type] = MappingProxyType({}),
-    ) -> "Row":
+    ) -> "RecordRow":
         types: dict[str, frozenset[type]] = {f.column: _types(f) for f in fields}
         types |= {name: frozenset({kind}) for name, kind in generated.items()}
         types |= {name: frozenset({str, type(None)}) for name in more}
@@ -147,13 +147,13 @@ class Shape:
     """A kind: its own fields beside `kind`, its row, its order and key, the models of its lists and objects."""
 
     fields: frozenset[str]
-    row: Row
+    row: RecordRow
     order: str
-    lists: Mapping[str, Row]
-    single: Mapping[str, Row]
+    lists: Mapping[str, RecordRow]
+    single: Mapping[str, RecordRow]
     key: str = "id"
     optional: frozenset[str] = frozenset()
-    copied: Mapping[str, Row] = field(default_factory=dict)
+    copied: Mapping[str, RecordRow] = field(default_factory=dict)
 
     def fault(self, told: Mapping[str, Any], *, latest: str) -> str:
         """What is wrong with a record, empty when nothing is."""
@@ -192,32 +192,35 @@ class Shape:
         return ""
 
 
-def _fault_of_all(told: Any, row: Row, *, latest: str) -> str:
+def _fault_of_all(told: Any, row: RecordRow, *, latest: str) -> str:
     if type(told) is not list or not told:
         return "this is no list of rows"
     return next((found for each in told if (found := row.fault(each, latest=latest))), "")
 
 
-def _shape(model: str, order: str, *fields: str, row: Row | None = None, **more: Any) -> Shape:
+def _shape(model: str, order: str, *fields: str, row: RecordRow | None = None, **more: Any) -> Shape:
     lists, single = more.pop("lists", {}), more.pop("single", {})
     whole = frozenset({"kind", "row", *fields, *lists, *single}) - more.get("optional", frozenset())
-    return Shape(whole, row or Row.of(model), order, lists, single, **more)
+    return Shape(whole, row or RecordRow.of(model), order, lists, single, **more)
 
 
 def shapes() -> dict[str, Shape]:
     """By kind. Not at import: models have to be loaded."""
-    members = Row.of("memories.EpisodeMember", without=("project_id", "episode_id"))
-    copied = {name: Row.copied(model) for name, model in {"fragment": "memories.Fragment", **COPIED}.items()}
+    members = RecordRow.of("memories.EpisodeMember", without=("project_id", "episode_id"))
+    copied = {name: RecordRow.copied(model) for name, model in {"fragment": "memories.Fragment", **COPIED}.items()}
     return {
         "owner": _shape("memories.Owner", "created_at"),
-        "namespace": _shape("memories.Namespace", "created_at", row=Row.of("memories.Namespace", "forked_from")),
-        "user": _shape("memories.Namespace", "created_at", row=Row.of("memories.Namespace", "forked_from")),
+        "namespace": _shape("memories.Namespace", "created_at", row=RecordRow.of("memories.Namespace", "forked_from")),
+        "user": _shape("memories.Namespace", "created_at", row=RecordRow.of("memories.Namespace", "forked_from")),
         "predicate": _shape("conflicts.Predicate", "created_at", "namespace"),
         "erasure": _shape("memories.Erasure", "erased_at", optional=frozenset({"scope"})),
         "fragment": _shape(
             *("memories.Fragment", "created_at", "namespace"),
-            single={"claim": Row.of("memories.Claim"), "access": Row.of("memories.Access")},
-            lists={"claims": Row.of("memories.Claim"), **{n: Row.of(model) for n, (model, _, _) in UNDER.items()}},
+            single={"claim": RecordRow.of("memories.Claim"), "access": RecordRow.of("memories.Access")},
+            lists={
+                "claims": RecordRow.of("memories.Claim"),
+                **{n: RecordRow.of(model) for n, (model, _, _) in UNDER.items()},
+            },
             optional=frozenset({"claims", "vectors"}),
         ),
         "origin": _shape("memories.Origin", "fragment_id", "namespace", key="fragment_id"),

@@ -15,7 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 
 from memories.access import Principal
 from memories.backups import forms, vectors
-from memories.backups.bundle_reader import BrokenBundle, Line
+from memories.backups.bundle_reader import BrokenBundle, BundleLine
 from memories.backups.records import LATER
 from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
@@ -130,7 +130,7 @@ def staged() -> Iterator[None]:
             drop()
 
 
-class Stage:
+class StagedBundle:
     """Takes the lines of one bundle after the other into the tables."""
 
     def __init__(self, principal: Principal) -> None:
@@ -151,14 +151,14 @@ class Stage:
         if self.bundle:
             execute("DELETE FROM staged_archive a WHERE NOT EXISTS (SELECT FROM staged_kept k WHERE k.id = a.id)", [])
 
-    def take(self, lines: Sequence[Line]) -> None:
+    def take(self, lines: Sequence[BundleLine]) -> None:
         """A batch. Raises BrokenBundle for the first line that can't be stored, and has taken none then."""
         for line in lines:
             if line.kind in SPACES:
                 self._meet(line)
         self._divide(lines)
 
-    def _divide(self, lines: Sequence[Line]) -> None:
+    def _divide(self, lines: Sequence[BundleLine]) -> None:
         """Writes the lines, and where that fails looks for the first to blame by halves."""
         try:
             with transaction.atomic():
@@ -173,7 +173,7 @@ class Stage:
         self._divide(lines[:half])
         self._divide(lines[half:])
 
-    def _meet(self, line: Line) -> None:
+    def _meet(self, line: BundleLine) -> None:
         row = line.told["row"]
         texts = [row[name] for name in ("name", "language", "archive_policy", "id")]
         if any(type(text) is not str for text in texts) or type(row["forked_from"]) not in (str, type(None)):
@@ -199,7 +199,7 @@ class Stage:
         except BadUser:
             return False
 
-    def _write(self, lines: Sequence[Line]) -> None:
+    def _write(self, lines: Sequence[BundleLine]) -> None:
         for line in lines:
             name = line.told.get("namespace")
             if name is not None and name not in self.namespaces:

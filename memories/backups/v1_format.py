@@ -20,7 +20,7 @@ from django.apps import apps
 
 from conflicts.public import SOURCE_RANK
 from memories.backups import policies, vectors
-from memories.backups.bundle_reader import BrokenBundle, Line, Reader, UnknownVersion, parsed
+from memories.backups.bundle_reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
 from memories.backups.manifest import Footer, Manifest, canonical
 from memories.backups.records import LEFT_OUT, LONGEST, UNDER
 from memories.errors import NovaError
@@ -87,7 +87,7 @@ def project_of(file: BinaryIO) -> str:
 
 def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
     """A bundle's fragments as an envelope. Raises BrokenBundle, NoEnvelope; EnvelopeTooLarge for more than is taken."""
-    reader = Reader(file, now=now)
+    reader = BundleReader(file, now=now)
     told, chunks, size, parts = reader.manifest, [], 0, 0
     if told.base is not None:
         raise NoEnvelope("it holds only what changed since another: take a whole one")
@@ -108,7 +108,7 @@ def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
     }
 
 
-def _chunk(line: Line) -> dict[str, Any]:
+def _chunk(line: BundleLine) -> dict[str, Any]:
     row = line.told["row"]
     metadata = {"namespace": line.told["namespace"], **{name: row[column] for name, column in NAMED.items()}}
     found = {
@@ -135,7 +135,7 @@ def bundle_of(file: BinaryIO, *, project: str, now: datetime.datetime, allow_ver
     at = _at_ms(told["exportedAtMs"], "exportedAtMs")
     bundle = _signed(at, places, project, [record for _, record in found])
     try:
-        for _ in Reader(bundle, now=now).lines():
+        for _ in BundleReader(bundle, now=now).lines():
             pass
     except BrokenBundle as error:
         place = error.line - 2 - len(places)

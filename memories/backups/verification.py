@@ -23,7 +23,7 @@ from memories.backups import (
     staging_tables,
     storage,
 )
-from memories.backups.bundle_reader import BrokenBundle, Line, Reader
+from memories.backups.bundle_reader import BrokenBundle, BundleLine, BundleReader
 from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation
 from memories.models.backups import SOUND
@@ -105,7 +105,7 @@ def verify(principal: Principal, operation: Operation, progress: Progress) -> di
     return {"backup_id": str(chain[-1].id), "records": done, "files": len(chain), "signer": chain[-1].signer}
 
 
-def _read(row: Backup, *, now: datetime.datetime) -> Iterator[Line]:
+def _read(row: Backup, *, now: datetime.datetime) -> Iterator[BundleLine]:
     """Every record of a file that is the one that was written. Raises BrokenBundle, FileMissing, FileChanged."""
     digest = hashlib.sha256()
     with storage.opened(row.file) as file:
@@ -114,7 +114,7 @@ def _read(row: Backup, *, now: datetime.datetime) -> Iterator[Line]:
     if digest.hexdigest() != row.sha256:
         raise FileChanged("the file has another SHA-256 than when it was written")
     with storage.readable(row.file) as file:
-        reader = Reader(file, now=now)
+        reader = BundleReader(file, now=now)
         yield from reader.lines()
     if reader.signer != row.signer:
         raise BrokenBundle(1, "another instance signed it")

@@ -12,7 +12,7 @@ from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Text
 from memories.api.fragments import stored_each
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import Provenance, namespace_form
 from memories.ingest import Draft, keep_event, prepare
 
@@ -47,7 +47,7 @@ def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Respon
     """Keeps an event's drafts; answers 201, or 200 when all of it was told before in these words."""
     principal = principal_of(request)
 
-    def effect(prepared: Any) -> Answer:
+    def effect(prepared: Any) -> IdempotentAnswer:
         each = keep_event(principal, prepared, now=timezone.now())
         admissions = [admission for admission in each if admission is not None]
         if not (admissions or many):
@@ -58,6 +58,6 @@ def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Respon
             results = stored_each(principal, each)
             return {"results": results} if many else results[0]
 
-        return Answer(status, data, [admission.fragment.id for admission in admissions])
+        return IdempotentAnswer(status, data, [admission.fragment.id for admission in admissions])
 
     return answer_once(request, prepare=lambda: prepare(drafts), effect=effect)

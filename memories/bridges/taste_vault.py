@@ -15,7 +15,7 @@ from memories.api.answers import FragmentAnswer, StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Flag, Number, Strict, Text, Whole, validated, words
 from memories.api.fragments import IDEMPOTENCY, answer_of
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 from memories.bridges.events import ID_LIMIT, EventInput, told, vouched
@@ -139,7 +139,7 @@ class ReinforcementsView(APIView):
         principal = principal_of(request)
         values = validated(ReinforcementInput, request.data)
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             access.require_readable(principal, [values["namespace"]])
             pattern = told_before(
                 principal,
@@ -150,7 +150,7 @@ class ReinforcementsView(APIView):
             if pattern is None:
                 raise NotFound("pattern")
             vote(principal, pattern.id, "reinforce", now=timezone.now())
-            return Answer(200, lambda: answer_of(principal, pattern.id), [pattern.id])
+            return IdempotentAnswer(200, lambda: answer_of(principal, pattern.id), [pattern.id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -16,7 +16,7 @@ from memories.access import NotFound
 from memories.api.authentication import principal_of
 from memories.api.fields import Strict, Text, UserField, validated
 from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import Answer, answer_once
+from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
 from memories.api.operations import OperationAnswer, of_all_users, started
 from memories.models import Namespace
@@ -72,7 +72,7 @@ class BranchesView(APIView):
         place = values["source_namespace"]
         name = principal.scope(branch_of(place, values["branch_id"]))
 
-        def effect(_: None) -> Answer:
+        def effect(_: None) -> IdempotentAnswer:
             source = next(iter(access.readable(principal, [place])), None)
             if source is None or not principal.covers(name):
                 raise NotFound("namespace")
@@ -80,11 +80,13 @@ class BranchesView(APIView):
                 known = Namespace.objects.within(principal.project_id).named([name]).filter(forked_from=source).first()
                 if known is not None:
                     made = {"namespace": name, "forked_from": source.name, "copied": namespaces.copied(known)}
-                    return Answer(201, made)
+                    return IdempotentAnswer(201, made)
                 if namespaces.size(source) > FEW:
                     wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
-                    return Answer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
-                return Answer(201, BranchAnswer(namespaces.copy_namespace(source, name)).data)
+                    return IdempotentAnswer(
+                        202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data
+                    )
+                return IdempotentAnswer(201, BranchAnswer(namespaces.copy_namespace(source, name)).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

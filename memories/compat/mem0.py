@@ -76,7 +76,7 @@ class Conditions(serializers.JSONField):
         return {name: value for name, value in values.items() if value}
 
 
-class Turn(Strict):
+class Mem0Turn(Strict):
     """One turn of a conversation."""
 
     role = serializers.ChoiceField(["user", "assistant", "tool", "system"])
@@ -101,7 +101,7 @@ class Ignored(Whose):
 class AddInput(Ignored):
     """Memories to add."""
 
-    messages = serializers.ListField(child=Turn(), min_length=1, max_length=1000)
+    messages = serializers.ListField(child=Mem0Turn(), min_length=1, max_length=1000)
     filters = Conditions(required=False)
     metadata = Extra(required=False, allow_null=True)
 
@@ -301,7 +301,7 @@ class AddView(MemZeroView):
 
 
 @extend_schema(exclude=True)
-class SearchView(MemZeroView):
+class Mem0SearchView(MemZeroView):
     """Searching."""
 
     verbs = {"POST": "read"}
@@ -399,7 +399,7 @@ class MemoriesView(MemZeroView):
 
 
 @extend_schema(exclude=True)
-class EntitiesView(MemZeroView):
+class Mem0EntitiesView(MemZeroView):
     """Users."""
 
     def get(self, request: Request) -> Response:
@@ -431,7 +431,7 @@ class EntityView(MemZeroView):
 
 
 @extend_schema(exclude=True)
-class HistoryView(MemZeroView):
+class Mem0HistoryView(MemZeroView):
     """What a memory said before."""
 
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:

@@ -33,7 +33,7 @@ USERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AgentRow:
     """A key and what its writes came to, by status."""
 
     key: ApiKey
@@ -61,7 +61,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         counts = Counter({(grant, status): n for grant, status, n in counted})
     context = {
         "rows": [
-            Row(
+            AgentRow(
                 row,
                 any(at and at <= now for at in (row.revoked_at, row.expires_at)),
                 [(word, counts[row.grant_id, word]) for word in Status.values if counts[row.grant_id, word]],
@@ -95,7 +95,7 @@ def issue(request: Any) -> HttpResponse:
     """Makes a key; its text is shown on the next page and never again."""
     request.principal.require(Verb.ADMIN)
     form = request.POST
-    wish = keys.Wish(
+    wish = keys.KeyRequest(
         namespaces=form.get("namespaces", "").split(),
         verbs=form.getlist("verbs"),
         ceiling=form.get("ceiling", ""),

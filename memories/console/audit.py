@@ -45,7 +45,7 @@ VERBS = {"insert": "made", "update": "changed", "delete": "deleted"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class AuditPosition:
     """Where an event stands among those of all kinds: by transaction, number in its table, and table.
 
     All events of a transaction have one time, so a time alone is no place.
@@ -80,7 +80,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AuditLine:
     """One event: `url` leads to what it is about, where it can be undone too."""
 
     at: datetime.datetime
@@ -92,7 +92,7 @@ class Line:
     url: str
     # Of a member the name, of anything else the id.
     id: uuid.UUID | str
-    place: Place
+    place: AuditPosition
     # Where it can be taken back: the operation's own undo, what a restore saved before it began, the settled conflict.
     undo: str = ""
     # What the person wrote who decided.
@@ -108,7 +108,7 @@ def audit(request: Any) -> HttpResponse:
     principal.require(Verb.ADMIN)
     if kind and kind not in KINDS:
         raise Http404
-    before = Place.parse(request.GET.get("before", ""))
+    before = AuditPosition.parse(request.GET.get("before", ""))
     with access.enter(principal, why="console"):
         wish = _wish(request)
         rows = _lines(principal, [kind] if kind else list(KINDS), before, wish)
@@ -127,7 +127,7 @@ def audit(request: Any) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuditFilter:
     """Which events: for what reason, of what object; with or without those of restores."""
 
     why: str
@@ -146,7 +146,7 @@ class Wish:
         return asked & ~Q(pgh_context__why="restore") if self.restores == "no" else asked
 
 
-def _wish(request: Any) -> Wish:
+def _wish(request: Any) -> AuditFilter:
     texts = {name: request.GET.get(name, "").strip()[:100] for name in ("why", "about", "restores")}
     if any("\0" in text for text in texts.values()) or texts["restores"] not in ("", "no"):
         raise Http404
@@ -154,10 +154,10 @@ def _wish(request: Any) -> Wish:
         texts["about"] = str(uuid.UUID(texts["about"])) if texts["about"] else ""
     except ValueError as error:
         raise Http404 from error
-    return Wish(**texts)
+    return AuditFilter(**texts)
 
 
-def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: Wish) -> list[Line]:
+def _lines(principal: Principal, kinds: list[str], before: AuditPosition | None, wish: AuditFilter) -> list[AuditLine]:
     found = []
     for kind in kinds:
         if wish.about and kind in PEOPLE:  # which have no such id
@@ -165,7 +165,7 @@ def _lines(principal: Principal, kinds: list[str], before: Place | None, wish: W
         events = _events(principal, kind).filter(wish.conditions())
         events = events.filter(before.older(kind)) if before else events
         found += [(kind, event) for event in events.order_by("-recorded_in", "-pgh_id")[: PAGE + 1]]
-    found.sort(key=lambda pair: Place.of(*pair), reverse=True)
+    found.sort(key=lambda pair: AuditPosition.of(*pair), reverse=True)
     found = found[: PAGE + 1]
     names = names_of(principal, [actor_of(event) for _, event in found])
     accounts = {account for kind, event in found for account in (_account(kind, event), _actor(event))}
@@ -239,7 +239,7 @@ def _decisions(principal: Principal, events: list[Any]) -> dict[int, tuple[str, 
     return found
 
 
-def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dict[int, str]) -> Line:
+def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dict[int, str]) -> AuditLine:
     context = event.pgh_context or {}
     _, page, state = KINDS[kind]
     gone = event.pgh_label == "delete"
@@ -248,7 +248,7 @@ def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dic
     if kind == "ruling":
         url = reverse("console:conflict", args=[event.conflict_id]) if event.conflict_id else ""
         became = "" if gone else "replaced" if event.replaced_by_id else "in force"
-    return Line(
+    return AuditLine(
         at=event.pgh_created_at,
         kind=kind,
         verb=VERBS.get(event.pgh_label, event.pgh_label),
@@ -257,7 +257,7 @@ def _line(kind: str, event: Any, names: dict[uuid.UUID | None, str], people: dic
         why=context.get("why", ""),
         url=url,
         id=event.pgh_obj_id,
-        place=Place.of(kind, event),
+        place=AuditPosition.of(kind, event),
     )
 
 

@@ -19,7 +19,7 @@ from memories.console.auth import member
 from memories.console.errors import Refusal, attempted
 from memories.console.operations import id_of, rows_of
 from memories.console.pagination import page_of
-from memories.console.reports import Told, told_of
+from memories.console.reports import ReportText, told_of
 from memories.console.timetable import times_of
 from memories.console.undo_strip import offer
 from memories.models import Backup, Operation
@@ -174,11 +174,11 @@ def _taken(request: Any, file: Any) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ShownPlan:
     """The plan of a restore with what it says, and the run that it was used for."""
 
     operation: Operation
-    told: Told
+    told: ReportText
     run: Operation | None
 
     @property
@@ -187,7 +187,7 @@ class Plan:
         return bool(self.operation.state == OperationState.SUCCEEDED)
 
 
-def _plan(principal: Principal, backup: Backup, wanted: str) -> Plan | None:
+def _plan(principal: Principal, backup: Backup, wanted: str) -> ShownPlan | None:
     """The plan of this backup with that id; the newest one when none is named. Raises NotFound."""
     with access.enter(principal, why="console"):
         rows = rows_of(principal).filter(kind="restore", dry_run=True, options__backup_id=str(backup.id))
@@ -195,7 +195,7 @@ def _plan(principal: Principal, backup: Backup, wanted: str) -> Plan | None:
         if made is None and wanted:
             raise NotFound("plan")
         run = operations.runs_of(made).first() if made else None
-    return Plan(made, told_of(principal, backup.file, made.report or {}), run) if made else None
+    return ShownPlan(made, told_of(principal, backup.file, made.report or {}), run) if made else None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -230,7 +230,7 @@ def _planned(request: Any, row: Backup) -> HttpResponse:
     return HttpResponseRedirect(f"{there}?plan={made.id}", status=303)
 
 
-def _unconfirmed(request: Any, plan: Plan | None) -> Refusal | None:
+def _unconfirmed(request: Any, plan: ShownPlan | None) -> Refusal | None:
     if plan is None or not plan.is_ready:
         return Refusal("Nothing was changed", "Make a plan first.")
     if not plan.told.changes_anything:
@@ -240,7 +240,7 @@ def _unconfirmed(request: Any, plan: Plan | None) -> Refusal | None:
     return None
 
 
-def _wizard(request: Any, row: Backup, plan: Plan | None, refusal: Refusal | None = None) -> HttpResponse:
+def _wizard(request: Any, row: Backup, plan: ShownPlan | None, refusal: Refusal | None = None) -> HttpResponse:
     waits = plan is not None and plan.operation.state in operations.OPEN
     polled = request.htmx and request.method == "GET"
     if polled and not waits:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from conflicts.public import Believed, Question, believed, claims, lives, timeline
+from conflicts.public import BeliefQuery, Believed, believed, claims, lives, timeline
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment
@@ -74,7 +74,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class BeliefChart:
     """The drawing of one namespace or user's scope, and what was believed there at the chosen day.
 
     Nothing is shared between two.
@@ -90,7 +90,7 @@ class Chart:
 class Timeline:
     """A chart for each namespace, all over the same time."""
 
-    charts: list[Chart]
+    charts: list[BeliefChart]
     first: datetime.datetime
     last: datetime.datetime
     at: datetime.datetime
@@ -151,14 +151,14 @@ def drawn(
         fragments = voted.in_bulk([life.fragment_id for life in found])
         votes = _votes(fragments)
         known_at = at if axis == RECORD else None
-        asked = Question(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
+        asked = BeliefQuery(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
         held = claims(principal, asked, now=now).filter(id__in=[row.id for row in rows]).order_by("-created_at", "id")
         says = believed(principal, list(held))
     scale = _Scale(first, last)
     charts = []
     for name in sorted({_scope(life) for life in found}):
         lanes = _lanes([life for life in found if _scope(life) == name], fragments, votes, axis, scale)
-        charts.append(Chart(name, lanes, LANE * len(lanes) + AXIS, [one for one in says if _scope(one) == name]))
+        charts.append(BeliefChart(name, lanes, LANE * len(lanes) + AXIS, [one for one in says if _scope(one) == name]))
     days, chosen = ((end.date() - first.date()).days for end in (last, at))
     return Timeline(charts, first, last, at, scale.x(at), days, chosen, _ticks(scale), len(rows), known)
 

@@ -17,7 +17,7 @@ ASKED_WHY, LOOKED_BACK, HIDDEN = "tour-why", "tour-past", "tour-hidden"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChecklistStep:
     """One thing to try, where, and whether it was done."""
 
     text: str
@@ -25,7 +25,7 @@ class Step:
     done: bool
 
 
-def steps(request: Any) -> list[Step]:
+def steps(request: Any) -> list[ChecklistStep]:
     """The checklist, for an admin, while the demo story stands and is not hidden; empty otherwise."""
     principal = request.principal
     if request.session.get(HIDDEN) or Verb.ADMIN not in principal.verbs:
@@ -42,20 +42,20 @@ def steps(request: Any) -> list[Step]:
     day = (place.created_at - LONG_AGO).date()
     then = {"namespace": demo.TOUR, "subject": "user", "predicate": "lives_in", "day": day.isoformat()}
     return [
-        Step("Settle a conflict: is the travel budget $750 or $0?", reverse("console:review"), settled),
-        Step(
+        ChecklistStep("Settle a conflict: is the travel budget $750 or $0?", reverse("console:review"), settled),
+        ChecklistStep(
             "Ask “where does the user live?” and press w to see why",
             reverse("console:memories") + "?q=where+does+the+user+live%3F",
             bool(seen.get(ASKED_WHY)),
         ),
-        Step(
+        ChecklistStep(
             f"See what was believed in {day:%B}",
             f"{reverse('console:beliefs')}?{urlencode(then)}",
             bool(seen.get(LOOKED_BACK)),
         ),
-        Step("Preview a consolidation", reverse("console:consolidation"), looked),
-        Step("Make a backup and verify it", reverse("console:backups"), saved),
-        Step("Store your own first memory", reverse("console:connect"), own_memory(principal, own)),
+        ChecklistStep("Preview a consolidation", reverse("console:consolidation"), looked),
+        ChecklistStep("Make a backup and verify it", reverse("console:backups"), saved),
+        ChecklistStep("Store your own first memory", reverse("console:connect"), own_memory(principal, own)),
     ]
 
 

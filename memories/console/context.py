@@ -25,7 +25,7 @@ PER_TOKEN = 4  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedContext:
     """A memory of the answer, or one that was left out, with its value per token."""
 
     fragment: Fragment
@@ -74,11 +74,11 @@ def preview(request: Any) -> HttpResponse:
 def _shown(principal: Principal, found: Context) -> dict[str, Any]:
     with access.enter(principal, why="console"):
         rows = Fragment.objects.within(principal.project_id).in_bulk([i for i, _, _ in found.excluded[:SHOWN]])
-    kept = [Packed(row, _tokens(row), value=found.values[row.id]) for row in found.included]
+    kept = [PackedContext(row, _tokens(row), value=found.values[row.id]) for row in found.included]
     by_type: dict[str, int] = {}
     for one in kept:
         by_type[one.fragment.type] = by_type.get(one.fragment.type, 0) + one.tokens
-    cut = [Packed(rows[i], _tokens(rows[i]), reason, value) for i, reason, value in found.excluded if i in rows]
+    cut = [PackedContext(rows[i], _tokens(rows[i]), reason, value) for i, reason, value in found.excluded if i in rows]
     around = max(0, found.tokens_used - sum(by_type.values()))
     by_type |= {"headings and fence": around} if around else {}
     return {"found": found, "kept": kept, "cut": cut, "by_type": list(by_type.items()), "left_out": len(found.excluded)}

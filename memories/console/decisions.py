@@ -10,9 +10,9 @@ from conflicts.public import (
     Action,
     AlreadyResolved,
     BlockedByErasure,
+    BulkOutcome,
     Keep,
     NotApplicable,
-    Outcome,
     Resolution,
     Settlement,
     StaleConflict,
@@ -33,7 +33,7 @@ NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class DecisionForm:
     """A decision: the action, how both are kept, and what the strip says of it."""
 
     action: str
@@ -42,16 +42,16 @@ class Way:
 
 
 ACTIONS = {
-    "accept": Way(Action.SUPERSEDE, Keep.PAIR, "Accepted"),
-    "reject": Way(Action.REJECT, Keep.PAIR, "Rejected"),
-    "pair": Way(Action.KEEP_BOTH, Keep.PAIR, "Kept both"),
-    "period": Way(Action.KEEP_BOTH, Keep.PERIOD, "Kept both, one after the other"),
-    "predicate": Way(Action.KEEP_BOTH, Keep.PREDICATE, "Kept both: several values are allowed"),
+    "accept": DecisionForm(Action.SUPERSEDE, Keep.PAIR, "Accepted"),
+    "reject": DecisionForm(Action.REJECT, Keep.PAIR, "Rejected"),
+    "pair": DecisionForm(Action.KEEP_BOTH, Keep.PAIR, "Kept both"),
+    "period": DecisionForm(Action.KEEP_BOTH, Keep.PERIOD, "Kept both, one after the other"),
+    "predicate": DecisionForm(Action.KEEP_BOTH, Keep.PREDICATE, "Kept both: several values are allowed"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DecisionNotice:
     """What became of one decision, for a person."""
 
     conflict_id: uuid.UUID
@@ -65,24 +65,26 @@ def decided(
     note: str,
     *,
     now: datetime.datetime,
-) -> list[Told]:
+) -> list[DecisionNotice]:
     """Settles each conflict on the revision that was seen; what one can't do stops no other."""
     if "\0" in note:
         refused = NotApplicable("a note can’t hold the character U+0000")
-        return [_told(principal, Outcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
+        return [_told(principal, BulkOutcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
     way = ACTIONS[action]
     wishes = [(i, Settlement(way.action, revision, way.keep, note)) for i, revision in seen]
     return [_told(principal, outcome, now=now) for outcome in resolve_all(principal, wishes, now=now)]
 
 
-def taken_back(principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> list[Told]:
+def taken_back(
+    principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime
+) -> list[DecisionNotice]:
     """Takes each decision back, the last first."""
     return [_told(principal, outcome, now=now) for outcome in undo_all(principal, conflict_ids, now=now)]
 
 
 def edited(
     principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
-) -> list[Told]:
+) -> list[DecisionNotice]:
     """Settles it for what the person typed: a memory of their own; the challenger is archived as it was written."""
     conflict_id, revision = seen[0]
     try:
@@ -90,8 +92,8 @@ def edited(
         settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
         ingest.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
     except (NotFound, NotPermitted, StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
-        return [_told(principal, Outcome(conflict_id, error), now=now)]
-    return [Told(conflict_id)]
+        return [_told(principal, BulkOutcome(conflict_id, error), now=now)]
+    return [DecisionNotice(conflict_id)]
 
 
 def _typed(form: Mapping[str, str]) -> tuple[str, str]:
@@ -103,24 +105,26 @@ def _typed(form: Mapping[str, str]) -> tuple[str, str]:
     return content, value
 
 
-def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> Told:
+def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> DecisionNotice:
     """What to tell whoever decides more than the room takes in one go."""
-    return Told(seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most."))
+    return DecisionNotice(
+        seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most.")
+    )
 
 
 UNTITLED: dict[type[NovaError], str] = {NotFound: "It is gone", NotPermitted: "You may not settle this"}
 
 
-def _told(principal: Principal, outcome: Outcome, *, now: datetime.datetime) -> Told:
+def _told(principal: Principal, outcome: BulkOutcome, *, now: datetime.datetime) -> DecisionNotice:
     error = outcome.refused
     if error is None:
-        return Told(outcome.conflict_id)
+        return DecisionNotice(outcome.conflict_id)
     title = error.title or UNTITLED[type(error)]
     if isinstance(error, AlreadyResolved):
         detail = _who_was_first(principal, outcome.conflict_id, now=now)
     else:
         detail = "" if isinstance(error, NotFound) else sentence(str(error))
-    return Told(outcome.conflict_id, Refusal(title, detail))
+    return DecisionNotice(outcome.conflict_id, Refusal(title, detail))
 
 
 def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> str:

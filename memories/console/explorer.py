@@ -16,7 +16,7 @@ from memories.console.auth import member
 from memories.console.checklist import ASKED_WHY
 from memories.console.errors import Refusal
 from memories.console.explorer_list import browse
-from memories.console.explorer_query import TABS, Asked
+from memories.console.explorer_query import TABS, ExplorerQuery
 from memories.console.memory_detail import read
 from memories.console.saved_views import views_of
 from memories.console.snippets import fragment_curls, list_curl
@@ -40,7 +40,7 @@ def explorer_page(
 ) -> HttpResponse:
     """The page; with the reason why nothing was done, and what was typed in vain, or is `shown` in place of that."""
     several = len(request.projects) > 1
-    asked = Asked.of(request.GET, project=request.principal.project if several else "")
+    asked = ExplorerQuery.of(request.GET, project=request.principal.project if several else "")
     part = _part(request, fragment_id)
     now = timezone.now()
     context: dict[str, Any] = {"asked": asked, "now": now, "part": part, "refusal": refusal}
@@ -62,7 +62,7 @@ def explorer_page(
     return push_url(response, asked.url(fragment_id, cursor=asked.cursor)) if part else response
 
 
-def _tab(asked: Asked, fragment_id: uuid.UUID, tab: str) -> str:
+def _tab(asked: ExplorerQuery, fragment_id: uuid.UUID, tab: str) -> str:
     return asked.url(fragment_id, tab=tab, cursor=asked.cursor)
 
 
@@ -73,7 +73,7 @@ def _part(request: Any, fragment_id: uuid.UUID | None) -> str:
     return "#opened" if fragment_id and request.htmx.target == "detail" else "#found"
 
 
-def _list_context(request: Any, asked: Asked, now: Any) -> dict[str, Any]:
+def _list_context(request: Any, asked: ExplorerQuery, now: Any) -> dict[str, Any]:
     base = request.build_absolute_uri("/").rstrip("/")
     project = request.principal.project
     listing = browse(request.principal, asked, now=now)

@@ -10,11 +10,11 @@ from django.db.models import OuterRef, Q, QuerySet
 
 from memories import access
 from memories.access import NotFound, Principal
-from memories.console.explorer_query import ALL, Asked
+from memories.console.explorer_query import ALL, ExplorerQuery
 from memories.console.facets import Facet, facets_of
-from memories.console.pagination import Cursor
+from memories.console.pagination import PageCursor
 from memories.console.presenters import Bar, score_bar
-from memories.console.reasons import Missed, Reason, reasons_of
+from memories.console.reasons import HitReason, Missed, reasons_of
 from memories.models import Fragment, Namespace
 from memories.models.enums import Status
 from memories.models.namespace import SHARED, NamespaceQuerySet
@@ -27,14 +27,14 @@ LISTS = 40  # pairs of namespace and status that are walked one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MemoryRow:
     """A memory in the list; `bar` says why it stands where it stands when it was searched for."""
 
     fragment: Fragment
     trust: float
     url: str
     bar: Bar | None = None
-    reason: Reason | None = None
+    reason: HitReason | None = None
     labels: dict[str, Any] = field(default_factory=dict)
 
 
@@ -42,7 +42,7 @@ class Row:
 class Listing:
     """A page of the list."""
 
-    rows: list[Row]
+    rows: list[MemoryRow]
     facets: list[Facet]
     total: int
     older: str | None
@@ -57,7 +57,7 @@ class Listing:
         return any(facet.name == "user" for facet in self.facets)
 
 
-def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Listing:
+def browse(principal: Principal, asked: ExplorerQuery, *, now: datetime.datetime) -> Listing:
     """The list that was asked for. Raises NotFound for a namespace that is not the person's."""
     with access.enter(principal, why="console"):
         namespaces = access.all_readable(principal)
@@ -70,13 +70,13 @@ def browse(principal: Principal, asked: Asked, *, now: datetime.datetime) -> Lis
         page = [] if asked.q else _page(rows, asked, scopes)
     names = [namespace.name for namespace in namespaces]
     found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
-    shown = [Row(row, row.trust_at(now), asked.url(row.id)) for row in page[:PAGE]]
-    older = asked.url(cursor=Cursor(page[PAGE - 1].created_at, page[PAGE - 1].id)) if len(page) > PAGE else None
+    shown = [MemoryRow(row, row.trust_at(now), asked.url(row.id)) for row in page[:PAGE]]
+    older = asked.url(cursor=PageCursor(page[PAGE - 1].created_at, page[PAGE - 1].id)) if len(page) > PAGE else None
     is_new = not asked.narrowed and not any(option.count for option in facets[0].options)
     return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
 
 
-def _page(rows: QuerySet[Any], asked: Asked, scopes: NamespaceQuerySet) -> list[Fragment]:
+def _page(rows: QuerySet[Any], asked: ExplorerQuery, scopes: NamespaceQuerySet) -> list[Fragment]:
     """A page and one row more, which tells whether there are older ones."""
     if asked.cursor:
         rows = rows.filter(asked.cursor.older())
@@ -106,7 +106,7 @@ def _newest(rows: QuerySet[Any], places: list[Namespace], statuses: list[str]) -
     return [which for row in lists for ids in row for which in ids]
 
 
-def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
+def question_of(asked: ExplorerQuery, *, project: str, names: list[str]) -> Question:
     """The search that the state stands for."""
     return Question(
         query=asked.q,
@@ -121,8 +121,8 @@ def question_of(asked: Asked, *, project: str, names: list[str]) -> Question:
 
 
 def _search(
-    principal: Principal, asked: Asked, namespaces: list[Namespace], now: datetime.datetime
-) -> tuple[list[Row], list[Missed], bool]:
+    principal: Principal, asked: ExplorerQuery, namespaces: list[Namespace], now: datetime.datetime
+) -> tuple[list[MemoryRow], list[Missed], bool]:
     """The best hits and the near misses; about a user what that user would be answered, the shared too.
 
     A person's look is no use by an agent, and keeps nothing from fading.
@@ -139,7 +139,7 @@ def _search(
             mine = Fragment.objects.within(principal.project_id).filter(id__in=passing)
             passing = set(asked.narrow(mine, project_id=principal.project_id, now=now).values_list("id", flat=True))
     rows = [
-        Row(
+        MemoryRow(
             hit.fragment,
             hit.signals["confidence"],
             asked.url(hit.fragment.id),

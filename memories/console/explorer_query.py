@@ -12,7 +12,7 @@ from django.http import Http404, QueryDict
 from django.urls import reverse
 
 from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance, in_tenth_of_trust
-from memories.console.pagination import Cursor
+from memories.console.pagination import PageCursor
 from memories.models import ApiKey
 from memories.models.enums import FragmentType, SourceClass, Status, Tier
 from memories.models.namespace import BadUser, parts_of, user_of
@@ -58,7 +58,7 @@ def place_asked(params: QueryDict) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExplorerQuery:
     """The state of the explorer; `project` is named only where a person has several."""
 
     project: str = ""
@@ -84,7 +84,7 @@ class Asked:
     weights: str = ""
     # The tab of the opened memory; stays as one goes from memory to memory.
     tab: str = ""
-    cursor: Cursor | None = None
+    cursor: PageCursor | None = None
 
     @classmethod
     def of(cls, params: QueryDict, *, project: str) -> Self:
@@ -101,7 +101,7 @@ class Asked:
         if any("\0" in text for text in texts.values()):
             raise Http404
         try:
-            cursor = Cursor.parse(params.get("cursor", ""))
+            cursor = PageCursor.parse(params.get("cursor", ""))
             if texts["day"]:
                 day = datetime.date.fromisoformat(texts["day"].removesuffix(ON)).isoformat()
                 texts["day"] = day + (ON if texts["day"].endswith(ON) else "")

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Coalesce
 
-from memories.console.explorer_query import ALL, Asked
+from memories.console.explorer_query import ALL, ExplorerQuery
 from memories.models import Namespace
 from memories.models.enums import FragmentType, Status, Tier
 
@@ -16,7 +16,7 @@ MOST = 20  # namespaces, and users, shown; the fullest ones
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class FacetOption:
     """One value of a facet; `url` chooses it, or takes the choice back."""
 
     value: str
@@ -30,7 +30,7 @@ class Facet:
     """A filter and its values."""
 
     name: str
-    options: list[Option]
+    options: list[FacetOption]
     # Values that are not shown: those that hold the least.
     hidden: int = 0
     # Whether there are such as nobody counted.
@@ -43,7 +43,7 @@ class Facet:
         return sum(chosen) if chosen else sum(option.count for option in self.options)
 
 
-def facets_of(rows: QuerySet[Any], asked: Asked, namespaces: Sequence[Namespace]) -> list[Facet]:
+def facets_of(rows: QuerySet[Any], asked: ExplorerQuery, namespaces: Sequence[Namespace]) -> list[Facet]:
     """The facets of `rows` (not yet filtered by any), counted in one query: each leaves its own choice out."""
     roots = rows.filter(namespace__user=asked.user) if asked.user else rows
     roots = roots.order_by().annotate(root=Coalesce("namespace__parent_id", "namespace_id"))
@@ -61,7 +61,7 @@ def facets_of(rows: QuerySet[Any], asked: Asked, namespaces: Sequence[Namespace]
     ]
 
 
-def _counts(found: list[dict[str, Any]], asked: Asked, name: str, words: list[str]) -> dict[str, int]:
+def _counts(found: list[dict[str, Any]], asked: ExplorerQuery, name: str, words: list[str]) -> dict[str, int]:
     """By value, how many pass every choice but the one of this facet."""
     chosen = {column: getattr(asked, column) for column in COLUMNS if column != name}
     wanted = {column: value for column, value in chosen.items() if value and value != ALL}
@@ -72,25 +72,25 @@ def _counts(found: list[dict[str, Any]], asked: Asked, name: str, words: list[st
     return counts
 
 
-def _facet(asked: Asked, name: str, counts: dict[str, int]) -> Facet:
+def _facet(asked: ExplorerQuery, name: str, counts: dict[str, int]) -> Facet:
     return Facet(name, [_option(asked, name, value, count) for value, count in counts.items()])
 
 
-def _option(asked: Asked, name: str, value: str, count: int) -> Option:
+def _option(asked: ExplorerQuery, name: str, value: str, count: int) -> FacetOption:
     chosen = getattr(asked, name) == value
     none = Status.ACTIVE.value if name == "status" else ""
     choice: dict[str, Any] = {name: none if chosen else value}
-    return Option(value, count, chosen, asked.url(**choice))
+    return FacetOption(value, count, chosen, asked.url(**choice))
 
 
-def _namespaces(found: list[dict[str, Any]], asked: Asked, namespaces: Sequence[Namespace]) -> Facet:
+def _namespaces(found: list[dict[str, Any]], asked: ExplorerQuery, namespaces: Sequence[Namespace]) -> Facet:
     counts = _counts(found, asked, "namespace", [namespace.name for namespace in namespaces])
     fullest = sorted(counts, key=lambda name: (name != asked.namespace, -counts[name], name))[:MOST]
     shown = _facet(asked, "namespace", {name: counts[name] for name in sorted(fullest)})
     return replace(shown, hidden=len(counts) - len(fullest))
 
 
-def _users(rows: QuerySet[Any], asked: Asked) -> list[Facet]:
+def _users(rows: QuerySet[Any], asked: ExplorerQuery) -> list[Facet]:
     """The users of whom the most is kept; no facet where nobody has one."""
     passing = rows.filter(replace(asked, user="").conditions(), namespace__user__isnull=False).order_by()
     counted = passing.values_list("namespace__user").annotate(n=Count("*")).order_by("-n", "namespace__user")

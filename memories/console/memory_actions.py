@@ -16,7 +16,7 @@ from memories.console.auth import member
 from memories.console.edits import Edit, edit_of, former_of
 from memories.console.errors import Refusal, attempted
 from memories.console.explorer import explorer_page
-from memories.console.explorer_query import Asked
+from memories.console.explorer_query import ExplorerQuery
 from memories.console.undo_strip import held_in, offer, tell, withdraw
 from memories.erasure import forget
 from memories.models import Fragment
@@ -76,10 +76,10 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     return HttpResponseRedirect(there, status=303)
 
 
-def _asked(request: Any) -> Asked:
+def _asked(request: Any) -> ExplorerQuery:
     """The list, and the tab, that the person came from."""
     several = len(request.projects) > 1
-    return Asked.of(request.GET, project=request.principal.project if several else "")
+    return ExplorerQuery.of(request.GET, project=request.principal.project if several else "")
 
 
 def _see(principal: Any, fragment_id: uuid.UUID) -> Fragment:

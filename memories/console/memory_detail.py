@@ -37,7 +37,7 @@ TOLD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MemoryChange:
     """What was one value and is another."""
 
     name: str
@@ -53,7 +53,7 @@ class Event:
     is_birth: bool
     who: str
     why: str
-    changes: list[Change]
+    changes: list[MemoryChange]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +178,12 @@ def _events(principal: Principal, rows: list[Any]) -> list[Event]:
     names = names_of(principal, [actor_of(row) for row in rows])
     events = [_event(row, [], names) for row in rows[:1]]
     for before, after in pairwise(rows):
-        pairs = [Change(name, getattr(before, name), getattr(after, name)) for name in TOLD]
+        pairs = [MemoryChange(name, getattr(before, name), getattr(after, name)) for name in TOLD]
         events.append(_event(after, [change for change in pairs if change.before != change.after], names))
     return events[::-1]
 
 
-def _event(row: Any, changes: list[Change], names: Mapping[uuid.UUID | None, str]) -> Event:
+def _event(row: Any, changes: list[MemoryChange], names: Mapping[uuid.UUID | None, str]) -> Event:
     context = row.pgh_context or {}
     return Event(
         at=row.pgh_created_at,

@@ -33,7 +33,7 @@ BESIDE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MergeLine:
     """A memory, why it is left out, and the one that it is about."""
 
     row: Fragment
@@ -48,7 +48,7 @@ class MergeList:
     says: str
     beside_says: str
     count: int
-    lines: list[Line]
+    lines: list[MergeLine]
 
     @property
     def more(self) -> int:
@@ -64,9 +64,9 @@ def lists_of(principal: Principal, report: Mapping[str, Any], *, done: bool = Fa
     wanted = {one for these in named.values() for i in these for one in (i, sources.get(i, i), beside.get(i, i))}
     found = {str(row.id): row for row in Fragment.objects.within(principal.project_id).filter(id__in=wanted)}
 
-    def line(i: str) -> Line | None:
+    def line(i: str) -> MergeLine | None:
         row, why = found.get(i) or found.get(sources.get(i, i)), reasons.get(i, "")
-        return Line(row, REASONS.get(why, why.replace("_", " ")), found.get(beside.get(i, ""))) if row else None
+        return MergeLine(row, REASONS.get(why, why.replace("_", " ")), found.get(beside.get(i, ""))) if row else None
 
     return [
         MergeList(says, BESIDE.get(name, ""), counts[name], [told for i in named[name] if (told := line(i))])

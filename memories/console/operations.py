@@ -23,7 +23,7 @@ from memories.console.errors import Refusal, attempted
 from memories.console.merge_preview import MergeList, lists_of
 from memories.console.pagination import page_of
 from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
-from memories.console.reports import Told, merge_lines, restore_told
+from memories.console.reports import ReportText, merge_lines, restore_told
 from memories.console.snippets import action_curl
 from memories.models import Namespace, Operation
 from memories.models.enums import OperationState, Verb
@@ -33,7 +33,7 @@ CONSOLIDATE = "consolidate"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownOperation:
     """An operation as a person sees it; `offers` are the names of what may be done about it."""
 
     row: Operation
@@ -43,7 +43,7 @@ class Shown:
     stalled: bool
     log: list[tuple[datetime.datetime, str]]
     # What a restore did or would do; the run that a plan was used for.
-    told: Told | None = None
+    told: ReportText | None = None
     run: Operation | None = None
     # What a merge did or would do, memory by memory.
     lists: Sequence[MergeList] = ()
@@ -140,12 +140,12 @@ def one(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     return _page(request, shown, part="#live" if request.htmx else "")
 
 
-def _page(request: Any, shown: Shown, *, part: str = "", refusal: Refusal | None = None) -> HttpResponse:
+def _page(request: Any, shown: ShownOperation, *, part: str = "", refusal: Refusal | None = None) -> HttpResponse:
     context = {"shown": shown, "refusal": refusal, "now": timezone.now(), "curls": _curls(request, shown)}
     return render(request, f"console/operation.html{part}", context, status=409 if refusal else 200)
 
 
-def _curls(request: Any, shown: Shown) -> list[tuple[str, str]]:
+def _curls(request: Any, shown: ShownOperation) -> list[tuple[str, str]]:
     """What the buttons do, asked of the API."""
     base, row = request.build_absolute_uri("/").rstrip("/"), shown.row
     found = []
@@ -159,7 +159,7 @@ def _curls(request: Any, shown: Shown) -> list[tuple[str, str]]:
     return found
 
 
-def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Shown:
+def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> ShownOperation:
     """The operation. Raises NotFound: unknown and foreign look the same."""
     principal, number = request.principal, page_number(request.GET.get("page", ""))
     with access.enter(principal, why="console"):
@@ -175,7 +175,7 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
     told = _told(principal, row)
     lines = [] if told else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
-    return Shown(row, lines, steps, offers, stalled, _log(row), told, run, lists)
+    return ShownOperation(row, lines, steps, offers, stalled, _log(row), told, run, lists)
 
 
 def _run_of(row: Operation) -> Operation | None:
@@ -188,7 +188,7 @@ def _run_of(row: Operation) -> Operation | None:
     return found
 
 
-def _told(principal: Principal, row: Operation) -> Told | None:
+def _told(principal: Principal, row: Operation) -> ReportText | None:
     report = row.report or {}
     if row.kind != "restore" or "namespaces" not in report:
         return None

@@ -13,7 +13,7 @@ from conflicts.public import queue_length, waiting
 from memories import access, backups, governance, upkeep
 from memories.access import Principal
 from memories.console.charts import Chart, bars, stacks
-from memories.console.explorer_query import ALL, ON, Asked
+from memories.console.explorer_query import ALL, ON, ExplorerQuery
 from memories.console.figures import WEEK, Figures, figures_of
 from memories.console.searches import Searches, searches_of
 from memories.models import Fragment, Operation, Proposal
@@ -169,7 +169,7 @@ def _quarrel(days: list[datetime.date], stored: Mapping[Any, int], opened: dict[
 
 def _list(**filters: Any) -> str:
     """The explorer's list of these."""
-    return Asked(**filters).url()
+    return ExplorerQuery(**filters).url()
 
 
 def _believed(tenth: str, source: str) -> str:

@@ -13,7 +13,7 @@ PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class PageCursor:
     """Where the next page begins: after this row, newest first."""
 
     at: datetime.datetime
@@ -51,12 +51,12 @@ def page_of(rows: Any, asked: QueryDict, *, of: str, by: str = "created_at") -> 
     Inside `access.enter`. Raises Http404.
     """
     try:
-        cursor = Cursor.parse(asked.get("cursor", ""))
+        cursor = PageCursor.parse(asked.get("cursor", ""))
     except (ValueError, OverflowError) as error:
         raise Http404 from error
     found = list((rows.filter(cursor.older(by)) if cursor else rows).order_by(f"-{by}", "-id")[: PAGE + 1])
     if len(found) <= PAGE:
         return Page(found, "")
     there, last = asked.copy(), found[PAGE - 1]
-    there["cursor"] = str(Cursor(getattr(last, by), last.id))
+    there["cursor"] = str(PageCursor(getattr(last, by), last.id))
     return Page(found[:PAGE], f"{reverse(f'console:{of}')}?{there.urlencode()}")

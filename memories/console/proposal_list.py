@@ -17,7 +17,7 @@ CARDS, LATELY = 10, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ProposalSide:
     """One of the two memories. `keys` are those under whose grant it was written."""
 
     name: str
@@ -33,7 +33,7 @@ class Card:
     """A supersession that waits. `obstacle` says why it can't be accepted; `seen` is what a decision carries."""
 
     row: Proposal
-    sides: tuple[Side, Side]
+    sides: tuple[ProposalSide, ProposalSide]
     why: str
     obstacle: str
     calls: list[LlmCall]
@@ -45,7 +45,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProposalLine:
     """One that does not wait: what it is about, the memories that it speaks of, and who decided."""
 
     row: Proposal
@@ -56,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class ProposalFilters:
     """What the list is narrowed to."""
 
     namespace: str = ""
@@ -69,17 +69,17 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProposalRow:
     """The page. `left` is how many wait in all, `all_lines` how many do not."""
 
     cards: list[Card]
     left: int
-    lines: list[Line]
+    lines: list[ProposalLine]
     all_lines: int
     places: Sequence[Namespace]
 
 
-def shown(principal: Principal, filters: Filters, *, now: datetime.datetime) -> Shown:
+def shown(principal: Principal, filters: ProposalFilters, *, now: datetime.datetime) -> ProposalRow:
     """The oldest that wait and the newest that do not, in a fixed number of queries. Raises NotFound."""
     with access.enter(principal, why="console"):
         places = access.all_readable(principal)
@@ -95,11 +95,11 @@ def shown(principal: Principal, filters: Filters, *, now: datetime.datetime) -> 
         number = past.count() if len(lately) == LATELY else len(lately)
         about = _about(principal, first, lately)
         cards = [about.card(row, now=now) for row in first if about.has(row)]
-        return Shown(cards, left - (len(first) - len(cards)), [about.line(row) for row in lately], number, places)
+        return ProposalRow(cards, left - (len(first) - len(cards)), [about.line(row) for row in lately], number, places)
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ProposalAbout:
     """Everything beside the proposals, read for all at once."""
 
     memories: Mapping[uuid.UUID, Fragment]
@@ -120,22 +120,22 @@ class About:
         why = governance.obstacle(older, newer, claims=older.id in self.claiming)
         return Card(row, sides, _said(row, "reason"), why, self._calls(row))
 
-    def line(self, row: Proposal) -> Line:
+    def line(self, row: Proposal) -> ProposalLine:
         """One that does not."""
         spoken_of = [row.fragment_id] if row.fragment_id else row.about if row.decision else []
         memories = [self.memories[i] for i in spoken_of if i in self.memories]
         text = next(filter(None, (_said(row, name) for name in ("title", "summary", "reason", "value"))), "")
-        return Line(row, text, memories, self.names.get(row.decided_by, "the operator"), self._calls(row))
+        return ProposalLine(row, text, memories, self.names.get(row.decided_by, "the operator"), self._calls(row))
 
-    def _side(self, name: str, row: Fragment, pieces: list[Piece], *, now: datetime.datetime) -> Side:
+    def _side(self, name: str, row: Fragment, pieces: list[Piece], *, now: datetime.datetime) -> ProposalSide:
         owner = self.names.get(row.owner_id, "the service itself")
-        return Side(name, row, pieces, trust_in_parts(row, now=now), owner, self.keys.get(row.grant_id, []))
+        return ProposalSide(name, row, pieces, trust_in_parts(row, now=now), owner, self.keys.get(row.grant_id, []))
 
     def _calls(self, row: Proposal) -> list[LlmCall]:
         return [self.calls[i] for i in row.calls if i in self.calls]
 
 
-def _about(principal: Principal, waiting: Sequence[Proposal], lately: Sequence[Proposal]) -> About:
+def _about(principal: Principal, waiting: Sequence[Proposal], lately: Sequence[Proposal]) -> ProposalAbout:
     every = [*waiting, *lately]
     wanted = {i for row in every for i in (*(row.about if row.waiting or row.decision else ()), row.fragment_id) if i}
     memories = Fragment.objects.within(principal.project_id).in_bulk(wanted)
@@ -147,7 +147,7 @@ def _about(principal: Principal, waiting: Sequence[Proposal], lately: Sequence[P
     for key in ApiKey.objects.within(principal.project_id).filter(grant__in=grants).order_by("created_at"):
         keys.setdefault(key.grant_id, []).append(str(key))
     claiming = set(claims.values_list("fragment_id", flat=True))
-    return About(memories, claiming, calls, names_of(principal, owners), keys)
+    return ProposalAbout(memories, claiming, calls, names_of(principal, owners), keys)
 
 
 def _said(row: Proposal, name: str) -> str:

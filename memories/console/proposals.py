@@ -20,7 +20,7 @@ from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.decisions import first_come
 from memories.console.errors import Refusal, attempted
-from memories.console.proposal_list import Card, Filters, shown
+from memories.console.proposal_list import Card, ProposalFilters, shown
 from memories.console.review_items import names_of
 from memories.console.snippets import KEY, action_curl
 from memories.models import Proposal
@@ -41,14 +41,14 @@ def everything(request: Any) -> HttpResponse:
     return page(request, _filters(request.GET))
 
 
-def _filters(asked: Any) -> Filters:
+def _filters(asked: Any) -> ProposalFilters:
     namespace, kind = asked.get("namespace", ""), asked.get("kind", "")
     if (kind and kind not in ProposalKind.values) or "\0" in namespace:
         raise Http404
-    return Filters(namespace, kind)
+    return ProposalFilters(namespace, kind)
 
 
-def page(request: Any, filters: Filters, *, refusal: Refusal | None = None) -> HttpResponse:
+def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = None) -> HttpResponse:
     """The page, or the part that htmx replaces."""
     principal, now = request.principal, timezone.now()
     found = shown(principal, filters, now=now)

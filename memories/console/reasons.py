@@ -14,7 +14,7 @@ MISSES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class HitReason:
     """How a candidate was found: its ranks by meaning and by words, BM25, cosine, and what their fusion made of it."""
 
     meaning_rank: int | None
@@ -34,12 +34,12 @@ class Missed:
     fragment: Fragment
     stage: str
     because: str
-    reason: Reason
+    reason: HitReason
 
 
 def reasons_of(
     principal: Principal, explanation: Mapping[str, Any] | None
-) -> tuple[dict[uuid.UUID, Reason], list[Missed]]:
+) -> tuple[dict[uuid.UUID, HitReason], list[Missed]]:
     """By hit, how it was found; and the nearest misses."""
     told = (explanation or {}).get("candidates", [])
     reasons = {uuid.UUID(one["id"]): _reason(one) for one in told if one["stage"] == Stage.ANSWERED}
@@ -54,7 +54,7 @@ def reasons_of(
     return reasons, [Missed(row, one["stage"], one["reason"], _reason(one)) for row, one in missed if row]
 
 
-def _reason(one: Mapping[str, Any]) -> Reason:
+def _reason(one: Mapping[str, Any]) -> HitReason:
     found_by, terms = list(one["found_by"]), list(one["terms"])
     ranks = (one["meaning_rank"], one["words_rank"])
-    return Reason(*ranks, one["cosine"], one["bm25"], one["relevance"], found_by, terms)
+    return HitReason(*ranks, one["cosine"], one["bm25"], one["relevance"], found_by, terms)

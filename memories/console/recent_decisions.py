@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from conflicts.public import of_conflicts, waiting, with_claims
 from memories.access import Principal
-from memories.console.decisions import Told
+from memories.console.decisions import DecisionNotice
 from memories.console.errors import Refusal
 from memories.console.pagination import Page, page_of
 from memories.console.review_items import EDITED, OUTCOMES, names_of, saying
@@ -30,7 +30,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class DecisionAbout:
     """A refusal, and the conflict that it is about; no text where that is gone."""
 
     conflict_id: Any
@@ -50,10 +50,10 @@ def settled(principal: Principal, asked: QueryDict) -> Page:
     return Page(found, page.older)
 
 
-def about(principal: Principal, refused: Sequence[Told]) -> list[About]:
+def about(principal: Principal, refused: Sequence[DecisionNotice]) -> list[DecisionAbout]:
     """Each refusal with what it is about. Inside `access.enter`."""
     if not refused:
         return []
     rows = waiting(principal, status="all").filter(id__in=[told.conflict_id for told in refused])
     texts = {row.id: saying(row) for row in with_claims(rows)}
-    return [About(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]
+    return [DecisionAbout(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]

@@ -53,7 +53,7 @@ MERGED = MERGES | {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportText:
     """What a restore would do or did: how many memories, by namespace and together, with examples."""
 
     lines: list[tuple[str, int, str]]
@@ -70,12 +70,12 @@ class Told:
         return bool(self.changes or self.forgotten or self.conflicts)
 
 
-def told_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> Told:
+def told_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> ReportText:
     """The report of a restore or of its plan; the backup's file tells what stands nowhere else."""
     says = RESTORED if done else RESTORES
     parts = report.get("namespaces") or {}
     samples = samples_of(principal, file, report) if parts else []
-    return Told(
+    return ReportText(
         lines=[(name.replace("_", " "), report.get(name, 0), text) for name, text in says.items()],
         refused=[(reason.replace("_", " "), count) for reason, count in (report.get("rejected") or {}).items()],
         places=[(name, part, sum((part.get("rejected") or {}).values())) for name, part in parts.items()],
@@ -86,7 +86,7 @@ def told_of(principal: Principal, file: str, report: Mapping[str, Any], *, done:
     )
 
 
-def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> Told:
+def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> ReportText:
     """The same where only the report is at hand."""
     try:
         file = backups.found(principal, uuid.UUID(report["backup_id"])).file

@@ -42,7 +42,7 @@ def page(
     conflict_id: uuid.UUID | None = None,
     *,
     status: int = 200,
-    refused: Sequence[decisions.Told] = (),
+    refused: Sequence[decisions.DecisionNotice] = (),
     tried: int = 0,
     lately: bool = False,
 ) -> HttpResponse:
@@ -155,7 +155,7 @@ def decide(request: Any) -> HttpResponse:
     return _told(request, outcomes, text, now=now)
 
 
-def _told(request: Any, outcomes: list[decisions.Told], text: str, *, now: datetime.datetime) -> HttpResponse:
+def _told(request: Any, outcomes: list[decisions.DecisionNotice], text: str, *, now: datetime.datetime) -> HttpResponse:
     """Leads to the next one; the strip says what was done and takes it back, the refusals say what was not."""
     done = [told for told in outcomes if not told.refusal]
     refused = [told for told in outcomes if told.refusal]

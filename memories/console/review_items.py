@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from conflicts.public import (
-    Candidate,
+    ConflictKind,
+    ConflictReason,
     Fold,
-    Kind,
-    Reason,
+    KeyCandidate,
     Resolution,
     Ruling,
     alone,
@@ -31,7 +31,7 @@ from conflicts.public import (
 from memories.access import Principal
 from memories.console.presenters import Trust, trust_in_parts
 from memories.console.text_diff import Piece, words_apart
-from memories.console.voices import SERVICE, Rival, Voice, alike, rivals_of, voices_of
+from memories.console.voices import SERVICE, RivalClaim, Voice, alike, rivals_of, voices_of
 from memories.models import ApiKey, Fragment, Link, Owner
 from memories.models.enums import LinkKind, SourceClass
 
@@ -54,7 +54,7 @@ SPEAKER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """One line of the queue."""
 
     fold: Fold
@@ -76,7 +76,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ConflictSide:
     """A memory in a conflict, with all that helps to judge it."""
 
     name: str
@@ -109,11 +109,11 @@ class Opened:
 
     row: Any
     fold: Fold
-    held: Side | None
-    new: Side | None
+    held: ConflictSide | None
+    new: ConflictSide | None
     rule: str
     replaced: list[Fragment]
-    rivals: list[Rival]
+    rivals: list[RivalClaim]
     seen: list[str]
     same_source: list[str]
     held_by: str
@@ -124,12 +124,12 @@ class Opened:
     @property
     def kind(self) -> str:
         """What it is about, in words."""
-        return str(Kind(self.row.kind).value)
+        return str(ConflictKind(self.row.kind).value)
 
     @property
     def is_dispute(self) -> bool:
         """Whether a memory itself is doubted: there is no challenger then."""
-        return bool(self.row.kind == Kind.DISPUTE)
+        return bool(self.row.kind == ConflictKind.DISPUTE)
 
     @property
     def names_source(self) -> bool:
@@ -150,7 +150,7 @@ class Opened:
     @property
     def has_two_sides(self) -> bool:
         """Whether both may be kept."""
-        return bool(self.held and self.new and self.row.kind not in (Kind.DISPUTE, Kind.RESTORE))
+        return bool(self.held and self.new and self.row.kind not in (ConflictKind.DISPUTE, ConflictKind.RESTORE))
 
     @property
     def has_others(self) -> bool:
@@ -162,7 +162,7 @@ class Opened:
 class Listed:
     """A page of the queue; what waits in branches as copies, by branch."""
 
-    items: list[Item]
+    items: list[ReviewItem]
     left: int
     page: int
     pages: int
@@ -181,20 +181,20 @@ def listed(
     return Listed(items, found.left, found.page, found.pages, {} if namespace else forked(principal))
 
 
-def following(rows: Sequence[Item], opened: Opened) -> uuid.UUID | None:
+def following(rows: Sequence[ReviewItem], opened: Opened) -> uuid.UUID | None:
     """The conflict below the opened one in the queue that nobody else looks at; None for the last, or outside it."""
     places = [place for place, item in enumerate(rows) if item.row.id == opened.fold.row.id]
     below = rows[places[0] + 1 :] if places else []
     return next((item.row.id for item in below if not item.held_by), None)
 
 
-def _item(fold: Fold, held_by: str) -> Item:
+def _item(fold: Fold, held_by: str) -> ReviewItem:
     row = fold.row
     said, held = _words(row)
     subject, predicate = (said or held)[:2]
     value = said[2] if said else (row.existing.content if row.existing else "")
     source = (row.newcomer or row.existing).source if (row.newcomer or row.existing) else ""
-    return Item(fold, subject, predicate, value, source, held_by)
+    return ReviewItem(fold, subject, predicate, value, source, held_by)
 
 
 def _words(row: Any) -> tuple[tuple[str, str, str] | None, tuple[str, str, str]]:
@@ -268,13 +268,13 @@ def rule_of(row: Any) -> str:
     held = SPEAKER[SourceClass(row.existing.source)][1] if row.existing else "what stands"
     new = SPEAKER[SourceClass(row.newcomer.source)][0] if row.newcomer else "the other side"
     match row.reason:
-        case Reason.AUTHORITY:
+        case ConflictReason.AUTHORITY:
             return _rule_of_authority(row, new, held)
-        case Reason.OTHER_OWNER:
+        case ConflictReason.OTHER_OWNER:
             return f"Both have the same authority and other owners: neither may replace {held}."
-        case Reason.FREE_TEXT:
+        case ConflictReason.FREE_TEXT:
             return f"{new.capitalize()} contradicts {held} in plain words, and may not replace it."
-        case Reason.DISPUTED:
+        case ConflictReason.DISPUTED:
             return f"Somebody with less authority disputes {held}; that alone changes nothing."
     return "A backup held another version of the same time."
 
@@ -292,7 +292,7 @@ def _rule_of_authority(row: Any, new: str, held: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ConflictAbout:
     """Everything beside the memories of a conflict, read for both at once."""
 
     votes: dict[uuid.UUID, list[Any]]
@@ -309,13 +309,13 @@ class About:
         row: Fragment,
         claim: Any,
         pieces: list[Piece],
-        same: Sequence[Candidate],
+        same: Sequence[KeyCandidate],
         *,
         names: dict[uuid.UUID | None, str],
         now: datetime.datetime,
-    ) -> Side:
+    ) -> ConflictSide:
         """One card."""
-        return Side(
+        return ConflictSide(
             name=name,
             fragment=row,
             claim=claim,
@@ -331,7 +331,7 @@ class About:
         )
 
 
-def _about(principal: Principal, sides: list[Fragment]) -> About:
+def _about(principal: Principal, sides: list[Fragment]) -> ConflictAbout:
     ids = [side.id for side in sides]
     votes: dict[uuid.UUID, list[Any]] = {i: [] for i in ids}
     for side in sides:
@@ -349,7 +349,7 @@ def _about(principal: Principal, sides: list[Fragment]) -> About:
     owners = {side.owner_id for side in sides} | {vote.owner_id for each in votes.values() for vote in each}
     turns = {side.id: _turns(principal, side) for side in sides}
     said = {i: (times + 1, at) for i, (times, at) in repetitions(principal, ids).items()}
-    return About(votes, keys, parents, similar, turns, said, owners)
+    return ConflictAbout(votes, keys, parents, similar, turns, said, owners)
 
 
 def _turns(principal: Principal, side: Fragment) -> list[Fragment]:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console.auth import member
-from memories.console.explorer_query import Asked
+from memories.console.explorer_query import ExplorerQuery
 from memories.console.undo_strip import offer
 from memories.models import SavedView
 from memories.models.enums import Verb
@@ -29,7 +29,7 @@ class View:
     chosen: bool
 
 
-def views_of(principal: Principal, asked: Asked) -> list[View]:
+def views_of(principal: Principal, asked: ExplorerQuery) -> list[View]:
     """The person's own, by name."""
     with access.enter(principal, why="console"):
         mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id)
@@ -51,7 +51,7 @@ def save(request: Any) -> HttpResponse:
     principal = request.principal
     principal.require(Verb.WRITE)
     several = len(request.projects) > 1
-    asked = Asked.of(QueryDict(request.POST.get("query", "")), project=principal.project if several else "")
+    asked = ExplorerQuery.of(QueryDict(request.POST.get("query", "")), project=principal.project if several else "")
     name = request.POST.get("name", "").strip()[:NAME]
     if not name or "\0" in name or len(asked.view) > QUERY:
         raise Http404

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from memories.console.explorer_list import HITS, PAGE, question_of
-from memories.console.explorer_query import Asked
+from memories.console.explorer_query import ExplorerQuery
 from memories.models import Fragment
 from memories.models.enums import Status
 
@@ -15,7 +15,7 @@ JSON = '-H "Content-Type: application/json"'
 NAMESPACES_LIMIT = 50  # of one search request
 
 
-def list_curl(base: str, asked: Asked, *, project: str, names: list[str], has_users: bool = False) -> str:
+def list_curl(base: str, asked: ExplorerQuery, *, project: str, names: list[str], has_users: bool = False) -> str:
     """The API call that answers what the list shows; empty where the API has no such filter."""
     if asked.is_beyond_search:
         return ""
@@ -31,7 +31,7 @@ def list_curl(base: str, asked: Asked, *, project: str, names: list[str], has_us
     return _post(f"{base}/api/v1/search", body | whose)
 
 
-def _search_body(asked: Asked, times: dict[str, str], *, project: str, names: list[str]) -> dict[str, Any]:
+def _search_body(asked: ExplorerQuery, times: dict[str, str], *, project: str, names: list[str]) -> dict[str, Any]:
     question = question_of(asked, project=project, names=names)
     where = _where(question.namespaces, project=project)
     chosen = {name: [getattr(asked, name)] for name in ("type", "tier") if getattr(asked, name)}

@@ -16,7 +16,7 @@ from memories.access import NotFound
 from memories.api.users import address_of, exported, user_at
 from memories.console.auth import member
 from memories.console.errors import Refusal, attempted
-from memories.console.explorer_query import ALL, Asked, place_asked
+from memories.console.explorer_query import ALL, ExplorerQuery, place_asked
 from memories.console.namespaces import names
 from memories.console.pagination import PAGE
 from memories.console.snippets import KEY, get_curl
@@ -25,7 +25,7 @@ from memories.models.enums import Verb
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class UserRow:
     """What a namespace holds of the user; the numbers lead to the memories."""
 
     namespace: str
@@ -94,9 +94,9 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
         raise Http404  # one address for each
     held = users.held_of(principal, user, namespace)
     several = len(request.projects) > 1
-    asked = Asked(project=principal.project if several else "", user=user, status=ALL)
+    asked = ExplorerQuery(project=principal.project if several else "", user=user, status=ALL)
     rows = [
-        Row(
+        UserRow(
             one.namespace,
             sum(one.memories.values()),
             asked.url(namespace=one.namespace),

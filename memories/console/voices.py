@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.public import Candidate
+from conflicts.public import KeyCandidate
 from memories.models import Fragment
 
 SERVICE = "the service itself"
@@ -21,7 +21,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class RivalClaim:
     """Another value that is claimed of the same thing, by whom; the conflict in which it waits, or the memory."""
 
     value: str
@@ -31,7 +31,7 @@ class Rival:
 
 
 def voices_of(
-    row: Fragment, votes: Sequence[Any], same: Sequence[Candidate], names: dict[uuid.UUID | None, str]
+    row: Fragment, votes: Sequence[Any], same: Sequence[KeyCandidate], names: dict[uuid.UUID | None, str]
 ) -> list[Voice]:
     """Every other owner that says so, once: who corroborated it, and who filed the same value."""
     found = {vote.owner_id: Voice(names.get(vote.owner_id, SERVICE), vote.roots) for vote in votes}
@@ -45,18 +45,18 @@ def voices_of(
     return list(found.values())
 
 
-def alike(claimed: Sequence[Candidate], side: Fragment | None) -> list[Candidate]:
+def alike(claimed: Sequence[KeyCandidate], side: Fragment | None) -> list[KeyCandidate]:
     """Those that say what a side of the conflict says, itself among them."""
     own = next((one.says for one in claimed if side and one.fragment.id == side.id), None)
     return [one for one in claimed if one.says == own]
 
 
-def rivals_of(others: Sequence[Candidate], names: dict[uuid.UUID | None, str]) -> list[Rival]:
+def rivals_of(others: Sequence[KeyCandidate], names: dict[uuid.UUID | None, str]) -> list[RivalClaim]:
     """Every other value once, with all who claim it."""
-    found: dict[tuple[bytes, bool], Rival] = {}
+    found: dict[tuple[bytes, bool], RivalClaim] = {}
     for one in others:
         value = f"not {one.value}" if one.negated else one.value
-        rival = found.setdefault(one.says, Rival(value, [], one.conflict_id, one.fragment.id))
+        rival = found.setdefault(one.says, RivalClaim(value, [], one.conflict_id, one.fragment.id))
         owner = names.get(one.fragment.owner_id, SERVICE)
         if owner not in rival.owners:
             rival.owners.append(owner)

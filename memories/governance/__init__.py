@@ -9,13 +9,13 @@ from memories.governance.failed_tasks import check_impasse, propose_way_out
 from memories.governance.gate import is_shut, judge, judge_name
 from memories.governance.health import Checked, check_sidecar, has_sidecar, sidecar_state
 from memories.governance.history import size, trim
-from memories.governance.reduction_contract import Candidate, Reduction, ReductionClient
+from memories.governance.reduction_contract import ProposalCandidate, Reduction, ReductionClient
 from memories.governance.reduction_judge import LocalChecks
 from memories.governance.task_proposals import Considered, OptionProposer, Situation, conclude, consider
 from memories.governance.tasks import RecentTask, Reported, Snapshot, TaskReport, prepare_report, recent, report_task
 
 __all__ = [
-    "Candidate",
+    "ProposalCandidate",
     "Checked",
     "Considered",
     "LocalChecks",

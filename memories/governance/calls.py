@@ -14,7 +14,7 @@ from memories import access
 from memories.access import Principal
 from memories.governance.shapes import parsed
 from memories.models import LlmCall, Namespace
-from memories.providers import Ask, Said, Sidecar, current_sidecar
+from memories.providers import Ask, Sidecar, SidecarAnswer, current_sidecar
 
 NO_SIDECAR = "no_sidecar"
 UNUSABLE, MISSING = "unusable_answer", "missing"
@@ -88,7 +88,7 @@ class Conversation:
         self.why = "" if found is not None else said.outcome if said.outcome != "answered" else UNUSABLE
         return found
 
-    def _keep(self, said: Said) -> None:
+    def _keep(self, said: SidecarAnswer) -> None:
         with access.enter(self._principal, why="language model"):
             if not self._held():
                 return  # its hashes would tell of what was forgotten meanwhile

@@ -15,10 +15,10 @@ from conflicts.public import Newcomer, examine, foresee, lock_namespace
 from memories import access
 from memories.access import Principal
 from memories.governance.calls import UNUSABLE, Conversation, lineage
-from memories.governance.gate import SKIPPED, Ruling, is_shut, nothing, rule
+from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
 from memories.governance.grounding import says
-from memories.governance.history import Entry, record
-from memories.governance.reduction_contract import Candidate, Source
+from memories.governance.history import ProposalEntry, record
+from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE, claim_draft, refusal
 from memories.governance.shapes import Claims, ReadClaim
 from memories.models import Claim, Fragment, LlmCall, Namespace, PendingReading
@@ -68,7 +68,7 @@ def read_pending(principal: Principal, *, now: datetime.datetime) -> int:
         return _settle(principal, batch, now=now)
     if is_shut():
         _put_off(principal, batch, now=now, seconds=300.0)
-        entry = Entry(ProposalKind.CLAIM, TASK, SKIPPED, about=[row.id for row in texts])
+        entry = ProposalEntry(ProposalKind.CLAIM, TASK, SKIPPED, about=[row.id for row in texts])
         record(principal, batch.place, [entry], now=now)
         return 0
     talk = Conversation(
@@ -142,10 +142,10 @@ def _take(
         if not _enter(principal, row, [found[number][1] for number in allowed], origin, now=now):
             for number in allowed:
                 entry = entries[number]
-                blocked = Ruling(ProposalOutcome.BLOCKED, ("changed_meanwhile",), entry.ruling.judge)
+                blocked = ReductionRuling(ProposalOutcome.BLOCKED, ("changed_meanwhile",), entry.ruling.judge)
                 entries[number] = replace(entry, ruling=blocked)
     if not found:
-        entries = [Entry(ProposalKind.CLAIM, TASK, nothing("no claims"), calls=talk.calls)]
+        entries = [ProposalEntry(ProposalKind.CLAIM, TASK, nothing("no claims"), calls=talk.calls)]
     record(principal, batch.place, entries, now=now)
 
 
@@ -157,12 +157,12 @@ def _judged(
     calls: list[LlmCall],
     *,
     now: datetime.datetime,
-) -> Entry:
+) -> ProposalEntry:
     source = Source(row.id, row.content, row.authority)
     authority = min(INFERENCE, row.authority)
     kind = ProposalKind.CLAIM
-    ruling = rule(Candidate(kind, body, principal.project, batch.place.name, authority, [source], now))
-    return Entry(kind, TASK, ruling, body, calls, [row.id])
+    ruling = rule(ProposalCandidate(kind, body, principal.project, batch.place.name, authority, [source], now))
+    return ProposalEntry(kind, TASK, ruling, body, calls, [row.id])
 
 
 def _enter(
@@ -214,7 +214,7 @@ def _put_off(principal: Principal, batch: _Batch, *, now: datetime.datetime, sec
 def _unusable(principal: Principal, batch: _Batch, talk: Conversation, *, now: datetime.datetime) -> int:
     """The model is there and gives nothing of use: it is asked again in smaller groups, then a text is given up."""
     over = [row for row in batch.waiting if row.attempts + 1 >= ATTEMPTS]
-    entry = Entry(ProposalKind.CLAIM, TASK, nothing(talk.why or UNUSABLE), calls=talk.calls)
+    entry = ProposalEntry(ProposalKind.CLAIM, TASK, nothing(talk.why or UNUSABLE), calls=talk.calls)
     with access.enter(principal, why="read"):
         mine = PendingReading.objects.within(principal.project_id)
         for row in batch.waiting:

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.governance.calls import UNUSABLE, Conversation, lineage
-from memories.governance.gate import SKIPPED, Ruling, is_shut, nothing, rule
-from memories.governance.history import Entry, record
-from memories.governance.reduction_contract import Candidate, Source
+from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
+from memories.governance.history import ProposalEntry, record
+from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE
-from memories.governance.shapes import Digest
+from memories.governance.shapes import DigestShape
 from memories.models import Fragment, Namespace
 from memories.models.enums import ProposalKind, ProposalOutcome
 from memories.providers import current_sidecar
@@ -62,13 +62,13 @@ def summarise(
             sources = [Source(row.id, row.content, row.authority) for row in members]
             authority = min(INFERENCE, *(row.authority for row in members))
             ruling = rule(
-                Candidate(ProposalKind.DIGEST, body, principal.project, namespace.name, authority, sources, now)
+                ProposalCandidate(ProposalKind.DIGEST, body, principal.project, namespace.name, authority, sources, now)
             )
     try:
-        text = Digest.model_validate(body).summary if ruling.allowed else ""
+        text = DigestShape.model_validate(body).summary if ruling.allowed else ""
     except ValidationError:  # whoever judges may be less strict than a memory has to be
-        ruling = Ruling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
-    record(principal, namespace, [Entry(ProposalKind.DIGEST, TASK, ruling, body, talk.calls, about)], now=now)
+        ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
+    record(principal, namespace, [ProposalEntry(ProposalKind.DIGEST, TASK, ruling, body, talk.calls, about)], now=now)
     if not ruling.allowed:
         raise NoDigest(f"{ruling.outcome}: {', '.join(ruling.reasons) or 'no reason given'}")
     return Summary(text, lineage(talk.calls, ruling.judge))

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from memories import access
 from memories.access import Principal
 from memories.governance.calls import UNUSABLE, Conversation
-from memories.governance.gate import SKIPPED, Ruling, is_shut, nothing, rule
-from memories.governance.history import Entry, record
-from memories.governance.reduction_contract import Candidate, Source
+from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
+from memories.governance.history import ProposalEntry, record
+from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE
 from memories.governance.shapes import Pairs, Supersession
 from memories.models import Namespace, Operation, Proposal, sql
@@ -115,11 +115,11 @@ def _next(place: Namespace, principal: Principal, after: Sequence[str], *, upto:
 
 def _looked_at(
     principal: Principal, place: Namespace, pairs: Sequence[Pair], *, now: datetime.datetime
-) -> tuple[list[Entry], str]:
+) -> tuple[list[ProposalEntry], str]:
     """What the model says of these pairs, judged; and why the run ends here, if it does."""
     kind = ProposalKind.SUPERSESSION
     if is_shut():
-        return [Entry(kind, TASK, SKIPPED)], "no_reduction_client"
+        return [ProposalEntry(kind, TASK, SKIPPED)], "no_reduction_client"
     about = [source.id for pair in pairs for source in (pair.older, pair.newer)]
     talk = Conversation(principal, namespace=place, purpose=kind, now=now, about=about)
     texts = [{"n": n, "older": pair.older.text, "newer": pair.newer.text} for n, pair in enumerate(pairs)]
@@ -129,7 +129,7 @@ def _looked_at(
     except ValidationError:
         found = None
     if found is None:
-        entry = Entry(kind, TASK, nothing(talk.why or UNUSABLE), calls=talk.calls)
+        entry = ProposalEntry(kind, TASK, nothing(talk.why or UNUSABLE), calls=talk.calls)
         return ([entry], talk.why) if talk.is_away() else _in_parts(principal, place, pairs, entry, now=now)
     named: dict[int, dict[str, Any]] = {}
     for one in found:
@@ -141,8 +141,8 @@ def _looked_at(
 
 
 def _in_parts(
-    principal: Principal, place: Namespace, pairs: Sequence[Pair], entry: Entry, *, now: datetime.datetime
-) -> tuple[list[Entry], str]:
+    principal: Principal, place: Namespace, pairs: Sequence[Pair], entry: ProposalEntry, *, now: datetime.datetime
+) -> tuple[list[ProposalEntry], str]:
     """The model is there and gives nothing of use: halves are asked, until one pair is given up alone."""
     if len(pairs) == 1:
         return [entry], ""
@@ -163,7 +163,7 @@ def _entry(
     talk: Conversation,
     *,
     now: datetime.datetime,
-) -> Entry | None:
+) -> ProposalEntry | None:
     """The proposal that the newer text outdates the older one; None when it was made already, or denied."""
     fits = _fits(body)
     if fits and not body["contradicts"]:
@@ -173,11 +173,13 @@ def _entry(
         known = Proposal.objects.within(principal.project_id).filter(kind=kind, about=about)
         if known.exclude(waiting=False, decision="").exists():
             return None
-    ruling = rule(Candidate(kind, body, principal.project, place.name, INFERENCE, [pair.older, pair.newer], now))
+    ruling = rule(
+        ProposalCandidate(kind, body, principal.project, place.name, INFERENCE, [pair.older, pair.newer], now)
+    )
     if ruling.allowed and not fits:  # whoever judges may be less strict than a proposal has to be
-        ruling = Ruling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
+        ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
     told = {"older": str(about[0]), "newer": str(about[1]), "reason": str(body.get("reason", ""))[:200]}
-    return Entry(kind, TASK, ruling, told, talk.calls, about, waiting=ruling.allowed)
+    return ProposalEntry(kind, TASK, ruling, told, talk.calls, about, waiting=ruling.allowed)
 
 
 def _fits(body: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 from prometheus_client import Counter
 
-from memories.governance.reduction_contract import Candidate, ReductionClient
+from memories.governance.reduction_contract import ProposalCandidate, ReductionClient
 from memories.models.enums import ProposalOutcome
 
 OUTCOMES = Counter("novamem_proposals", "What became of what language models proposed.", ["kind", "outcome"])
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class ReductionRuling:
     """What became of a proposal, and why."""
 
     outcome: ProposalOutcome
@@ -31,12 +31,12 @@ class Ruling:
         return self.outcome == ProposalOutcome.ALLOWED
 
 
-SKIPPED = Ruling(ProposalOutcome.SKIPPED, ("no reduction client is bound",))
+SKIPPED = ReductionRuling(ProposalOutcome.SKIPPED, ("no reduction client is bound",))
 
 
-def nothing(why: str) -> Ruling:
+def nothing(why: str) -> ReductionRuling:
     """The model gave nothing that could be judged."""
-    return Ruling(ProposalOutcome.NULL, (why,))
+    return ReductionRuling(ProposalOutcome.NULL, (why,))
 
 
 def judge() -> ReductionClient | None:
@@ -74,10 +74,10 @@ def is_shut() -> bool:
     return not settings.REDUCTION_CLIENT and not settings.ADVISORY_MODE
 
 
-def rule(candidate: Candidate) -> Ruling:
+def rule(candidate: ProposalCandidate) -> ReductionRuling:
     """The judgement on a proposal. Whatever goes wrong in judging blocks it."""
     if not settings.REDUCTION_CLIENT:
-        return Ruling(ProposalOutcome.ADVISORY_ONLY if settings.ADVISORY_MODE else ProposalOutcome.SKIPPED)
+        return ReductionRuling(ProposalOutcome.ADVISORY_ONLY if settings.ADVISORY_MODE else ProposalOutcome.SKIPPED)
     name = settings.REDUCTION_CLIENT
     try:
         client = _made(settings.REDUCTION_CLIENT)
@@ -87,8 +87,8 @@ def rule(candidate: Candidate) -> Ruling:
         allowed = found.allowed is True
     except Exception as error:
         log.exception("reduction_failed", judge=name, kind=candidate.kind)
-        return Ruling(ProposalOutcome.REDUCTION_ERROR, (type(error).__name__,), name)
-    return Ruling(ProposalOutcome.ALLOWED if allowed else ProposalOutcome.BLOCKED, reasons, name)
+        return ReductionRuling(ProposalOutcome.REDUCTION_ERROR, (type(error).__name__,), name)
+    return ReductionRuling(ProposalOutcome.ALLOWED if allowed else ProposalOutcome.BLOCKED, reasons, name)
 
 
 @register

@@ -11,19 +11,19 @@ from django.db.models import Count
 
 from memories import access
 from memories.access import Principal
-from memories.governance.gate import OUTCOMES, Ruling
+from memories.governance.gate import OUTCOMES, ReductionRuling
 from memories.models import Fragment, LlmCall, Namespace, Proposal
 
 LONGEST = 16 * 1024  # bytes of a proposal that is kept as the model said it
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProposalEntry:
     """One proposal with its ruling. `about` are the memories it was made of, `fragment` is the one it became."""
 
     kind: str
     task_id: str
-    ruling: Ruling
+    ruling: ReductionRuling
     proposal: Mapping[str, Any] | None = None
     calls: Sequence[LlmCall] = ()
     about: Sequence[uuid.UUID] = ()
@@ -33,7 +33,7 @@ class Entry:
 
 
 def record(
-    principal: Principal, namespace: Namespace, entries: Sequence[Entry], *, now: datetime.datetime
+    principal: Principal, namespace: Namespace, entries: Sequence[ProposalEntry], *, now: datetime.datetime
 ) -> list[Proposal]:
     """Keeps them, and lets go of what is beyond the bounds."""
     with access.enter(principal, why="proposal"):
@@ -47,7 +47,7 @@ def record(
     return rows
 
 
-def _row(principal: Principal, namespace: Namespace, entry: Entry, *, now: datetime.datetime) -> Proposal:
+def _row(principal: Principal, namespace: Namespace, entry: ProposalEntry, *, now: datetime.datetime) -> Proposal:
     reasons, kept = [*entry.ruling.reasons], entry.proposal
     if kept is not None and len(json.dumps(kept)) > LONGEST:
         kept, reasons = None, [*reasons, "too long to be kept"]

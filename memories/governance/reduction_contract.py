@@ -17,7 +17,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ProposalCandidate:
     """What a model proposes: `body` is as it said it, unchecked.
 
     `kind`: option, claim, digest or supersession. `authority` is what the memory made of it would have, 1..6.
@@ -45,6 +45,6 @@ class ReductionClient(Protocol):
 
     name: str
 
-    def reduce(self, candidate: Candidate) -> Reduction:
+    def reduce(self, candidate: ProposalCandidate) -> Reduction:
         """Whether the proposal may change memory or behaviour. No transaction is open."""
         ...

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from conflicts.public import SOURCE_RANK, ClaimDraft, Fate, Finding, Newcomer, foresee
+from conflicts.public import SOURCE_RANK, ClaimDraft, Fate, Newcomer, Reassessment, foresee
 from memories import access
 from memories.governance.destructive_intent import destroys, sentences
 from memories.governance.grounding import rests_on, says
-from memories.governance.reduction_contract import Candidate, Reduction
-from memories.governance.shapes import Digest, Option, ReadClaim, Supersession
+from memories.governance.reduction_contract import ProposalCandidate, Reduction
+from memories.governance.shapes import DigestShape, ProposalOption, ReadClaim, Supersession
 from memories.ingest import stated
 from memories.models import Fragment, Namespace, Project
 from memories.models.enums import Compression, ProposalKind, SourceClass, Status
@@ -24,7 +24,7 @@ class LocalChecks:
 
     name = "local_checks"
 
-    def reduce(self, candidate: Candidate) -> Reduction:
+    def reduce(self, candidate: ProposalCandidate) -> Reduction:
         """See ReductionClient."""
         if candidate.authority > INFERENCE:
             return Reduction(False, ("authority",))
@@ -39,8 +39,8 @@ def _verdict(*reasons: str) -> Reduction:
     return Reduction(not found, found)
 
 
-def _option(candidate: Candidate) -> Reduction:
-    option = Option.model_validate(candidate.body)
+def _option(candidate: ProposalCandidate) -> Reduction:
+    option = ProposalOption.model_validate(candidate.body)
     if not option.steps:
         return _verdict("schema")
     parts = [option.title, option.trigger, *option.steps]
@@ -49,8 +49,8 @@ def _option(candidate: Candidate) -> Reduction:
     )
 
 
-def _digest(candidate: Candidate) -> Reduction:
-    summary = Digest.model_validate(candidate.body).summary
+def _digest(candidate: ProposalCandidate) -> Reduction:
+    summary = DigestShape.model_validate(candidate.body).summary
     return _verdict(
         "deletion" if destroys(sentences(summary)) else "",
         "" if rests_on(summary, [source.text for source in candidate.sources]) else "not_in_the_texts",
@@ -58,7 +58,7 @@ def _digest(candidate: Candidate) -> Reduction:
     )
 
 
-def _claim(candidate: Candidate) -> Reduction:
+def _claim(candidate: ProposalCandidate) -> Reduction:
     claim = ReadClaim.model_validate(candidate.body)
     (source,) = candidate.sources
     if not says(claim, source.text):
@@ -72,7 +72,7 @@ def _claim(candidate: Candidate) -> Reduction:
         return _verdict(refusal(finding, row))
 
 
-def _supersession(candidate: Candidate) -> Reduction:
+def _supersession(candidate: ProposalCandidate) -> Reduction:
     Supersession.model_validate(candidate.body)
     older, newer = candidate.sources
     return _verdict("authority" if newer.authority < older.authority else "")
@@ -88,7 +88,7 @@ def claim_draft(claim: ReadClaim, fragment: Fragment) -> ClaimDraft:
     return ClaimDraft(*said, exclusive=False, authority=authority, span=(at, at + len(claim.span)))
 
 
-def refusal(finding: Finding, fragment: Fragment) -> str:
+def refusal(finding: Reassessment, fragment: Fragment) -> str:
     """Why a claim may not enter that would have this effect; empty when it may.
 
     It may stand, and replace what is of no more authority: the claim and the whole memory. It takes nothing away from
@@ -105,7 +105,7 @@ def strongest(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> int:
     return max(rows.values_list("authority", flat=True), default=0)
 
 
-def _agrees(candidate: Candidate, text: str) -> bool:
+def _agrees(candidate: ProposalCandidate, text: str) -> bool:
     """Whether a text, as an inference, contradicts nothing of more authority."""
     said = stated(text)
     if not said:

@@ -15,19 +15,19 @@ Content = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_
 FENCED = re.compile(r"^\s*```(?:json)?\s*\n(.*)\n\s*```\s*$", re.DOTALL)
 
 
-class Shape(BaseModel):
+class AnswerShape(BaseModel):
     """Knows its fields and no others; a value has its type or is refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Plan(Shape):
+class ProposalPlan(AnswerShape):
     """What the first three stages of a proposal answer."""
 
     plan: Annotated[str, StringConstraints(min_length=1, max_length=8000)]
 
 
-class Option(Shape):
+class ProposalOption(AnswerShape):
     """How to go about a task: when, and in which steps."""
 
     title: Title
@@ -35,13 +35,13 @@ class Option(Shape):
     steps: list[Sentence]
 
 
-class Claims(Shape):
+class Claims(AnswerShape):
     """What texts claim: each is looked at by itself."""
 
     claims: list[dict[str, Any]]
 
 
-class ReadClaim(Shape):
+class ReadClaim(AnswerShape):
     """A claim of the text number `n`; `span` is the part of the text that makes it."""
 
     n: int
@@ -51,19 +51,19 @@ class ReadClaim(Shape):
     span: Content
 
 
-class Digest(Shape):
+class DigestShape(AnswerShape):
     """One text for several."""
 
     summary: Content
 
 
-class Pairs(Shape):
+class Pairs(AnswerShape):
     """Which pairs contradict each other: each is looked at by itself."""
 
     pairs: list[dict[str, Any]]
 
 
-class Supersession(Shape):
+class Supersession(AnswerShape):
     """That the newer text of pair `n` makes the older one untrue."""
 
     n: int

@@ -12,10 +12,10 @@ from conflicts.public import SOURCE_RANK, BlockedByErasure
 from memories import access
 from memories.access import NotFound, Principal
 from memories.governance.calls import UNUSABLE, Conversation, lineage
-from memories.governance.gate import SKIPPED, Ruling, is_shut, nothing, rule
-from memories.governance.history import Entry, record
-from memories.governance.reduction_contract import Candidate
-from memories.governance.shapes import Option, Plan
+from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
+from memories.governance.history import ProposalEntry, record
+from memories.governance.reduction_contract import ProposalCandidate
+from memories.governance.shapes import ProposalOption, ProposalPlan
 from memories.ingest import Draft, Prepared, keep, prepare
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal
 from memories.models.enums import FragmentType, ProposalKind, ProposalOutcome, SourceClass, SourceType, Verb
@@ -60,7 +60,7 @@ class StagedProposer:
         for stage in planning:
             said = ask(stage, {"situation": situation.context, "plan": plan})
             try:
-                plan = Plan.model_validate(said).plan
+                plan = ProposalPlan.model_validate(said).plan
             except ValidationError:
                 return None
         return ask(last, {"situation": situation.context, "plan": plan})
@@ -71,7 +71,7 @@ class Considered:
     """A proposal that was worked out and judged, before anything is stored."""
 
     namespace: str
-    entry: Entry
+    entry: ProposalEntry
     prepared: Prepared | None = None
 
 
@@ -89,7 +89,7 @@ def consider(
     principal.require(Verb.ADMIN)
     if not FORM.fullmatch(namespace) or not principal.covers(namespace):
         raise NotFound(f"namespace {namespace}")
-    entry = Entry(ProposalKind.OPTION, situation.task_id, SKIPPED, about=about, id=proposal_id or uuid.uuid4())
+    entry = ProposalEntry(ProposalKind.OPTION, situation.task_id, SKIPPED, about=about, id=proposal_id or uuid.uuid4())
     if is_shut():
         return Considered(namespace, entry)
     with access.enter(principal, why="proposal"):
@@ -99,13 +99,15 @@ def consider(
     entry = replace(entry, proposal=body, calls=talk.calls)
     if body is None:
         return Considered(namespace, replace(entry, ruling=nothing(talk.why or UNUSABLE)))
-    ruling = rule(Candidate(ProposalKind.OPTION, body, principal.project, namespace, INFERENCE, (), now))
+    ruling = rule(ProposalCandidate(ProposalKind.OPTION, body, principal.project, namespace, INFERENCE, (), now))
     if ruling.allowed:
         try:
             entry = replace(entry, ruling=ruling)
-            return Considered(namespace, entry, prepare([_draft(namespace, Option.model_validate(body), entry)]))
+            return Considered(
+                namespace, entry, prepare([_draft(namespace, ProposalOption.model_validate(body), entry)])
+            )
         except ValidationError:  # whoever judges may be less strict than a memory has to be
-            ruling = Ruling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
+            ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)
     return Considered(namespace, replace(entry, ruling=ruling))
 
 
@@ -113,7 +115,7 @@ def _asked(talk: Conversation, stage: str, work: dict[str, Any]) -> dict[str, An
     return talk.ask(STAGES[stage], {"task": stage, **work})
 
 
-def _draft(namespace: str, option: Option, entry: Entry) -> Draft:
+def _draft(namespace: str, option: ProposalOption, entry: ProposalEntry) -> Draft:
     """The memory of an option: how to do it, with the calls that it came of."""
     steps = " ".join(f"{n}. {step}" for n, step in enumerate(option.steps, start=1))
     return Draft(
@@ -147,10 +149,10 @@ def conclude(principal: Principal, considered: Considered, *, now: datetime.date
 
 
 def _kept(
-    writer: Principal, prepared: Prepared, entry: Entry, *, now: datetime.datetime
-) -> tuple[Fragment | None, Entry]:
+    writer: Principal, prepared: Prepared, entry: ProposalEntry, *, now: datetime.datetime
+) -> tuple[Fragment | None, ProposalEntry]:
     try:
         return keep(writer, prepared, now=now)[0].fragment, entry
     except BlockedByErasure:
-        ruling = Ruling(ProposalOutcome.BLOCKED, ("it was forgotten",), entry.ruling.judge)
+        ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("it was forgotten",), entry.ruling.judge)
         return None, replace(entry, ruling=ruling, proposal=None)

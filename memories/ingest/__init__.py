@@ -1,6 +1,6 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
-from memories.ingest.captures import Turn, capture, ingest_exchanges
+from memories.ingest.captures import CapturedTurn, capture, ingest_exchanges
 from memories.ingest.chunking import split
 from memories.ingest.corrections import correct
 from memories.ingest.drafts import Draft
@@ -43,7 +43,7 @@ __all__ = [
     "PreparedMessages",
     "Skipped",
     "StaleRevision",
-    "Turn",
+    "CapturedTurn",
     "UnreadableFile",
     "archive",
     "archive_key",

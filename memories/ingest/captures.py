@@ -34,7 +34,7 @@ HandedOut = list[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class CapturedTurn:
     """What one side said. `source_id` is the same when the same is said at the same place of the same chat.
 
     `attested`: nothing stood in it but what the user sent. `partial`: its end is missing.
@@ -50,7 +50,7 @@ class Turn:
 
 def capture(
     principal: Principal,
-    turns: Sequence[Turn],
+    turns: Sequence[CapturedTurn],
     *,
     namespace: str,
     conversation_id: str,
@@ -109,7 +109,7 @@ def ingest_exchanges(principal: Principal, *, now: datetime.datetime, limit: int
 
 def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
     speaker = access.principal_of_row(row.key).of_user(row.namespace.user)
-    turns = [Turn(**turn) for turn in row.turns]
+    turns = [CapturedTurn(**turn) for turn in row.turns]
     with access.enter(speaker, why="capture"):
         handed_out = _handed_out(row)
         reasons = [chatter(turn.content, role=turn.role) or _said_before(row, turn) for turn in turns]
@@ -136,7 +136,7 @@ def _handed_out(row: Exchange) -> HandedOut:
     return list(own.filter(id__in=ids).values_list("content", "authority"))
 
 
-def _said_before(row: Exchange, turn: Turn) -> str | None:
+def _said_before(row: Exchange, turn: CapturedTurn) -> str | None:
     """`repeated` for an answer that was given before in these words in the namespace, elsewhere in its chats."""
     if turn.role != "assistant":
         return None
@@ -146,7 +146,7 @@ def _said_before(row: Exchange, turn: Turn) -> str | None:
     return "repeated" if set(found.values_list("content", flat=True)) >= set(pieces) else None
 
 
-def _unheard(speaker: Principal, turn: Turn, handed_out: HandedOut) -> str:
+def _unheard(speaker: Principal, turn: CapturedTurn, handed_out: HandedOut) -> str:
     """What the turn says beyond the memories that were handed out.
 
     Users are taken whole or not at all: what they say again with more authority than the memory had is a confirmation.
@@ -158,13 +158,13 @@ def _unheard(speaker: Principal, turn: Turn, handed_out: HandedOut) -> str:
     return turn.content if without_echoes(turn.content, stronger) else ""
 
 
-def _rank(speaker: Principal, turn: Turn) -> int:
+def _rank(speaker: Principal, turn: CapturedTurn) -> int:
     if turn.attested and speaker.may_attest_user and not carries_material(turn.content):
         return SOURCE_RANK[SourceClass.USER_EXPLICIT]
     return SOURCE_RANK[SourceClass(lowered_source(source=ROLE_SOURCE[turn.role], ceiling=speaker.ceiling))]
 
 
-def _message(row: Exchange, turn: Turn, content: str) -> Message:
+def _message(row: Exchange, turn: CapturedTurn, content: str) -> Message:
     return Message(
         role=turn.role,
         content=content,

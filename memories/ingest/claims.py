@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from conflicts.public import USER, canonical_predicate, names_user
 from memories.ingest import grammar
 from memories.ingest.quotations import foreign
-from memories.ingest.statements import Found, Sentence, statements
+from memories.ingest.statements import FoundStatement, Sentence, statements
 from memories.ingest.values import Span
 from memories.language.gazetteers import GIVEN_NAMES
 
@@ -86,7 +86,7 @@ def _weight(claim: Extracted) -> tuple[bool, bool, bool]:
     return claim.first_person, not claim.quoted, claim.certain
 
 
-def _judged(text: str, sentence: Sentence, found: Found, mask: bytearray) -> Extracted | None:
+def _judged(text: str, sentence: Sentence, found: FoundStatement, mask: bytearray) -> Extracted | None:
     """A statement as a claim; None when nobody can say whose it is, or a part is too long."""
     inside = bool(mask[found.start])
     reported = sentence.reported <= found.start

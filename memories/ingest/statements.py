@@ -42,7 +42,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundStatement:
     """A statement before it is judged: where it is, what it says, and how."""
 
     start: int
@@ -66,9 +66,9 @@ class Who:
     third: bool = True
 
 
-def statements(sentence: Sentence) -> Iterator[Found]:
+def statements(sentence: Sentence) -> Iterator[FoundStatement]:
     """The statements of a sentence, in its order."""
-    last: Found | None = None
+    last: FoundStatement | None = None
     for start in _starts(sentence):
         for found in _clause(sentence, start, last):
             last = found
@@ -82,7 +82,7 @@ def _starts(sentence: Sentence) -> Iterator[int]:
             yield match.end()
 
 
-def _clause(sentence: Sentence, start: int, last: Found | None) -> Iterator[Found]:
+def _clause(sentence: Sentence, start: int, last: FoundStatement | None) -> Iterator[FoundStatement]:
     """What stands at one place; without a subject it goes on about the last one's, as in "and work at Boeing"."""
     text, end = sentence.text, min(sentence.end, start + LONGEST_CLAUSE)
     if found := list(_told(text, start, end, sentence.me)):
@@ -110,19 +110,19 @@ def _goes_on(text: str, end: int, start: int) -> bool:
     return start - end <= LONGEST_LINK and bool(grammar.AGAIN.fullmatch(text[end:start].rstrip() + " "))
 
 
-def _told(text: str, start: int, end: int, me: str | None) -> Iterator[Found]:
+def _told(text: str, start: int, end: int, me: str | None) -> Iterator[FoundStatement]:
     """Call me Al; email me at al@example.com."""
     if me is None:
         return
     if match := grammar.CONTACT.match(text, start, end):
         for predicate in ("email", "phone"):
             if value := patterns.READERS[predicate](text, match.end(), end):
-                yield Found(start, me, predicate, value, mine=True)
+                yield FoundStatement(start, me, predicate, value, mine=True)
                 return
     if match := grammar.CALL_ME.match(text, start, end):
         value = values.introduced(text, match.end(), end) or values.capitals(text, match.end(), end, 2)
         if value and values.EDGE.match(text, value[1], end):
-            yield Found(start, me, "name", value, mine=True)
+            yield FoundStatement(start, me, "name", value, mine=True)
 
 
 def _owner(sentence: Sentence, start: int, end: int) -> Who | None:
@@ -166,7 +166,7 @@ def _named(text: str, start: int, end: int) -> Who | None:
     return None if ordinary or first in grammar.MACHINES else Who(text[start:stop].lower(), start, stop)
 
 
-def _possession(text: str, who: Who, end: int) -> Iterator[Found]:
+def _possession(text: str, who: Who, end: int) -> Iterator[FoundStatement]:
     """My budget is $750; Bob's favourite colour is green; my budget for the Lisbon trip is $900."""
     noun = grammar.NOUN.match(text, who.end, end)
     if not noun:
@@ -184,7 +184,7 @@ def _possession(text: str, who: Who, end: int) -> Iterator[Found]:
     yield from _becomes(text, Who(subject, who.start, stop, who.mine), name, end)
 
 
-def _thing(sentence: Sentence, start: int, at: int, end: int) -> Iterator[Found]:
+def _thing(sentence: Sentence, start: int, at: int, end: int) -> Iterator[FoundStatement]:
     """The capital of France is Paris; the Lisbon trip budget is $900; the deadline is Friday."""
     text = sentence.text
     noun = grammar.OF_IT.match(text, at, end)
@@ -209,7 +209,7 @@ def snake(noun: str) -> str:
     return "_".join(re.sub(r"\bcolor\b", "colour", plain).replace("-", " ").split())
 
 
-def _becomes(text: str, who: Who, noun: str, end: int) -> Iterator[Found]:
+def _becomes(text: str, who: Who, noun: str, end: int) -> Iterator[FoundStatement]:
     known, verb = patterns.reader(noun), grammar.BECOMES.match(text, who.end, end)
     if not known or not verb:
         return
@@ -219,10 +219,10 @@ def _becomes(text: str, who: Who, noun: str, end: int) -> Iterator[Found]:
     value = read(text, connects.end() if connects else at, end)
     if value:
         denied, unsure = verb.groupdict().get("not"), verb.groupdict().get("about")
-        yield Found(who.start, who.subject, predicate, value, who.mine, bool(denied), bool(unsure))
+        yield FoundStatement(who.start, who.subject, predicate, value, who.mine, bool(denied), bool(unsure))
 
 
-def _action(text: str, who: Who, end: int) -> Iterator[Found]:
+def _action(text: str, who: Who, end: int) -> Iterator[FoundStatement]:
     """I live in Seattle; Bob doesn't like jazz; I'm a nurse."""
     be = grammar.IS.match(text, who.end, end)
     if be:
@@ -239,14 +239,14 @@ def _action(text: str, who: Who, end: int) -> Iterator[Found]:
         yield from _read(text, who, (*(FIRST if plain else THIRD), *led), verb, end)
 
 
-def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], end: int) -> Iterator[Found]:
+def _read(text: str, who: Who, table: tuple[Pattern, ...], verb: re.Match[str], end: int) -> Iterator[FoundStatement]:
     for pattern in table:
         lead = pattern.lead.match(text, verb.end(), end)
         value = pattern.read(text, lead.end(), end) if lead else None
         if value is None or (pattern.predicate in TASTES and _weakly(verb)):
             continue
         unsure, denied = bool(verb["unsure"]) or pattern.plan, bool(verb["not"])
-        found = Found(who.start, who.subject, pattern.predicate, value, who.mine, denied, unsure, goes_on=True)
+        found = FoundStatement(who.start, who.subject, pattern.predicate, value, who.mine, denied, unsure, goes_on=True)
         yield found
         if pattern.many:
             yield from _listed(text, pattern, found, end)
@@ -260,7 +260,7 @@ def _weakly(verb: re.Match[str]) -> bool:
     return bool(verb["unsure"]) or "used" in (verb["not"] or "").lower()
 
 
-def _listed(text: str, pattern: Pattern, first: Found, end: int) -> Iterator[Found]:
+def _listed(text: str, pattern: Pattern, first: FoundStatement, end: int) -> Iterator[FoundStatement]:
     """The other values of a list: peanuts, shellfish and soy."""
     at = first.value[1]
     for _ in range(LONGEST_LIST):
@@ -274,7 +274,7 @@ def _listed(text: str, pattern: Pattern, first: Found, end: int) -> Iterator[Fou
         at = value[1]
 
 
-def _further(text: str, found: Found, end: int) -> Iterator[Found]:
+def _further(text: str, found: FoundStatement, end: int) -> Iterator[FoundStatement]:
     """The employer behind a role, the role behind an employer."""
     further = patterns.FURTHER.get(found.predicate)
     lead = further and further.lead.match(text, found.value[1], end)

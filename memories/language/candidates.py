@@ -29,7 +29,7 @@ ROLES_GO_ON = OPENERS - WORDY_NAMES
 MINOR_WORDS = listed("a an the of and or in on at to for with by from vs")
 
 
-class Word(NamedTuple):
+class TextWord(NamedTuple):
     """A word of a line, without 's, 'll and the like; `start` and `end` are places in the line.
 
     It `opens` its sentence or stands `glued` to the word before by one space.
@@ -52,15 +52,15 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A line of a text, and its words."""
 
     text: str
-    words: list[Word]
+    words: list[TextWord]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NameCandidate:
     """A run of words that may be a name, lower-case and as written (`text`), and the signs around it."""
 
     text: str
@@ -77,7 +77,7 @@ class Candidate:
         return " ".join(self.words)
 
 
-def sentences(text: str) -> Iterator[Line]:
+def sentences(text: str) -> Iterator[TextLine]:
     """The lines of a text that have words; code, addresses and links are left out."""
     fenced = False
     for line in text.splitlines():
@@ -86,7 +86,7 @@ def sentences(text: str) -> Iterator[Line]:
         elif not fenced:
             prose = _prose(line)
             if words := _words(prose):
-                yield Line(prose, words)
+                yield TextLine(prose, words)
 
 
 def _prose(line: str) -> str:
@@ -97,8 +97,8 @@ def _prose(line: str) -> str:
     return line
 
 
-def _words(line: str) -> list[Word]:
-    words: list[Word] = []
+def _words(line: str) -> list[TextWord]:
+    words: list[TextWord] = []
     end = 0
     for match in WORD.finditer(line):
         words.append(_word(match, line[end : match.start()], words[-1] if words else None, line))
@@ -106,11 +106,11 @@ def _words(line: str) -> list[Word]:
     return words
 
 
-def _word(match: re.Match[str], gap: str, previous: Word | None, line: str) -> Word:
+def _word(match: re.Match[str], gap: str, previous: TextWord | None, line: str) -> TextWord:
     whole = match.group()
     text = CONTRACTED.sub("", whole)
     after_dot = previous is not None and previous.dotted and gap == ". "
-    return Word(
+    return TextWord(
         text=text,
         lower=text.lower().rstrip("."),
         start=match.start(),
@@ -122,7 +122,7 @@ def _word(match: re.Match[str], gap: str, previous: Word | None, line: str) -> W
     )
 
 
-def capitals_tell(line: Line) -> bool:
+def capitals_tell(line: TextLine) -> bool:
     """Whether capitals mark names here; not so in headings, Titles Of Things, SHOUTING and all lower case."""
     if line.text.islower() or HEADING.match(line.text) or (len(line.words) >= TITLE_WORDS and line.text.isupper()):
         return False
@@ -132,14 +132,14 @@ def capitals_tell(line: Line) -> bool:
     return len(major) < TITLE_WORDS or not all(word.capitalised for word in major)
 
 
-def candidates(line: Line) -> Iterator[Candidate]:
+def candidates(line: TextLine) -> Iterator[NameCandidate]:
     """The runs of capitalised words of a line whose capitals tell, without titles and what only begins a sentence."""
     words = line.words
     for start, stop in _runs(words):
         first, titled = _first(words, start, stop)
         name = line.text[words[first].start : words[stop - 1].end] if first < stop else ""
         if name and len(name) <= LONGEST_NAME and words[first].lower not in NO_NAMES:
-            yield Candidate(
+            yield NameCandidate(
                 text=name,
                 words=tuple(word.lower for word in words[first:stop]),
                 opens=words[first].opens,
@@ -150,7 +150,7 @@ def candidates(line: Line) -> Iterator[Candidate]:
             )
 
 
-def _runs(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+def _runs(words: Sequence[TextWord]) -> Iterator[tuple[int, int]]:
     """Start and stop of each run of names in a row, with the particles between them."""
     start = 0
     while start < len(words):
@@ -162,7 +162,7 @@ def _runs(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
         start = max(stop, start + 1)
 
 
-def _step(words: Sequence[Word], start: int, at: int) -> int:
+def _step(words: Sequence[TextWord], start: int, at: int) -> int:
     """How many words a run goes on by: 1 for a name, 2 or 3 for particles and the name behind them, 0 at its end."""
     if at > start and (words[at - 1].contracted or not words[at].glued):
         return 0
@@ -175,12 +175,12 @@ def _step(words: Sequence[Word], start: int, at: int) -> int:
     return particles + 1 if particles == 0 or words[name].glued else 0
 
 
-def _is_date(words: Sequence[Word], start: int, at: int) -> bool:
+def _is_date(words: Sequence[TextWord], start: int, at: int) -> bool:
     """Whether a word is a month or day, and not somebody's name as in Aunt May."""
     return words[at].lower in CALENDAR and not (at > start and words[at - 1].lower in TITLES)
 
 
-def _binds(words: Sequence[Word], at: int, particles: int) -> bool:
+def _binds(words: Sequence[TextWord], at: int, particles: int) -> bool:
     """Whether the word at the place, some particles on, binds names: van, de, and "of" in University of Leeds."""
     if at + particles >= len(words) or not words[at + particles].glued:
         return False
@@ -188,7 +188,7 @@ def _binds(words: Sequence[Word], at: int, particles: int) -> bool:
     return word in PARTICLES or (word == "of" and words[at - 1].lower in HEADS_OF_NAMES)
 
 
-def _first(words: Sequence[Word], start: int, stop: int) -> tuple[int, bool]:
+def _first(words: Sequence[TextWord], start: int, stop: int) -> tuple[int, bool]:
     """Where the name begins in a run, and whether a title stands before it."""
     first = start
     if _known(words, first, stop):
@@ -206,11 +206,11 @@ def _first(words: Sequence[Word], start: int, stop: int) -> tuple[int, bool]:
     return named, named > first
 
 
-def _known(words: Sequence[Word], start: int, stop: int) -> bool:
+def _known(words: Sequence[TextWord], start: int, stop: int) -> bool:
     return stop - start > 1 and " ".join(word.lower for word in words[start:stop]) in KNOWN
 
 
-def _stands_before(words: Sequence[Word], first: int, stop: int) -> bool:
+def _stands_before(words: Sequence[TextWord], first: int, stop: int) -> bool:
     """Whether an unknown word stands before a name that is complete without it: Remind Alice."""
     if words[first].lower in KNOWN or words[first].lower in TITLES or words[first].dotted:
         return False
@@ -218,7 +218,7 @@ def _stands_before(words: Sequence[Word], first: int, stop: int) -> bool:
     return rest in KNOWN or (stop - first > 1 and KNOWN.get(words[first + 1].lower) == "person")
 
 
-def _before(words: Sequence[Word], at: int) -> tuple[str, str]:
+def _before(words: Sequence[TextWord], at: int) -> tuple[str, str]:
     """The two words before a place, lower-case; "" where the sentence begins."""
     if words[at].opens:
         return "", ""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memories.language import word_lists
-from memories.language.candidates import Line, sentences
-from memories.language.entities import Entity, recognise_in
+from memories.language.candidates import TextLine, sentences
+from memories.language.entities import RecognisedEntity, recognise_in
 
 MemoryType = Literal["episodic", "semantic", "procedural"]
 
@@ -34,7 +34,7 @@ class Routing:
     """
 
     topics: list[str]
-    entities: list[Entity]
+    entities: list[RecognisedEntity]
     valence: float
     type: MemoryType
     search_types: list[MemoryType]
@@ -59,7 +59,7 @@ def route(text: str) -> Routing:
     )
 
 
-def _topics(names: list[str], lines: list[Line], tokens: list[str]) -> list[str]:
+def _topics(names: list[str], lines: list[TextLine], tokens: list[str]) -> list[str]:
     """Names, then words capitalised inside sentences, then words of 5 letters and more that carry meaning."""
     capitalised = [word.lower for line in lines for word in line.words if word.capitalised and not word.opens]
     telling = [word for word in capitalised if len(word) >= SHORTEST_KEY and word not in word_lists.STOPWORDS]
@@ -93,7 +93,7 @@ def _steps(text: str, tokens: set[str]) -> bool:
     return "first" in tokens and bool(tokens & word_lists.NEXT_WORDS) and not tokens & word_lists.PRONOUNS
 
 
-def _search_types(question: str, tokens: set[str], entities: list[Entity]) -> list[MemoryType]:
+def _search_types(question: str, tokens: set[str], entities: list[RecognisedEntity]) -> list[MemoryType]:
     """The kinds of memory that may answer: every kind the question asks for, else episodic and semantic."""
     asked: dict[MemoryType, bool] = {
         "procedural": _asks(question, word_lists.PROCEDURAL_ASKS) or bool(tokens & word_lists.PROCEDURAL_WORDS),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memories.language import gazetteers, word_lists
-from memories.language.candidates import Candidate, Line, Word, candidates, capitals_tell, sentences
+from memories.language.candidates import NameCandidate, TextLine, TextWord, candidates, capitals_tell, sentences
 from memories.language.gazetteers import KNOWN, Label
 from memories.language.word_lists import OPENERS
 
@@ -34,7 +34,7 @@ NOT_A_NAME = re.compile(r"(?:tion|sion|ment|ness|ity|ism|ship|ance|ence|ing|ed|l
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class RecognisedEntity:
     """A name in a text, as it is written there; `confidence` 0 to 1 says how good the evidence is."""
 
     text: str
@@ -42,14 +42,14 @@ class Entity:
     confidence: float
 
 
-def recognise(text: str) -> list[Entity]:
+def recognise(text: str) -> list[RecognisedEntity]:
     """The names in a text, in the order of their first mention, each once; at most 50."""
     return recognise_in(sentences(text))
 
 
-def recognise_in(lines: Iterable[Line]) -> list[Entity]:
+def recognise_in(lines: Iterable[TextLine]) -> list[RecognisedEntity]:
     """As `recognise`, for lines that were taken apart already."""
-    found: dict[str, Entity] = {}
+    found: dict[str, RecognisedEntity] = {}
     for entity in (entity for line in lines for entity in _mentions(line)):
         key = entity.text.casefold()
         if key not in found and len(found) == MOST:
@@ -59,17 +59,17 @@ def recognise_in(lines: Iterable[Line]) -> list[Entity]:
     return list(found.values())
 
 
-def _mentions(line: Line) -> Iterator[Entity]:
+def _mentions(line: TextLine) -> Iterator[RecognisedEntity]:
     if not capitals_tell(line):
         yield from _listed_names(line.words)
         return
     for candidate in candidates(line):
         label, confidence = judge(candidate)
         if label:
-            yield Entity(candidate.text, label, confidence)
+            yield RecognisedEntity(candidate.text, label, confidence)
 
 
-def _listed_names(line: Sequence[Word]) -> Iterator[Entity]:
+def _listed_names(line: Sequence[TextWord]) -> Iterator[RecognisedEntity]:
     """Names on the lists that can't be ordinary words, where capitals say nothing."""
     at = 0
     while at < len(line):
@@ -77,23 +77,23 @@ def _listed_names(line: Sequence[Word]) -> Iterator[Entity]:
             phrase = line[at : at + length]
             label = KNOWN.get(" ".join(word.lower for word in phrase))
             if label and not (length == 1 and phrase[0].lower in AMBIGUOUS):
-                yield Entity(" ".join(word.text for word in phrase), label, LOOKS)
+                yield RecognisedEntity(" ".join(word.text for word in phrase), label, LOOKS)
                 at += length - 1
                 break
         at += 1
 
 
-def judge(candidate: Candidate) -> Verdict:
+def judge(candidate: NameCandidate) -> Verdict:
     """What a candidate is and how sure that is; (None, 0) when it is no name."""
     return next((verdict for rule in RULES if (verdict := rule(candidate))), NO)
 
 
-def by_title(name: Candidate) -> Verdict | None:
+def by_title(name: NameCandidate) -> Verdict | None:
     """Dr. Chen, Aunt May."""
     return ("person", CERTAIN) if name.titled else None
 
 
-def by_speaking(name: Candidate) -> Verdict | None:
+def by_speaking(name: NameCandidate) -> Verdict | None:
     """A name and a colon at the beginning of a line, as in a transcript."""
     if not name.speaks or len(name.words) > SPEAKER_WORDS:
         return None
@@ -103,7 +103,7 @@ def by_speaking(name: Candidate) -> Verdict | None:
     return None if ordinary or name.key in KNOWN or name.text.isupper() else ("person", NEARBY)
 
 
-def by_list(name: Candidate) -> Verdict | None:
+def by_list(name: NameCandidate) -> Verdict | None:
     """A name that is on a list: Google, New York, French."""
     label = KNOWN.get(name.key) or gazetteers.KNOWN_BY_CAPITALS.get(name.text)
     if label is None or (label == "person" and len(name.words) == 1):
@@ -112,7 +112,7 @@ def by_list(name: Candidate) -> Verdict | None:
     return label, HINTED if doubtful else LISTED
 
 
-def by_ending(name: Candidate) -> Verdict | None:
+def by_ending(name: NameCandidate) -> Verdict | None:
     """Acme Corp, University of Leeds, Baker Street, Lake Como."""
     parts = name.words
     if len(parts) == 1:
@@ -125,7 +125,7 @@ def by_ending(name: Candidate) -> Verdict | None:
     return None
 
 
-def by_given_name(name: Candidate) -> Verdict | None:
+def by_given_name(name: NameCandidate) -> Verdict | None:
     """Alice, Bob Smith, Jean-Luc; Grace and Charlotte only when nothing says otherwise."""
     first, *more = name.words
     if first in gazetteers.WORDY_NAMES:
@@ -138,12 +138,12 @@ def by_given_name(name: Candidate) -> Verdict | None:
     return ("person", CERTAIN if more else SHAPED) if given else None
 
 
-def by_ordinary_words(name: Candidate) -> Verdict | None:
+def by_ordinary_words(name: NameCandidate) -> Verdict | None:
     """Single letters and ordinary words are no names, however they are written."""
     return NO if len(name.text) == 1 or all(word in OPENERS for word in name.words) else None
 
 
-def by_person_nearby(name: Candidate) -> Verdict | None:
+def by_person_nearby(name: NameCandidate) -> Verdict | None:
     """My friend Xiomara; her name is Rex; Zed said."""
     if name.before[1] in word_lists.PERSON_BEFORE or name.before == ("name", "is"):
         return "person", NEARBY
@@ -152,7 +152,7 @@ def by_person_nearby(name: Candidate) -> Verdict | None:
     return None
 
 
-def by_place_nearby(name: Candidate) -> Verdict | None:
+def by_place_nearby(name: NameCandidate) -> Verdict | None:
     """Moved to Ely; a trip around Skye."""
     verb, preposition = name.before
     if preposition in word_lists.SEEING or (preposition in word_lists.PLACE_BEFORE and verb in word_lists.TRAVEL):
@@ -160,7 +160,7 @@ def by_place_nearby(name: Candidate) -> Verdict | None:
     return None
 
 
-def by_work_nearby(name: Candidate) -> Verdict | None:
+def by_work_nearby(name: NameCandidate) -> Verdict | None:
     """Works at Initech; joined Hooli."""
     role, preposition = name.before
     if preposition in word_lists.JOINING or (preposition in word_lists.WORK_BEFORE and role in word_lists.WORK):
@@ -168,7 +168,7 @@ def by_work_nearby(name: Candidate) -> Verdict | None:
     return None
 
 
-def by_surname(name: Candidate) -> Verdict | None:
+def by_surname(name: NameCandidate) -> Verdict | None:
     """Rajiv Patel; Li Wei; Johnson, but not at the beginning of a sentence."""
     first, last = name.words[0], name.words[-1]
     if first in gazetteers.SURNAMES and last in gazetteers.GIVEN_NAMES:
@@ -176,31 +176,31 @@ def by_surname(name: Candidate) -> Verdict | None:
     return ("person", HINTED) if last in gazetteers.SURNAMES and not (name.opens and first == last) else None
 
 
-def by_spelling(name: Candidate) -> Verdict | None:
+def by_spelling(name: NameCandidate) -> Verdict | None:
     """PostgreSQL and NATO are names wherever they stand."""
     odd = len(name.words) == 1 and any(letter.isupper() for letter in name.text[1:])
     return ("misc", LOOKS) if odd else None
 
 
-def by_preposition(name: Candidate) -> Verdict | None:
+def by_preposition(name: NameCandidate) -> Verdict | None:
     """In Ely, at Initech, by Ludmila Petrushevskaya: weak, but better than nothing."""
     weak: dict[str, Label] = {"in": "location", "at": "organization", "by": "person"}
     label = weak.get(name.before[1])
     return (label, LOOKS) if label and (label != "person" or len(name.words) > 1) else None
 
 
-def by_look(name: Candidate) -> Verdict | None:
+def by_look(name: NameCandidate) -> Verdict | None:
     """Capitalised inside a sentence, or more than one such word."""
     if name.opens and (len(name.words) == 1 or _ordinary(name)):
         return NO
     return "misc", LOOKS
 
 
-def _ordinary(name: Candidate) -> bool:
+def _ordinary(name: NameCandidate) -> bool:
     return name.key in OPENERS or bool(NOT_A_NAME.search(name.words[0]))
 
 
-RULES: Sequence[Callable[[Candidate], Verdict | None]] = (
+RULES: Sequence[Callable[[NameCandidate], Verdict | None]] = (
     by_title,
     by_speaking,
     by_list,

@@ -46,7 +46,7 @@ class MessageWords(Exact):
     id: str | None = None
 
 
-class Entity(Exact):
+class EntityWords(Exact):
     """A thing of the graph with what is said of it."""
 
     name: str
@@ -54,7 +54,7 @@ class Entity(Exact):
     observations: list[str] = Field(default_factory=list)
 
 
-class Relation(Exact):
+class RelationWords(Exact):
     """A directed relation, named in active voice."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)

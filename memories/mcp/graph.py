@@ -15,17 +15,17 @@ from django.utils import timezone
 from pydantic import Field
 from rest_framework.exceptions import ValidationError
 
-from conflicts.public import Admission, Believed, ClaimDraft, Question, believed, canonical_key, claims
+from conflicts.public import Admission, BeliefQuery, Believed, ClaimDraft, believed, canonical_key, claims
 from memories import access, ingest
 from memories.access import NotPermitted
 from memories.api.fields import validated
 from memories.api.inputs import FragmentInput, draft_of
 from memories.mcp.callers import Caller
-from memories.mcp.descriptions import Additions, Deletions, Entity, Most, Place, Relation, Source
+from memories.mcp.descriptions import Additions, Deletions, EntityWords, Most, Place, RelationWords, Source
 from memories.mcp.graph_projection import OBSERVATION, TYPE, draw, sentence
 from memories.models import Claim
 from memories.models.enums import Status
-from memories.retrieval import Question as Search
+from memories.retrieval import BeliefQuery as Search
 from memories.retrieval import search
 
 MOST = 2000  # claims in one drawing
@@ -34,12 +34,12 @@ Names = Annotated[list[str], Field(max_length=100)]
 
 
 def create_entities(
-    caller: Caller, entities: list[Entity], namespace: Place = None, source: Source = None
+    caller: Caller, entities: list[EntityWords], namespace: Place = None, source: Source = None
 ) -> dict[str, Any]:
     """Creates entities with their observations; those that exist already are left as they are."""
     place = caller.place(namespace)
     known = _known(caller, place, [entity.name for entity in entities])
-    new: dict[str, Entity] = {}
+    new: dict[str, EntityWords] = {}
     for entity in entities:
         if (key := canonical_key(entity.name)) not in known:
             new.setdefault(key, entity)
@@ -56,7 +56,7 @@ def create_entities(
 
 
 def create_relations(
-    caller: Caller, relations: list[Relation], namespace: Place = None, source: Source = None
+    caller: Caller, relations: list[RelationWords], namespace: Place = None, source: Source = None
 ) -> dict[str, Any]:
     """Creates relations between entities; those that exist already are left as they are."""
     told = [(relation.source, relation.relationType, relation.to) for relation in relations]
@@ -107,7 +107,7 @@ def delete_observations(caller: Caller, deletions: list[Deletions], namespace: P
     return _archive(caller, keyed)
 
 
-def delete_relations(caller: Caller, relations: list[Relation], namespace: Place = None) -> dict[str, Any]:
+def delete_relations(caller: Caller, relations: list[RelationWords], namespace: Place = None) -> dict[str, Any]:
     """Archives relations between entities."""
     unwanted = {tuple(map(canonical_key, (one.source, one.relationType, one.to))) for one in relations}
     found = _claims(caller, caller.place(namespace), subjects=[one.source for one in relations])
@@ -156,9 +156,9 @@ def _claims(
     caller: Caller, place: str, *, subjects: Sequence[str] | None = None, values: Sequence[str] = (), most: int = MOST
 ) -> list[Believed]:
     """What is believed now in a namespace: everything, of some subjects, or with some values; newest first."""
-    questions = [Question(namespace=place)]
+    questions = [BeliefQuery(namespace=place)]
     if subjects is not None:
-        questions = [Question(namespace=place, subject=subject) for subject in dict.fromkeys(subjects)]
+        questions = [BeliefQuery(namespace=place, subject=subject) for subject in dict.fromkeys(subjects)]
     found: dict[uuid.UUID, Believed] = {}
     with access.enter(caller.principal, why="graph"):
         for question in questions:

@@ -115,10 +115,10 @@ def _run(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) -
 
 def _plain(value: Any) -> Any:
     """Ids, times and models of the protocol's library as JSON has them."""
-    return json.loads(json.dumps(value, cls=Encoder))
+    return json.loads(json.dumps(value, cls=ArgumentEncoder))
 
 
-class Encoder(JSONEncoder):
+class ArgumentEncoder(JSONEncoder):
     """Knows the models that describe arguments."""
 
     def default(self, obj: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from conflicts.public import Question, believed, claims, vote, waiting
+from conflicts.public import BeliefQuery, believed, claims, vote, waiting
 from memories import access, erasure, ingest
 from memories.access import NotFound
 from memories.api.answers import answers
@@ -200,7 +200,7 @@ def list_claims(
     query = validated(ClaimsQuery, {**body, "namespace": caller.place(namespace)})
     asked = {name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query}
     with access.enter(caller.principal, why="claims"):
-        rows = claims(caller.principal, Question(**asked), now=timezone.now())
+        rows = claims(caller.principal, BeliefQuery(**asked), now=timezone.now())
         found = believed(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))[:limit]
         return {"claims": list(BelievedAnswer(found, many=True).data)}
 

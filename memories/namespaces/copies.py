@@ -175,7 +175,7 @@ AWAITED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CopyRoute:
     """From one namespace to another, for an operation (none: a fork); `with_users`: from all its users' scopes, too."""
 
     source: Namespace
@@ -197,7 +197,7 @@ def new_id(old: uuid.UUID, target: uuid.UUID, revision: int) -> uuid.UUID:
 
 
 @contextmanager
-def chosen(way: Way, *, rows: str = "true", values: Mapping[str, object] | None = None) -> Iterator[int]:
+def chosen(way: CopyRoute, *, rows: str = "true", values: Mapping[str, object] | None = None) -> Iterator[int]:
     """Within, `branch_copies` holds the memories that fit and are not barred, with their new ids; how many they are.
 
     Of a way with users also those of each user who has a scope on both sides.
@@ -217,7 +217,7 @@ def chosen(way: Way, *, rows: str = "true", values: Mapping[str, object] | None 
 
 
 @contextmanager
-def paired(way: Way, ids: Mapping[uuid.UUID, uuid.UUID]) -> Iterator[None]:
+def paired(way: CopyRoute, ids: Mapping[uuid.UUID, uuid.UUID]) -> Iterator[None]:
     """Within, `branch_copies` holds these memories with those that they are elsewhere."""
     _make_tables(way)
     execute(
@@ -228,7 +228,7 @@ def paired(way: Way, ids: Mapping[uuid.UUID, uuid.UUID]) -> Iterator[None]:
     execute("DROP TABLE branch_copies, branch_places", [])
 
 
-def _make_tables(way: Way) -> None:
+def _make_tables(way: CopyRoute) -> None:
     execute(
         """CREATE TEMP TABLE branch_places (source uuid PRIMARY KEY, target uuid NOT NULL) ON COMMIT DROP;
            CREATE TEMP TABLE branch_copies (old uuid PRIMARY KEY, new uuid NOT NULL, target uuid NOT NULL)
@@ -238,7 +238,7 @@ def _make_tables(way: Way) -> None:
     execute("INSERT INTO branch_places VALUES (%(source)s, %(target)s)", way.values)
 
 
-def copy(way: Way, part: Part, *, clash: str = "") -> int:
+def copy(way: CopyRoute, part: Part, *, clash: str = "") -> int:
     """Copies one table's rows of what was chosen; how many. `clash` says what becomes of those that are there."""
     of_memory = f"branch_copies w ON w.old = t.{part.memory}"
     joined = "branch_places w ON w.source = t.namespace_id" if part.of_namespace else of_memory
@@ -261,11 +261,11 @@ def copy(way: Way, part: Part, *, clash: str = "") -> int:
     )
 
 
-def note_origins(way: Way) -> None:
+def note_origins(way: CopyRoute) -> None:
     """Keeps of which memory each copy is one."""
     execute(ORIGINS, way.values)
 
 
-def await_vectors(way: Way) -> None:
+def await_vectors(way: CopyRoute) -> None:
     """Lets the copies wait for the vectors that their originals had not yet."""
     execute(AWAITED, way.values)

@@ -12,7 +12,7 @@ from memories.models.enums import STANDING
 from memories.models.lineage import lineages_in, quoting
 from memories.models.scoring import relevance_of
 from memories.models.sql import execute, fetch
-from memories.namespaces.copies import Way
+from memories.namespaces.copies import CopyRoute
 
 # Every memory of both sides with the root of its line: copies of one memory have one, and so have those of one key.
 SIDES = """
@@ -86,7 +86,7 @@ RELEVANCES = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class BranchRival:
     """A standing memory of the target that is the same one by its line, or comes from the same source."""
 
     id: uuid.UUID
@@ -118,7 +118,7 @@ def at_once() -> Iterator[None]:
     execute("SET LOCAL enable_nestloop = on", [])
 
 
-def line_up(way: Way) -> Lineup:
+def line_up(way: CopyRoute) -> Lineup:
     """Compares both namespaces; leaves `branch_source`, `branch_target` and `branch_pairs` for `carrying`."""
     with at_once():
         for side in ("source", "target"):
@@ -143,14 +143,16 @@ def line_up(way: Way) -> Lineup:
     return found
 
 
-def rivals_of(way: Way, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, list[Rival]]:
+def rivals_of(
+    way: CopyRoute, ids: Sequence[uuid.UUID], *, now: datetime.datetime
+) -> dict[uuid.UUID, list[BranchRival]]:
     """Who stands in the target for the same memory or source, by the id of the one that comes."""
-    found: dict[uuid.UUID, list[Rival]] = defaultdict(list)
+    found: dict[uuid.UUID, list[BranchRival]] = defaultdict(list)
     for mine, *rival in fetch(RIVALS, {**way.values, "ids": list(ids), "now": now, "standing": list(STANDING)}):
-        found[mine].append(Rival(*rival))
+        found[mine].append(BranchRival(*rival))
     return found
 
 
-def relevances(way: Way, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, float]:
+def relevances(way: CopyRoute, ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> dict[uuid.UUID, float]:
     """What decay left of each memory by now."""
     return dict(fetch(RELEVANCES, {**way.values, "ids": list(ids), "now": now}))

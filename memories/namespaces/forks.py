@@ -11,7 +11,7 @@ from memories.errors import NovaError
 from memories.models import Fragment, Namespace, Operation, Origin
 from memories.models.namespace import SHARED, is_written, parts_of
 from memories.models.sql import execute, fetch
-from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES, Way, await_vectors, chosen, copy, note_origins
+from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES, CopyRoute, await_vectors, chosen, copy, note_origins
 from memories.operations import BadOptions, Options, Progress
 
 
@@ -91,7 +91,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
         raise BranchTaken(f"there is {name} already, with memories in it")
     total = _held(source)
     _made_a_branch(source, target)
-    way = Way(source, target, with_users=True)
+    way = CopyRoute(source, target, with_users=True)
     with chosen(way) as copied:
         for part in (*PARTS, *PARTS_OF_NAMESPACES):
             copy(way, part)

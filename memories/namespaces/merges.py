@@ -13,7 +13,7 @@ from memories.access import NotFound, Principal
 from memories.models import EmbeddingModel, Namespace, Operation, Origin
 from memories.models.namespace import is_written, scope_name
 from memories.models.sql import execute, fetch
-from memories.namespaces.copies import Way
+from memories.namespaces.copies import CopyRoute
 from memories.namespaces.deletion import refuse_stronger
 from memories.namespaces.diff import line_up
 from memories.namespaces.forks import require_same_user, with_users
@@ -96,12 +96,12 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
     return told
 
 
-def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[Way]:
+def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[CopyRoute]:
     """From the one to the other, then for each user of the source from scope to scope."""
-    yield Way(source, target, operation.id)
+    yield CopyRoute(source, target, operation.id)
     for scope in Namespace.objects.within(source.project_id).below([source]).order_by("name"):
         name = scope_name(target.name, scope.user)
-        yield Way(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
+        yield CopyRoute(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
 
 
 def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def undo_merge(principal: Principal, operation: Operation, progress: Progress) -
 
 
 def _applied(
-    way: Way, operation: Operation, progress: Progress, *, model: EmbeddingModel, now: datetime.datetime
+    way: CopyRoute, operation: Operation, progress: Progress, *, model: EmbeddingModel, now: datetime.datetime
 ) -> dict[str, Any]:
     _hold(way)
     erased = forget_there(way, now=now)
@@ -186,7 +186,7 @@ def _applied(
     }
 
 
-def _hold(way: Way) -> None:
+def _hold(way: CopyRoute) -> None:
     """Holds both namespaces with every memory in them: in the order of their ids, as everybody does."""
     for namespace in sorted((way.source, way.target), key=lambda row: row.id):
         lock_namespace(namespace.id)

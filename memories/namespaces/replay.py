@@ -12,8 +12,8 @@ from memories import failpoints
 from memories.ingest import replace, stated
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.enums import STANDING, Status
-from memories.namespaces.copies import Way, new_id
-from memories.namespaces.diff import Rival, relevances, rivals_of
+from memories.namespaces.copies import CopyRoute, new_id
+from memories.namespaces.diff import BranchRival, relevances, rivals_of
 
 BATCH = 500
 ALIKE = 1e-9  # relevances that differ by less are equal
@@ -43,7 +43,7 @@ class Replayed:
 
 
 def replay(
-    way: Way,
+    way: CopyRoute,
     ids: Sequence[uuid.UUID],
     counterparts: Mapping[uuid.UUID, uuid.UUID],
     *,
@@ -64,13 +64,15 @@ def replay(
     return done
 
 
-def _in_order(way: Way, ids: Sequence[uuid.UUID], changed: set[uuid.UUID]) -> list[uuid.UUID]:
+def _in_order(way: CopyRoute, ids: Sequence[uuid.UUID], changed: set[uuid.UUID]) -> list[uuid.UUID]:
     rows = Fragment.objects.within(way.source.project_id).filter(id__in=ids)
     told = rows.values_list("id", "created_at", "updated_at")
     return [i for _, i in sorted((updated if i in changed else created, i) for i, created, updated in told)]
 
 
-def _best_of_each_source(way: Way, ids: list[uuid.UUID], done: Replayed, *, now: datetime.datetime) -> list[uuid.UUID]:
+def _best_of_each_source(
+    way: CopyRoute, ids: list[uuid.UUID], done: Replayed, *, now: datetime.datetime
+) -> list[uuid.UUID]:
     """Of several that come from one source one stays: of the highest authority the most relevant, then the last."""
     rows = Fragment.objects.within(way.source.project_id).filter(id__in=ids).exclude(source_id="")
     groups: dict[tuple[str, str], list[tuple[int, float, int, uuid.UUID]]] = defaultdict(list)
@@ -85,7 +87,7 @@ def _best_of_each_source(way: Way, ids: list[uuid.UUID], done: Replayed, *, now:
 
 
 def _batch(
-    way: Way,
+    way: CopyRoute,
     ids: list[uuid.UUID],
     counterparts: Mapping[uuid.UUID, uuid.UUID],
     done: Replayed,
@@ -121,7 +123,7 @@ def _batch(
             _replace(row, under[row.key], newcomer, done, model=model, now=now)
 
 
-def _under_their_keys(way: Way, rows: Sequence[Fragment]) -> dict[str, Fragment]:
+def _under_their_keys(way: CopyRoute, rows: Sequence[Fragment]) -> dict[str, Fragment]:
     """What stands in the target under the keys of these: the same memory, which says by now what they say."""
     keys = {row.key for row in rows if row.key}
     there = Fragment.objects.within(way.target.project_id).filter(namespace=way.target, key__in=keys)
@@ -146,7 +148,7 @@ def _replace(
         done.added.append(standing.id)
 
 
-def objection(row: Fragment, rank: int, relevance: float, rivals: Sequence[Rival]) -> str:
+def objection(row: Fragment, rank: int, relevance: float, rivals: Sequence[BranchRival]) -> str:
     """Why a memory may not take the place of those that are the same or of one source; nothing when it may. Pure.
 
     `rank` is its authority, or that of who chose it in the source.
@@ -165,13 +167,13 @@ def objection(row: Fragment, rank: int, relevance: float, rivals: Sequence[Rival
     return "same_source"
 
 
-def strongest(rivals: Sequence[Rival]) -> Rival:
+def strongest(rivals: Sequence[BranchRival]) -> BranchRival:
     """The one of the highest authority, of those the most relevant. Pure."""
     return max(rivals, key=lambda rival: (rival.authority, rival.relevance))
 
 
 def _newcomers(
-    way: Way, rows: Sequence[Fragment], elsewhere: Mapping[uuid.UUID, uuid.UUID], *, model: EmbeddingModel
+    way: CopyRoute, rows: Sequence[Fragment], elsewhere: Mapping[uuid.UUID, uuid.UUID], *, model: EmbeddingModel
 ) -> list[Newcomer]:
     ids = [row.id for row in rows]
     names = {**elsewhere, **{row.id: new_id(row.id, way.target.id, row.revision) for row in rows}}
@@ -197,7 +199,7 @@ def _newcomers(
     ]
 
 
-def _copy_of(way: Way, row: Fragment, names: Mapping[uuid.UUID, uuid.UUID]) -> Fragment:
+def _copy_of(way: CopyRoute, row: Fragment, names: Mapping[uuid.UUID, uuid.UUID]) -> Fragment:
     """The memory as it is to stand in the target, its lineage in the target's names."""
     values = {name: getattr(row, name) for name in KEPT}
     lineage = {name: [names.get(i, i) for i in values[name]] for name in ("parents", "roots")}
@@ -212,7 +214,13 @@ def _elsewhere(draft: ClaimDraft, names: Mapping[uuid.UUID, uuid.UUID]) -> Claim
 
 
 def _enter(
-    way: Way, row: Fragment, admission: Admission, rivals: list[uuid.UUID], done: Replayed, *, now: datetime.datetime
+    way: CopyRoute,
+    row: Fragment,
+    admission: Admission,
+    rivals: list[uuid.UUID],
+    done: Replayed,
+    *,
+    now: datetime.datetime,
 ) -> None:
     stands = admission.fragment
     done.now_is[row.id] = stands.id

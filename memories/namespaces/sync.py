@@ -10,7 +10,7 @@ from memories import ingest
 from memories.models import Fragment
 from memories.models.enums import Status
 from memories.models.sql import execute, fetch
-from memories.namespaces.copies import PARTS, Part, Way, await_vectors, chosen, copy, note_origins, paired
+from memories.namespaces.copies import PARTS, CopyRoute, Part, await_vectors, chosen, copy, note_origins, paired
 from memories.namespaces.diff import at_once
 
 # Forgotten in the source: a memory of its line that had a copy there, of which only the erasure is left.
@@ -92,7 +92,7 @@ PUT_AWAY = f"""
         AND NOT p.they_changed ORDER BY p.theirs"""
 
 
-def forget_there(way: Way, *, now: datetime.datetime) -> list[uuid.UUID]:
+def forget_there(way: CopyRoute, *, now: datetime.datetime) -> list[uuid.UUID]:
     """Carries out in the target what was forgotten in the source, with the authority with which it was; the ids."""
     child = way.target.forked_from_id == way.source.id
     groups: dict[int, list[uuid.UUID]] = defaultdict(list)
@@ -106,7 +106,7 @@ def forget_there(way: Way, *, now: datetime.datetime) -> list[uuid.UUID]:
     return sorted(seen)
 
 
-def carry(way: Way, coming: Sequence[uuid.UUID], *, now: datetime.datetime) -> set[uuid.UUID]:
+def carry(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.datetime) -> set[uuid.UUID]:
     """Details, freshness, votes and putting away, for what both sides have; the memories of the target that changed.
 
     `coming` are memories of the source that replace their counterparts, or were refused.
@@ -152,7 +152,7 @@ UNRULED = """
         AND t.id = md5(r.id::text || %(operation)s::text)::uuid"""
 
 
-def bring_rulings(way: Way, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> None:
+def bring_rulings(way: CopyRoute, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> None:
     """What people ruled in a branch holds in the target too, where nobody ruled otherwise there."""
     with paired(way, elsewhere):
         execute(RULED, way.values)
@@ -163,7 +163,7 @@ def take_rulings_away(project_id: uuid.UUID, target_id: uuid.UUID | None, operat
     execute(UNRULED, {"project": project_id, "target": target_id, "operation": operation_id})
 
 
-def bring_history(way: Way, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> int:
+def bring_history(way: CopyRoute, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> int:
     """Copies what was superseded or archived before it was ever in the target: it stands for nothing; how many."""
     if not ids:
         return 0
@@ -182,7 +182,9 @@ def bring_history(way: Way, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UU
     return copied
 
 
-def bring_along(way: Way, stored: Mapping[uuid.UUID, uuid.UUID], counterparts: Mapping[uuid.UUID, uuid.UUID]) -> None:
+def bring_along(
+    way: CopyRoute, stored: Mapping[uuid.UUID, uuid.UUID], counterparts: Mapping[uuid.UUID, uuid.UUID]
+) -> None:
     """What hangs on memories that were replayed: votes, reads, labels, and links drawn by hand to what is there too."""
     with paired(way, stored):
         for part in PARTS:

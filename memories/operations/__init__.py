@@ -1,6 +1,6 @@
 """Long jobs: the row is the truth, a worker holds it by a lease, and a job run twice changes nothing."""
 
-from memories.operations.kinds import BadOptions, Kind, Options
+from memories.operations.kinds import BadOptions, OperationKind, Options
 from memories.operations.leases import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded
 from memories.operations.plans import (
     NoPlan,
@@ -17,7 +17,7 @@ __all__ = [
     "OPEN",
     "BadOptions",
     "Cancelled",
-    "Kind",
+    "OperationKind",
     "LeaseLost",
     "NoPlan",
     "NotOpen",

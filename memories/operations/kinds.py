@@ -25,7 +25,7 @@ class BadOptions(NovaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OperationKind:
     """A kind of operation.
 
     `check` raises BadOptions unless the options fit. With `whole_project` no namespace may be named, with

@@ -15,7 +15,7 @@ WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PackHit:
     """A memory of a pack that answers; the scores of words and meaning in 0..1, and their sum."""
 
     id: str
@@ -27,7 +27,7 @@ class Found:
     meaning: float
 
 
-def search(path: Path, query: str, *, limit: int = 10) -> list[Found]:
+def search(path: Path, query: str, *, limit: int = 10) -> list[PackHit]:
     """The memories that answer a question, best first. Without the pack's embedder by words alone. Raises BadPack."""
     with pack(path) as (file, meta):
         try:
@@ -64,10 +64,10 @@ def _of_best(scores: dict[int, float]) -> dict[int, float]:
     return {number: score / most for number, score in scores.items()} if most else {}
 
 
-def _found(file: apsw.Connection, number: int, words: float, meaning: float) -> Found:
+def _found(file: apsw.Connection, number: int, words: float, meaning: float) -> PackHit:
     asked = "SELECT id, type, content, created_at FROM memories WHERE number = ?"
     row = next(iter(file.execute(asked, (number,))), None)
     if row is None:
         raise BadPack("The pack's words name a memory that is not in it.")
     which, kind, content, created_at = map(str, row)
-    return Found(which, kind, content, created_at, round(words + meaning, 4), round(words, 4), round(meaning, 4))
+    return PackHit(which, kind, content, created_at, round(words + meaning, 4), round(words, 4), round(meaning, 4))

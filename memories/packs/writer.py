@@ -49,7 +49,7 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
     namespace, now = operation.namespace, operation.started_at or operation.created_at
     assert namespace is not None  # the kind asks for one
     model = active_model()
-    wish = backups.Wish(namespaces=(namespace.name,), include_embeddings=True)
+    wish = backups.BackupRequest(namespaces=(namespace.name,), include_embeddings=True)
     row = backups.make(principal, wish, operation=operation, progress=progress, now=now)
     try:
         with backups.taking_room(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from memories.providers.embeddings import (
     warm,
 )
 from memories.providers.selection import NoSuchModel, active_model, live_models, model_named
-from memories.providers.sidecar import Ask, InsideTransaction, Said, Sidecar, current_sidecar
+from memories.providers.sidecar import Ask, InsideTransaction, Sidecar, SidecarAnswer, current_sidecar
 
 __all__ = [
     "FAMILIES",
@@ -21,7 +21,7 @@ __all__ = [
     "EmbeddingFailed",
     "InsideTransaction",
     "NoSuchModel",
-    "Said",
+    "SidecarAnswer",
     "Sidecar",
     "active_model",
     "current_sidecar",

@@ -55,13 +55,13 @@ class FakeEndpoint(FakeServer):
     """Serves POST /v1/embeddings in one of MODES, which may be changed at any time; keeps what it was asked."""
 
     def __init__(self, *, port: int = 0, dim: int = 384, mode: str = "right", pause: float = 60.0) -> None:
-        super().__init__(port, Handler)
+        super().__init__(port, EndpointHandler)
         self.mode, self.pause, self.embedder = mode, pause, FakeEmbedder(dim)
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
 
 
-class Handler(FakeHandler):
+class EndpointHandler(FakeHandler):
     """One connection."""
 
     server: FakeEndpoint

@@ -57,7 +57,7 @@ class FakeSidecar(FakeServer):
     """Serves POST /v1/chat/completions and /api/generate in one of MODES, which may be changed; keeps what it heard."""
 
     def __init__(self, *, port: int = 0, mode: str = "right", pause: float = 60.0) -> None:
-        super().__init__(port, Handler)
+        super().__init__(port, SidecarHandler)
         self.mode, self.pause = mode, pause
         # A word, and the mode for requests that hold it.
         self.except_for: tuple[str, str] | None = None
@@ -70,7 +70,7 @@ class FakeSidecar(FakeServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class Handler(FakeHandler):
+class SidecarHandler(FakeHandler):
     """One connection."""
 
     server: FakeSidecar

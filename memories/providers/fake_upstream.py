@@ -27,7 +27,7 @@ MODES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UpstreamRequest:
     """A request as it came."""
 
     method: str
@@ -50,9 +50,9 @@ class FakeUpstream(FakeServer):
     request_queue_size = 256
 
     def __init__(self, *, port: int = 0, mode: str = "right", pause: float = 0.05, keep: bool = True) -> None:
-        super().__init__(port, Handler)
+        super().__init__(port, UpstreamHandler)
         self.mode, self.pause, self.reply = mode, pause, REPLY
-        self.asked: list[Asked] | None = [] if keep else None
+        self.asked: list[UpstreamRequest] | None = [] if keep else None
         self.left = threading.Event()
 
 
@@ -60,7 +60,7 @@ class Left(Exception):
     """The caller went away."""
 
 
-class Handler(FakeHandler):
+class UpstreamHandler(FakeHandler):
     """One connection."""
 
     server: FakeUpstream
@@ -92,7 +92,7 @@ class Handler(FakeHandler):
 
     do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
 
-    def _elsewhere(self, asked: Asked) -> None:
+    def _elsewhere(self, asked: UpstreamRequest) -> None:
         if self.path == "/v1/models":
             models = [{"id": mode, "object": "model", "created": 0, "owned_by": "fake"} for mode in MODES]
             self._send(200, json.dumps({"object": "list", "data": models}).encode(), {"X-Request-Id": "upstream-1"})
@@ -101,8 +101,8 @@ class Handler(FakeHandler):
         hostile = {"Set-Cookie": "a=b", "Access-Control-Allow-Origin": "*", "X-NovaMem-Injected": "99"}
         self._send(418 if "teapot" in self.path else 200, json.dumps(told).encode(), hostile)
 
-    def _asked(self) -> Asked:
-        asked = Asked(self.command, self.path, dict(self.headers.items()), self._body())
+    def _asked(self) -> UpstreamRequest:
+        asked = UpstreamRequest(self.command, self.path, dict(self.headers.items()), self._body())
         if self.server.asked is not None:
             self.server.asked.append(asked)
         return asked

@@ -43,7 +43,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SidecarAnswer:
     """What came of a call: the text, None when there is none, and the record of it.
 
     `outcome`: `answered`, `missing` (an answer without text), or why there is none: `unreachable`, `timeout`, `broken`,
@@ -95,7 +95,7 @@ class Sidecar:
         options = {"format": "json", "options": {"temperature": 0}}
         return {"model": self.model, "system": ask.system, "prompt": ask.prompt, "stream": False, **options}
 
-    def generate(self, ask: Ask, *, patience: float | None = None) -> Said:
+    def generate(self, ask: Ask, *, patience: float | None = None) -> SidecarAnswer:
         """Asks, at most for `patience` seconds, retries included. Raises InsideTransaction."""
         refuse_transaction()
         body = self.envelope(ask)
@@ -131,9 +131,9 @@ class Sidecar:
             return None, f"http_{error.status}" if error.kind == "status" else error.kind
         return text, ANSWERED if text else MISSING
 
-    def _told(self, body: dict[str, Any], text: str | None, outcome: str, latency_ms: int, tries: int) -> Said:
+    def _told(self, body: dict[str, Any], text: str | None, outcome: str, latency_ms: int, tries: int) -> SidecarAnswer:
         hashes = request_hash(body), output_hash(text)
-        return Said(text, outcome, self.model, self.host, *hashes, latency_ms, tries)
+        return SidecarAnswer(text, outcome, self.model, self.host, *hashes, latency_ms, tries)
 
 
 def request_hash(envelope: dict[str, Any]) -> str:

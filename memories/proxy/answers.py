@@ -11,25 +11,25 @@ DONE = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AssistantAnswer:
     """The text of an answer, and whether its end is missing."""
 
     text: str
     partial: bool
 
 
-def heard(body: bytes, *, content_type: str) -> Said:
+def heard(body: bytes, *, content_type: str) -> AssistantAnswer:
     """What the first choice of a chat completion says, streamed or whole."""
     if content_type.partition(";")[0].strip().lower() == "text/event-stream":
         return _streamed(body)
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
-        return Said("", partial=True)
-    return Said(_text(answer, "message"), partial=False)
+        return AssistantAnswer("", partial=True)
+    return AssistantAnswer(_text(answer, "message"), partial=False)
 
 
-def _streamed(body: bytes) -> Said:
+def _streamed(body: bytes) -> AssistantAnswer:
     """The deltas of a stream put together; broken events are passed over, an endless one ends it."""
     texts: list[str] = []
     question = httpx2.Request("POST", "http://upstream")  # the library wants to know one
@@ -37,10 +37,10 @@ def _streamed(body: bytes) -> Said:
     with suppress(httpx2.SSEError):
         for event in httpx2.EventSource(response):
             if event.data.strip() == DONE:
-                return Said("".join(texts), partial=False)
+                return AssistantAnswer("".join(texts), partial=False)
             with suppress(ValueError, RecursionError):
                 texts.append(_text(json.loads(event.data), "delta"))
-    return Said("".join(texts), partial=True)
+    return AssistantAnswer("".join(texts), partial=True)
 
 
 def _text(answer: Any, part: str) -> str:

@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError
 from memories import rate_limits, usage_counters
 from memories.access import Principal, principal_of_key
 from memories.models.enums import Verb
-from memories.proxy.errors import Refused
+from memories.proxy.errors import ProxyRefused
 from memories.proxy.threads import in_thread
 
 # How long a key that was valid opens the proxy while the database can't be asked: chats go on without their memory.
@@ -67,12 +67,14 @@ def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | Non
     scheme, _, key = authorization.strip().partition(" ")
     principal = (find or _found)(key.strip(), now) if scheme.lower() == "bearer" else None
     if principal is None or principal.key_id is None:
-        raise Refused(401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer.")
+        raise ProxyRefused(
+            401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer."
+        )
     usage_counters.note_key(principal.project_id, principal.key_id, at=now)
     if seconds := 0.0 if find else _wait(principal):
-        raise Refused(429, "rate_limit_exceeded", "This key has used up its rate.", retry_after=int(seconds) + 1)
+        raise ProxyRefused(429, "rate_limit_exceeded", "This key has used up its rate.", retry_after=int(seconds) + 1)
     if not principal.verbs & {Verb.READ, Verb.WRITE}:
-        raise Refused(403, "not_permitted", "This needs the verb read or write.")
+        raise ProxyRefused(403, "not_permitted", "This needs the verb read or write.")
     return principal
 
 

@@ -7,7 +7,7 @@ from memories.access import Principal
 from memories.ingest import capture
 from memories.proxy import metrics
 from memories.proxy.answers import heard
-from memories.proxy.options import Wish
+from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
 from memories.proxy.recall import Recalled
 from memories.proxy.relay import MOST, Listener
@@ -15,7 +15,7 @@ from memories.proxy.relay import MOST, Listener
 
 def listener_of(
     principal: Principal,
-    wish: Wish,
+    wish: MemoryOptions,
     prompt: Prompt,
     recalled: Recalled,
     *,

@@ -8,7 +8,7 @@ from django.http import HttpResponse, JsonResponse
 from memories.access import NotFound, NotPermitted, UserRequired
 
 
-class Refused(Exception):
+class ProxyRefused(Exception):
     """The proxy answers in the upstream's place: HTTP status, OpenAI's `code`, a sentence, the field at fault."""
 
     def __init__(self, status: int, code: str, message: str, *, param: str | None = None, retry_after: int = 0) -> None:
@@ -19,7 +19,7 @@ class Refused(Exception):
 TYPES = {403: "permission_error", 429: "rate_limit_error", 502: "upstream_error", 503: "server_error"}
 
 
-def refusal(refused: Refused) -> HttpResponse:
+def refusal(refused: ProxyRefused) -> HttpResponse:
     """`{"error": {"message", "type", "param", "code"}}`."""
     kind = TYPES.get(refused.status, "server_error" if refused.status >= 500 else "invalid_request_error")
     error = {"message": str(refused), "type": kind, "param": refused.param, "code": refused.code}
@@ -28,20 +28,20 @@ def refusal(refused: Refused) -> HttpResponse:
     return JsonResponse({"error": error}, status=refused.status, headers=headers)
 
 
-KNOWN = (Refused, NotFound, NotPermitted, UserRequired, RequestDataTooBig, OperationalError, InterfaceError)
+KNOWN = (ProxyRefused, NotFound, NotPermitted, UserRequired, RequestDataTooBig, OperationalError, InterfaceError)
 
 
-def refused_for(error: Exception) -> Refused:
+def refused_for(error: Exception) -> ProxyRefused:
     """How one of the KNOWN exceptions is told."""
     match error:
-        case Refused():
+        case ProxyRefused():
             return error
         case NotFound():
-            return Refused(404, "namespace_not_found", "There is no such namespace for this key.")
+            return ProxyRefused(404, "namespace_not_found", "There is no such namespace for this key.")
         case NotPermitted():
-            return Refused(403, "not_permitted", str(error))
+            return ProxyRefused(403, "not_permitted", str(error))
         case UserRequired():
-            return Refused(400, "user_required", f"{error}.".capitalize(), param="user")
+            return ProxyRefused(400, "user_required", f"{error}.".capitalize(), param="user")
         case RequestDataTooBig():
-            return Refused(413, "too_large", f"The request is over {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
-    return Refused(503, "database_unavailable", "The memory's database is away.", retry_after=5)
+            return ProxyRefused(413, "too_large", f"The request is over {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
+    return ProxyRefused(503, "database_unavailable", "The memory's database is away.", retry_after=5)

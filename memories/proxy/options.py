@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from memories.access import NotFound, Principal
 from memories.models.enums import Users, Verb
 from memories.models.namespace import FORM, BadUser
-from memories.proxy.errors import Refused
+from memories.proxy.errors import ProxyRefused
 from memories.retrieval import reads_wide
 
 NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
@@ -29,7 +29,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MemoryOptions:
     """Where to look and to keep, and whether. Without a namespace neither happens.
 
     `why_not` says why nothing is looked up.
@@ -60,25 +60,25 @@ def speaker_of(principal: Principal, headers: Mapping[str, str], body: Mapping[s
         return principal.of_user(named)
     except (BadUser, UnicodeDecodeError) as error:
         words = str(error) if isinstance(error, BadUser) else f"{USER} is percent-encoded UTF-8."
-        raise Refused(400, "invalid_user", words, param=place) from error
+        raise ProxyRefused(400, "invalid_user", words, param=place) from error
     except NotFound as error:
-        raise Refused(404, "user_not_found", "There is no such user for this key.", param=place) from error
+        raise ProxyRefused(404, "user_not_found", "There is no such user for this key.", param=place) from error
 
 
-def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
+def wish_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
     """The wish of a request. What was not asked for happens as far as the grant reaches; what was asked for and is not
     granted is refused. Raises Refused, NotFound, NotPermitted."""
     asked = _mode(headers)
     session = headers.get(SESSION, "").strip()
     if len(session) > SESSION_LIMIT:
-        raise Refused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
+        raise ProxyRefused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
     mode = Mode(asked or Mode.FULL)
     namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
     top_k, wide = _top_k(headers), _wide(headers)
     reads_wide(principal, wanted=wide)
     if not namespace or mode is Mode.OFF:
         why_not = "off" if mode is Mode.OFF else "no_namespace"
-        return Wish(namespace, session, recall=False, capture=False, why_not=why_not)
+        return MemoryOptions(namespace, session, recall=False, capture=False, why_not=why_not)
     if not FORM.fullmatch(namespace) or not principal.covers_reading(namespace):
         raise NotFound(f"namespace {namespace}")
     recall, capture = mode in (Mode.FULL, Mode.RECALL), mode in (Mode.FULL, Mode.CAPTURE)
@@ -86,13 +86,13 @@ def wish_of(principal: Principal, headers: Mapping[str, str]) -> Wish:
         _require(principal, namespace, recall=recall, capture=capture)
     may_capture = principal.covers(principal.scope(namespace)) and Verb.WRITE in principal.verbs
     why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
-    return Wish(namespace, session, not why_not, capture and may_capture, top_k, wide, why_not)
+    return MemoryOptions(namespace, session, not why_not, capture and may_capture, top_k, wide, why_not)
 
 
 def _mode(headers: Mapping[str, str]) -> str:
     asked = headers.get(MODE, "").strip().lower()
     if asked not in ("", *Mode):
-        raise Refused(400, "invalid_mode", f"{MODE} is one of {', '.join(Mode)}.", param=MODE)
+        raise ProxyRefused(400, "invalid_mode", f"{MODE} is one of {', '.join(Mode)}.", param=MODE)
     return asked
 
 
@@ -102,13 +102,13 @@ def _top_k(headers: Mapping[str, str]) -> int | None:
         return None
     if asked.isascii() and asked.isdigit() and len(asked) <= len(str(MOST)) and 1 <= int(asked) <= MOST:
         return int(asked)
-    raise Refused(400, "invalid_top_k", f"{TOP_K} is a whole number from 1 to {MOST}.", param=TOP_K)
+    raise ProxyRefused(400, "invalid_top_k", f"{TOP_K} is a whole number from 1 to {MOST}.", param=TOP_K)
 
 
 def _wide(headers: Mapping[str, str]) -> bool | None:
     asked = headers.get(WIDE, "").strip().lower()
     if asked not in ("", "true", "false"):
-        raise Refused(400, "invalid_project_wide", f"{WIDE} is true or false.", param=WIDE)
+        raise ProxyRefused(400, "invalid_project_wide", f"{WIDE} is true or false.", param=WIDE)
     return asked == "true" if asked else None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memories.ingest import Turn, split
-from memories.proxy.errors import Refused
+from memories.ingest import CapturedTurn, split
+from memories.proxy.errors import ProxyRefused
 from memories.retrieval import Spoken, plain, without_blocks
 from memories.strict_json import refuse_constant
 
@@ -55,12 +55,12 @@ class Prompt:
             messages.insert(0, {"role": "system", "content": block})
         return json.dumps({**self.body, "messages": messages}, allow_nan=False, separators=(",", ":")).encode()
 
-    def news(self) -> list[Turn]:
+    def news(self) -> list[CapturedTurn]:
         """What was said since the assistant last spoke: by the user and by tools, without blocks that were handed out.
 
         A turn's `source_id` is a digest of the chat up to it, so that a request that is repeated is no news.
         """
-        turns: list[Turn] = []
+        turns: list[CapturedTurn] = []
         digest = b""
         for sequence, message in enumerate(self.messages):
             digest = _digest(digest, message)
@@ -70,7 +70,7 @@ class Prompt:
                 text = said(message)
                 bare = without_blocks(text)
                 attested = role == "user" and bare == text and _is_one_text(message) and message.keys() == PLAIN
-                turns.append(Turn(role, bare, digest.hex(), sequence, attested=attested))
+                turns.append(CapturedTurn(role, bare, digest.hex(), sequence, attested=attested))
         return turns
 
     @property
@@ -83,13 +83,13 @@ class Prompt:
         pieces = (piece for message in self.messages for piece in split(without_blocks(said(message))))
         return Spoken(frozenset(digests), frozenset(map(plain, pieces)))
 
-    def reply(self, text: str, *, partial: bool) -> Turn:
+    def reply(self, text: str, *, partial: bool) -> CapturedTurn:
         """The assistant's turn that answers."""
         digest = b""
         for message in self.messages:
             digest = _digest(digest, message)
         last = _digest(digest, {"role": "assistant", "content": text})
-        return Turn("assistant", without_blocks(text), last.hex(), len(self.messages), partial=partial)
+        return CapturedTurn("assistant", without_blocks(text), last.hex(), len(self.messages), partial=partial)
 
 
 def _digest(before: bytes, message: Message) -> bytes:
@@ -104,12 +104,14 @@ def prompt_of(raw: bytes) -> Prompt:
     try:
         body = json.loads(raw, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, "invalid_json", "The body is not JSON.") from error
+        raise ProxyRefused(400, "invalid_json", "The body is not JSON.") from error
     if not isinstance(body, dict):
-        raise Refused(400, "invalid_type", "The body has to be an object.")
+        raise ProxyRefused(400, "invalid_type", "The body has to be an object.")
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise Refused(400, "missing_required_parameter", "Give messages: a list of at least one.", param="messages")
+        raise ProxyRefused(
+            400, "missing_required_parameter", "Give messages: a list of at least one.", param="messages"
+        )
     for index, message in enumerate(messages):
         _check(message, f"messages[{index}]")
     return Prompt(body, raw)
@@ -117,7 +119,7 @@ def prompt_of(raw: bytes) -> Prompt:
 
 def _check(message: object, place: str) -> None:
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-        raise Refused(400, "invalid_type", f"{place} has to be an object with a role.", param=place)
+        raise ProxyRefused(400, "invalid_type", f"{place} has to be an object with a role.", param=place)
     content = message.get("content")
     if content is None and message["role"] in ("assistant", "function"):
         return  # it calls tools, or refuses
@@ -125,7 +127,7 @@ def _check(message: object, place: str) -> None:
         return
     if not isinstance(content, str):
         place = f"{place}.content"
-        raise Refused(400, "invalid_type", f"{place} has to be a string or a list of parts.", param=place)
+        raise ProxyRefused(400, "invalid_type", f"{place} has to be a string or a list of parts.", param=place)
 
 
 def said(message: Mapping[str, Any]) -> str:

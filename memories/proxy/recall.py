@@ -11,7 +11,7 @@ from django.conf import settings
 
 from memories.access import Principal
 from memories.proxy import metrics
-from memories.proxy.options import Wish
+from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
 from memories.proxy.threads import in_thread
 from memories.retrieval import Question, Request, context
@@ -50,7 +50,7 @@ def patience() -> float:
 
 
 async def recall(
-    principal: Principal, wish: Wish, prompt: Prompt, *, now: datetime.datetime, deadline: float
+    principal: Principal, wish: MemoryOptions, prompt: Prompt, *, now: datetime.datetime, deadline: float
 ) -> Recalled:
     """The request with the memories on its question; as it came when there is none, or no answer by the deadline."""
     if not wish.recall:
@@ -64,7 +64,7 @@ async def recall(
         return Recalled(prompt.raw, why_not="unavailable")
 
 
-def _look_up(principal: Principal, wish: Wish, prompt: Prompt, now: datetime.datetime) -> Recalled:
+def _look_up(principal: Principal, wish: MemoryOptions, prompt: Prompt, now: datetime.datetime) -> Recalled:
     begun, query = time.perf_counter(), prompt.question
     if not query:
         return Recalled(prompt.raw, why_not="no_question")

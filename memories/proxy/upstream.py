@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from memories.access import Principal
 from memories.models.enums import Verb
 from memories.providers.http import is_loopback
-from memories.proxy.errors import Refused
+from memories.proxy.errors import ProxyRefused
 
 CONNECT, SILENCE = 5.0, 600.0  # seconds for a connection; and between two pieces of an answer, as OpenAI's client
 TIMEOUT = httpx2.Timeout(SILENCE, connect=CONNECT, pool=CONNECT)
@@ -60,7 +60,7 @@ def require_upstream() -> str:
     """The operator's base URL. Raises Refused (503) without one."""
     url: str = settings.PROXY_UPSTREAM_URL
     if not url:
-        raise Refused(503, "no_upstream", "No upstream is configured: set PROXY_UPSTREAM_URL.")
+        raise ProxyRefused(503, "no_upstream", "No upstream is configured: set PROXY_UPSTREAM_URL.")
     return url.rstrip("/")
 
 
@@ -68,7 +68,7 @@ def url_of(request: HttpRequest, path: str) -> str:
     """Where a request for `/v1/{path}` goes. Raises Refused for a path that would climb out of the upstream's."""
     base = require_upstream()
     if any(part in (".", "..") for part in path.replace("\\", "/").split("/")):
-        raise Refused(404, "not_found", "There is no such path.")
+        raise ProxyRefused(404, "not_found", "There is no such path.")
     query = request.META.get("QUERY_STRING", "")
     return f"{base}/{quote(path, safe='/:@!$&()*+,;=~')}" + (f"?{query}" if query else "")
 
@@ -84,7 +84,7 @@ def require_path(principal: Principal, method: str, path: str) -> None:
         return
     granted = (pattern if " " in pattern else f"* {pattern}" for pattern in principal.upstream_paths)
     if not any(fnmatchcase(asked, pattern) for pattern in granted):
-        raise Refused(403, "path_not_permitted", "This key may not ask that of the upstream: no grant names it.")
+        raise ProxyRefused(403, "path_not_permitted", "This key may not ask that of the upstream: no grant names it.")
     if method not in READING:
         principal.require(Verb.WRITE)
 
@@ -104,7 +104,7 @@ async def ask(request: HttpRequest, path: str, content: bytes | AsyncIterator[by
         return await client.send(question, stream=True)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         log.warning("upstream_away", error=type(error).__name__)
-        raise Refused(502, "upstream_unreachable", "The upstream can't be reached.") from error
+        raise ProxyRefused(502, "upstream_unreachable", "The upstream can't be reached.") from error
 
 
 def _sent(headers: Mapping[str, str]) -> dict[str, str]:

@@ -16,8 +16,8 @@ from memories.access import Principal
 from memories.proxy import metrics, upstream
 from memories.proxy.callers import caller_in_time
 from memories.proxy.capture import listener_of
-from memories.proxy.errors import KNOWN, Refused, refusal, refused_for
-from memories.proxy.options import Wish, speaker_of, wish_of
+from memories.proxy.errors import KNOWN, ProxyRefused, refusal, refused_for
+from memories.proxy.options import MemoryOptions, speaker_of, wish_of
 from memories.proxy.prompts import Prompt, prompt_of
 from memories.proxy.recall import Recalled, patience, recall
 from memories.proxy.relay import Listener, Relay
@@ -41,7 +41,7 @@ def refusing(view: View[P]) -> View[P]:
             return refusal(refused_for(error))
         except Exception as error:
             log.exception("unhandled_error", exc_info=error)
-            return refusal(Refused(500, "internal", "Something went wrong in the proxy."))
+            return refusal(ProxyRefused(500, "internal", "Something went wrong in the proxy."))
 
     return csrf_exempt(answer)
 
@@ -51,7 +51,7 @@ class Chat:
     """An admitted request: who asks what, of the memory and of the upstream."""
 
     principal: Principal
-    wish: Wish
+    wish: MemoryOptions
     prompt: Prompt
 
 
@@ -80,7 +80,7 @@ def _admitted(principal: Principal, request: HttpRequest) -> Chat:
     """What is asked, read without the database and off the event loop: a body may be long."""
     upstream.require_upstream()
     if request.method != "POST":
-        raise Refused(405, "method_not_allowed", "Use POST.")
+        raise ProxyRefused(405, "method_not_allowed", "Use POST.")
     prompt = prompt_of(request.body)
     speaker = speaker_of(principal, request.headers, prompt.body)
     return Chat(speaker, wish_of(speaker, request.headers), prompt)

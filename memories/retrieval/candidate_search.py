@@ -19,7 +19,7 @@ from memories.retrieval.conditions import inside, reached, where
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
 from memories.retrieval.scopes import SearchScope
-from memories.retrieval.search_plan import FEW, Ground, Way, way
+from memories.retrieval.search_plan import FEW, PlanGround, SearchWay, way
 
 # How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
 # checked after the hits were found: more of these have to be fetched.
@@ -178,21 +178,21 @@ def nearest(
     *,
     indexed: Mapping[uuid.UUID, int],
     among: Few | None = None,
-) -> tuple[dict[uuid.UUID, float], dict[uuid.UUID, Way]]:
+) -> tuple[dict[uuid.UUID, float], dict[uuid.UUID, SearchWay]]:
     """Cosine by fragment id of the `most` nearest of all, and by namespace the way they were found.
 
     `indexed` are the namespaces whose vectors have an index, each with how many these are.
     """
     indexed = {} if search.filters.wants_cold else indexed
     few = among.counts if among else {}
-    ways = {scope.id: way(Ground(scope.id in indexed, few.get(scope.id))) for scope in scopes}
+    ways = {scope.id: way(PlanGround(scope.id in indexed, few.get(scope.id))) for scope in scopes}
     found = []
-    if scanned := [scope for scope in scopes if ways[scope.id] == Way.SCAN]:
+    if scanned := [scope for scope in scopes if ways[scope.id] == SearchWay.SCAN]:
         found += _nearest(scanned, search, exact=True)
-    if picked := [scope for scope in scopes if ways[scope.id] == Way.PICK]:
+    if picked := [scope for scope in scopes if ways[scope.id] == SearchWay.PICK]:
         found += _nearest(picked, search, among=among, exact=True)
     for scope in scopes:
-        if ways[scope.id] == Way.INDEX:
+        if ways[scope.id] == SearchWay.INDEX:
             _hold_in_view(indexed[scope.id])
             near = _nearest([scope], search, exact=False)
             # An index gives up after so many tuples: where fewer pass than was expected, all are looked at.

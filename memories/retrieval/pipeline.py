@@ -22,7 +22,7 @@ from memories.retrieval.candidates import Candidate, load, load_claims, load_nei
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import whereabouts
 from memories.retrieval.fusion import fuse
-from memories.retrieval.precedence import Seat, Seating
+from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, understand
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
@@ -158,7 +158,7 @@ def _ranked(
     trail: Trail,
     *,
     by_meaning: bool,
-) -> list[tuple[Seat, dict[str, float]]]:
+) -> list[tuple[RankedSeat, dict[str, float]]]:
     """The seats of the candidates that pass every condition, with their signals, best first, ties by id.
 
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
@@ -216,7 +216,7 @@ def _refused(
 
 
 def _loaded(
-    principal: Principal, question: Question, ranked: list[tuple[Seat, dict[str, float]]], trail: Trail
+    principal: Principal, question: Question, ranked: list[tuple[RankedSeat, dict[str, float]]], trail: Trail
 ) -> list[Hit]:
     """What was forgotten or changed its status since it was found is no answer any more."""
     rows = Fragment.objects.within(principal.project_id).for_answers()

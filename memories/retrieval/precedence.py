@@ -21,7 +21,7 @@ Group = tuple[str, uuid.UUID | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class RankedSeat:
     """A place among the hits: whose, at which score, against which claim; `reserved` for a claim that is asked for.
 
     `on_record`: the claim of which it may state another value, where that is not sure.
@@ -51,11 +51,11 @@ class Seating:
     places: Places
     top_k: int
     claims: ClaimsAtHand | None = None
-    seats: dict[uuid.UUID, Seat] = field(default_factory=dict)
+    seats: dict[uuid.UUID, RankedSeat] = field(default_factory=dict)
     waiting: list[Candidate] = field(default_factory=list)
     _taken: Counter[Group] = field(default_factory=Counter)
 
-    def fill(self) -> list[Seat]:
+    def fill(self) -> list[RankedSeat]:
         """Return the seats, best first."""
         self._reserved = self._asked_for()
         self._strongest = max((claim.rank for claim in self._reserved.values()), default=0)
@@ -102,7 +102,7 @@ class Seating:
 
     def _take(self, candidate: Candidate, score: float, held: Held = Held()) -> None:
         reserved = candidate.id in self._reserved
-        self.seats[candidate.id] = Seat(candidate, score, held.contradicts, reserved, held.on_record)
+        self.seats[candidate.id] = RankedSeat(candidate, score, held.contradicts, reserved, held.on_record)
         self._taken.update(self._groups(candidate))
 
     def _is_full(self, candidate: Candidate) -> bool:

@@ -11,7 +11,7 @@ DROP_BELOW = 15_000
 FEW = 5_000
 
 
-class Way(StrEnum):
+class SearchWay(StrEnum):
     """How vectors are searched."""
 
     NOTHING = "nothing"  # nothing passes
@@ -21,7 +21,7 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PlanGround:
     """What is known of a namespace before it is searched.
 
     `passing`: how many fragments pass the filters; None when there are none, or when many pass.
@@ -31,10 +31,10 @@ class Ground:
     passing: int | None = None
 
 
-def way(ground: Ground) -> Way:
+def way(ground: PlanGround) -> SearchWay:
     """The cheapest way that misses nothing: exact wherever no index stands, or where filters leave few."""
     if ground.passing == 0:
-        return Way.NOTHING
+        return SearchWay.NOTHING
     if ground.passing is not None:
-        return Way.PICK
-    return Way.INDEX if ground.indexed else Way.SCAN
+        return SearchWay.PICK
+    return SearchWay.INDEX if ground.indexed else SearchWay.SCAN

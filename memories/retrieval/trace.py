@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memories.retrieval.precedence import Seat
+from memories.retrieval.precedence import RankedSeat
 from memories.retrieval.query_features import Cues
-from memories.retrieval.search_plan import Way
+from memories.retrieval.search_plan import SearchWay
 from memories.retrieval.terms import Term
 
 
@@ -94,7 +94,7 @@ class Trail:
     cues: Cues
     paths: dict[uuid.UUID, Path] = field(default_factory=dict)
     # By namespace name: how its vectors were searched.
-    ways: dict[str, Way] = field(default_factory=dict)
+    ways: dict[str, SearchWay] = field(default_factory=dict)
     # Which words found whom; worked out for who wants to know.
     terms: dict[uuid.UUID, list[Term]] = field(default_factory=dict)
 
@@ -133,7 +133,7 @@ class Trail:
         for fragment_id in ids:
             self.stop(fragment_id, stage)
 
-    def seat(self, seats: Iterable[Seat], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
+    def seat(self, seats: Iterable[RankedSeat], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
         """Who has a place in the end; the others stand behind in the order of their scores, some of them `waiting`."""
         against = {seat.candidate.id: seat for seat in seats}
         for rank, fragment_id in enumerate([*against, *(i for i in order if i not in against)], start=1):

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from memories.api.users import address_of
 from memories.console.auth import FORM
 from memories.console.errors import request_id
-from memories.console.explorer_query import ALL, Asked
+from memories.console.explorer_query import ALL, ExplorerQuery
 from memories.console.snippets import get_curl
 from memories.models.namespace import BadUser, parts_of
 
@@ -259,9 +259,9 @@ def minus(number: int, rows: Any) -> int:
 
 
 @register.simple_tag
-def list_url(asked: Asked, **filters: Any) -> str:
+def list_url(asked: ExplorerQuery, **filters: Any) -> str:
     """The list of the memories of every status that pass these filters alone."""
-    return replace(Asked(project=asked.project, status=ALL), **filters).url()
+    return replace(ExplorerQuery(project=asked.project, status=ALL), **filters).url()
 
 
 @register.simple_tag
@@ -271,6 +271,6 @@ def user_url(user: str) -> str:
 
 
 @register.simple_tag
-def memory_url(asked: Asked, fragment_id: uuid.UUID) -> str:
+def memory_url(asked: ExplorerQuery, fragment_id: uuid.UUID) -> str:
     """Another memory, opened beside the same list."""
     return asked.url(fragment_id, cursor=asked.cursor)

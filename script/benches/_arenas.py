@@ -27,7 +27,7 @@ def issue_cast(project: Project, foreign: Project) -> dict[str, str]:
 
     def issued(where: Project, owner: str, **wish: Any) -> str:
         patterns = [f"{where.name}:*"]
-        return keys.issue(where, keys.Wish(namespaces=patterns, requests_per_minute=0, **wish), owner=owner).text
+        return keys.issue(where, keys.KeyRequest(namespaces=patterns, requests_per_minute=0, **wish), owner=owner).text
 
     texts = {who: issued(project, **part) for who, part in CAST.items()}
     return {**texts, "foreign": issued(foreign, **FOREIGN)}

@@ -23,7 +23,9 @@ def caller(project: Any, ceiling: str) -> APIClient:
     """A client with a key of its own."""
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]
     verbs = ["read", "write", "review", "admin"]
-    issued = keys.issue(project, keys.Wish(namespaces=[f"{project.name}:*"], verbs=verbs, ceiling=ceiling), owner=None)
+    issued = keys.issue(
+        project, keys.KeyRequest(namespaces=[f"{project.name}:*"], verbs=verbs, ceiling=ceiling), owner=None
+    )
     client = APIClient(headers={"Authorization": f"Bearer {issued.text}"})
     client.raise_request_exception = False
     return client

@@ -52,7 +52,7 @@ class Tenancy:
         self.namespace = f"{self.project.name}:main"
         wish = {"namespaces": [f"{self.project.name}:*"], "requests_per_minute": 0}
         self.texts = {
-            who: keys.issue(self.project, keys.Wish(**wish, **it), owner=who).text for who, it in KEYS.items()
+            who: keys.issue(self.project, keys.KeyRequest(**wish, **it), owner=who).text for who, it in KEYS.items()
         }
         self._said("user", "$750", "user_explicit")
         self._said("guesser", "$13", "inference")

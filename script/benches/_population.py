@@ -82,7 +82,7 @@ def fill(texts: Texts, name: str, fragments: int) -> list[Ground]:
     grounds = []
     for number, count in enumerate(track(layout(name, fragments), description=f"{fragments:,} fragments, {name}")):
         project = keys.ensure_project(f"scale-{mark}-{number}")
-        wish = keys.Wish(
+        wish = keys.KeyRequest(
             namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output", requests_per_minute=0
         )
         issued = keys.issue(project, wish, owner="bench")

@@ -84,7 +84,7 @@ def fill(users: int) -> dict[str, Tenant]:
     for kind in ("users", "one", "small"):
         before = _octets()
         project = keys.ensure_project(f"{kind}-{mark}")
-        wish = keys.Wish([f"{project.name}:*"], ["read", "write"], "tool_output", requests_per_minute=0)
+        wish = keys.KeyRequest([f"{project.name}:*"], ["read", "write"], "tool_output", requests_per_minute=0)
         key = keys.issue(project, wish, owner="bench").text
         principal = access.system_principal(project)
         _fill(principal, kind, users if kind != "small" else SMALL)

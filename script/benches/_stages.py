@@ -93,7 +93,7 @@ class Stage:
         project = self._project()
         namespaces = [f"{project.name}:*"]
         texts = {
-            who: keys.issue(project, keys.Wish(namespaces, requests_per_minute=0, **wish), owner=who).text
+            who: keys.issue(project, keys.KeyRequest(namespaces, requests_per_minute=0, **wish), owner=who).text
             for who, wish in {**KEYS, "judge": JUDGE}.items()
         }
         connections.close_all()

@@ -69,7 +69,7 @@ def arena(client: httpx2.Client) -> races.Arena:
     texts = {}
     for who, wish in races.cast().items():
         owner = wish.pop("owner")
-        asked = keys.Wish(namespaces=[f"{project.name}:*"], requests_per_minute=0, **wish)
+        asked = keys.KeyRequest(namespaces=[f"{project.name}:*"], requests_per_minute=0, **wish)
         texts[who] = keys.issue(project, asked, owner=owner).text
     connections.close_all()
     return races.Arena(send_over(client, texts), f"{project.name}:main")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft4Validator
 
-from memories.api.reference import Reader, reference
+from memories.api.reference import SchemaReader, reference
 
 DOCUMENT = yaml.safe_load((Path(__file__).parent / "openapi.yaml").read_text())
 METHODS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
@@ -37,7 +37,7 @@ def test_pages_run_no_foreign_script(client):
 
 @pytest.mark.parametrize(("path", "method"), METHODS)
 def test_an_example_is_taken_by_its_schema(path, method):
-    reader = Reader(DOCUMENT)
+    reader = SchemaReader(DOCUMENT)
     operation = DOCUMENT["paths"][path][method]
     kind, schema = reader.content(operation.get("requestBody", {}))
     words = shlex.split(reader.curl(path, method, operation))
@@ -73,12 +73,12 @@ DEEP = {
     ],
 )
 def test_a_schema_in_words(schema, kind, choices, rules, fields):
-    found = Reader(DEEP).field("it", schema)
+    found = SchemaReader(DEEP).field("it", schema)
     assert (found.kind, found.choices, found.rules) == (kind, choices, rules)
     assert [one.name for one in found.fields] == fields
     assert found.about == ""
 
 
 def test_a_schema_within_itself_is_opened_once():
-    (_, following) = Reader(DEEP).field("it", {"$ref": "#/x/Node"}).fields
+    (_, following) = SchemaReader(DEEP).field("it", {"$ref": "#/x/Node"}).fields
     assert (following.name, following.fields) == ("next", ())

@@ -43,7 +43,7 @@ def test_sealing_works(service, keep, seal, journal):
     assert (made.number, made.events) == (1, events_of(service))
     assert numbers(journal) == [1]
     assert journal.path.stat().st_mode & 0o077 == 0
-    assert audit.verify(service) == audit.Verdict(1, made.events, 0, None)
+    assert audit.verify(service) == audit.AuditVerdict(1, made.events, 0, None)
 
 
 def test_nothing_new_makes_no_seal(service, sealed, seal, journal):
@@ -56,7 +56,7 @@ def test_nothing_new_makes_no_seal(service, sealed, seal, journal):
 def test_what_is_not_sealed_yet_is_counted(service, sealed, keep):
     before = audit.verify(service)
     keep("The river rises.")
-    assert audit.verify(service) == audit.Verdict(3, before.events, 1, None)
+    assert audit.verify(service) == audit.AuditVerdict(3, before.events, 1, None)
 
 
 def test_the_task_seals_every_project(service, keep, monkeypatch):
@@ -93,7 +93,7 @@ def test_many_events_are_sealed_without_holding_them(service, sealed, event, tam
         tracemalloc.stop()
     assert made.events == many
     assert most < many * 100  # bytes; the texts alone are more
-    assert audit.verify(service) == audit.Verdict(4, events_of(service), 0, None)
+    assert audit.verify(service) == audit.AuditVerdict(4, events_of(service), 0, None)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_late_commit_is_not_missed(service, keep, sealed, other_hand, seal):
     with access.enter(service, why="test"):
         events = list(apps.get_model("memories", "FragmentEvent").objects.order_by("recorded_in")[3:])
     assert [event.pgh_obj_id for event in events] == [sealed[0].id, newer.id]
-    assert audit.verify(service) == audit.Verdict(4, events_of(service), 0, None)
+    assert audit.verify(service) == audit.AuditVerdict(4, events_of(service), 0, None)
 
 
 def test_events_before_an_open_transaction_are_sealed_meanwhile(service, sealed, keep, other_hand):
@@ -160,10 +160,10 @@ def test_a_crash_between_commit_and_file_is_repaired(service, sealed, keep, seal
         with pytest.raises(OSError, match="power"):
             seal()
     assert len(seals(service)) == 4
-    assert audit.verify(service).finding == audit.Finding("not_in_file", "seal 4 does not stand in the file", 4)
+    assert audit.verify(service).finding == audit.AuditFinding("not_in_file", "seal 4 does not stand in the file", 4)
     assert seal() is None
     assert numbers(journal) == [1, 2, 3, 4]
-    assert audit.verify(service) == audit.Verdict(4, events_of(service), 0, None)
+    assert audit.verify(service) == audit.AuditVerdict(4, events_of(service), 0, None)
 
 
 def test_a_half_written_last_line_is_written_anew(service, sealed, keep, seal, journal):

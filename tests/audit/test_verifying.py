@@ -81,7 +81,7 @@ def finding(request, service, sealed, event, tamper):
     other = json.dumps({"pgh_id": event + FAR, "authority": 6})
     tamper(statement, {"event": event, "project": service.project_id, "other": other})
     said = what.format(event=f"{EVENT} {event}", other=event + FAR)
-    return audit.Finding(kind, said, SEAL_OF.get(request.param, 2))
+    return audit.AuditFinding(kind, said, SEAL_OF.get(request.param, 2))
 
 
 def test_a_whole_chain_is_whole(service, sealed):
@@ -192,12 +192,12 @@ def test_a_file_that_was_cut_off_stays_cut_off(service, sealed, journal, keep, s
     journal.path.write_text(journal.path.read_text().splitlines(keepends=True)[0])
     keep("Life goes on.")
     seal()
-    assert audit.verify(service).finding == audit.Finding("not_in_file", "seal 2 does not stand in the file", 2)
+    assert audit.verify(service).finding == audit.AuditFinding("not_in_file", "seal 2 does not stand in the file", 2)
 
 
 def test_a_file_that_is_gone_is_missed(service, sealed, journal):
     journal.path.unlink()
-    assert audit.verify(service).finding == audit.Finding("not_in_file", "seal 1 does not stand in the file", 1)
+    assert audit.verify(service).finding == audit.AuditFinding("not_in_file", "seal 1 does not stand in the file", 1)
 
 
 def test_events_changed_in_both_places_do_not_fit_the_signature(service, sealed, event, tamper, journal):
@@ -221,7 +221,7 @@ def test_another_key_does_not_pass(service, sealed, settings, data_dir):
 def test_an_event_from_the_future_was_slipped_in(service, sealed, event, tamper):
     other = json.dumps({"pgh_id": event + FAR, "recorded_in": str(2**63 + 5)})
     tamper(COPY, {"event": event, "other": other})
-    assert audit.verify(service).finding == audit.Finding("slipped_in", f"{EVENT} {event + FAR}", 4)
+    assert audit.verify(service).finding == audit.AuditFinding("slipped_in", f"{EVENT} {event + FAR}", 4)
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_a_joint_rollback_is_missed_by_the_witness(service, witness, sealed, tel
     found = audit.prove(service)
     assert found.chain.finding is None, "database and file agree"
     assert found.rows.differ == 0
-    assert found.witness == audit.Finding("not_as_witnessed", "seal 3, which the witness knows, is not there", 3)
+    assert found.witness == audit.AuditFinding("not_as_witnessed", "seal 3, which the witness knows, is not there", 3)
     assert not found.is_whole
 
 

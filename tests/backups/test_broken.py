@@ -201,7 +201,8 @@ def test_a_line_of_too_many_values_is_refused(refused, bundle, storage):
 
 def test_nothing_is_read_beside_a_heavy_batch():
     lines = [
-        bundle_reader.Line(n, "fragment", {}, b"x" * size) for n, size in enumerate((bundle_reader.WEIGHT, 10, 10))
+        bundle_reader.BundleLine(n, "fragment", {}, b"x" * size)
+        for n, size in enumerate((bundle_reader.WEIGHT, 10, 10))
     ]
     read = []
 

@@ -6,8 +6,8 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from conflicts.gate import Period, Stance
-from conflicts.key_state import Ledger
+from conflicts.gate import Assertion, Period
+from conflicts.key_state import KeyState
 from memories import access, jobs
 from memories.models import Claim, Fragment
 from memories.models.scoring import trust
@@ -39,11 +39,11 @@ def status(agent, stored):
 
 
 def stance(value, *, authority=4, owner=BOB, **more):
-    return Stance(uuid.uuid4(), owner, authority, value, **more)
+    return Assertion(uuid.uuid4(), owner, authority, value, **more)
 
 
 def ledger(*standing):
-    return Ledger(standing={one.fragment_id: one for one in standing})
+    return KeyState(standing={one.fragment_id: one for one in standing})
 
 
 class TestFeature1:

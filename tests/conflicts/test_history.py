@@ -8,7 +8,7 @@ from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.history import Question, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, believed, claims, lives, timeline
 from conflicts.keys import naming
 from conflicts.models import Predicate, Ruling
 from memories import access, ingest
@@ -127,7 +127,7 @@ class Ground:
         by = by or self.principal
         asked |= {"namespace": f"{self.principal.project}:{room}"} if room else {}
         with access.enter(by, why="test"):
-            rows = claims(by, Question(**asked), now=timezone.now())
+            rows = claims(by, BeliefQuery(**asked), now=timezone.now())
             return believed(by, list(rows.order_by("created_at", "id")))
 
     def lives(self, subject="user", predicate="lives_in", *, by=None, **asked):

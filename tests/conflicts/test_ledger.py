@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflicts.enums import Reason
-from conflicts.gate import Binding, Period, Stance
-from conflicts.key_state import Ledger, paired
+from conflicts.enums import ConflictReason
+from conflicts.gate import Assertion, Binding, Period
+from conflicts.key_state import KeyState, paired
 from conflicts.periods import CannotSplit, split
 from memories.models.enums import Status
 
@@ -19,11 +19,11 @@ SEATTLE, AUSTIN, OSLO = b"seattle", b"austin", b"oslo"
 
 
 def stance(value=SEATTLE, *, authority=3, owner=ALICE, **more):
-    return Stance(fragment_id=uuid.uuid4(), owner_id=owner, authority=authority, value=value, **more)
+    return Assertion(fragment_id=uuid.uuid4(), owner_id=owner, authority=authority, value=value, **more)
 
 
 def ledger(*standing, waiting=(), bindings=()):
-    book = Ledger(waiting={s.fragment_id: s for s in waiting}, bindings=list(bindings))
+    book = KeyState(waiting={s.fragment_id: s for s in waiting}, bindings=list(bindings))
     book.standing = {s.fragment_id: book.under_rulings(s) for s in standing}
     return book
 
@@ -132,7 +132,7 @@ def test_a_conflict_moves_to_who_stands_now():
     waiting, austin = stance(OSLO, authority=1), stance(AUSTIN)
     conflict = uuid.uuid4()
     pairing = paired(waiting, [austin], [(conflict, uuid.uuid4())])
-    assert pairing.moved == [(conflict, austin, Reason.AUTHORITY)]
+    assert pairing.moved == [(conflict, austin, ConflictReason.AUTHORITY)]
     assert (pairing.missing, pairing.obsolete) == ([], [])
 
 

@@ -92,7 +92,7 @@ def test_tombstones(adam, store, principal):
 
 
 def test_keys(adam, project, principal):
-    wish = keys.Wish(namespaces=["acme:*"], verbs=["read"], ceiling="document")
+    wish = keys.KeyRequest(namespaces=["acme:*"], verbs=["read"], ceiling="document")
     for _ in range(5):
         keys.issue(project, wish, owner="robot")
     with access.enter(principal, why="test"):

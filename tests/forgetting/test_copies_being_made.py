@@ -83,7 +83,7 @@ def test_without_a_purge_later_answers_name_it(service, secret, run, storage, at
     made = run("backup")["backup_id"]
     assert holding(service, storage) == {made}
     wish = {"expected": 0, "authority": 6, "now": timezone.now()}
-    told = erasure.forget_all(service, place, erasure.Wish(ids=[which]), **wish, purge_backups=True)
+    told = erasure.forget_all(service, place, erasure.ErasureRequest(ids=[which]), **wish, purge_backups=True)
     assert [(row["id"], row["purged"]) for row in told.backups] == [(made, True)]
     assert holding(service, storage) == set()
 

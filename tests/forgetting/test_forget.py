@@ -205,7 +205,7 @@ def test_a_digest_goes_and_its_other_originals_stand_again(alice, store, princip
 
 
 def test_an_interrupted_operation_is_not_done_twice(principal, three, count):
-    wish = erasure.Wish(ids=[three[0].id])
+    wish = erasure.ErasureRequest(ids=[three[0].id])
     options = erasure.wanted(wish, expected=1, authority=6, purge_backups=False)
     operation = operations.start(
         principal,

@@ -42,7 +42,7 @@ def test_backups_are_purged_once_it_is_committed(service, tell, run, storage, ma
     held = run("backup")["backup_id"]
     pack = run("pack", place)
     if many:
-        wish = erasure.Wish(ids=[which])
+        wish = erasure.ErasureRequest(ids=[which])
         wanted = {"expected": 1, "authority": 6, "purge_backups": True, "now": timezone.now()}
         told = erasure.forget_all(service, place, wish, **wanted)
     else:

@@ -3,7 +3,7 @@
 import pytest
 
 from conflicts.public import ClaimDraft
-from memories.governance import Candidate, LocalChecks
+from memories.governance import LocalChecks, ProposalCandidate
 from memories.governance.reduction_contract import Source
 
 FINE = {"title": "Retry", "trigger": "the build fails", "steps": ["Read the log", "Build again"]}
@@ -14,7 +14,7 @@ def judged(principal, now):
     """The judgement on a body: allowed, reasons."""
 
     def ask(kind, body, *sources, authority=1):
-        candidate = Candidate(kind, body, "acme", "acme:main", authority, sources, now)
+        candidate = ProposalCandidate(kind, body, "acme", "acme:main", authority, sources, now)
         found = LocalChecks().reduce(candidate)
         return found.allowed, list(found.reasons)
 

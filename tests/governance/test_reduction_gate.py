@@ -9,7 +9,7 @@ from django.core.checks import run_checks
 
 from memories import access, governance
 from memories.governance import Situation, history, reduction_contract
-from memories.governance.history import Entry
+from memories.governance.history import ProposalEntry
 from memories.governance.task_proposals import STAGES
 from memories.models import Fragment, Proposal
 from memories.providers import InsideTransaction
@@ -147,11 +147,11 @@ def test_i_llm_route_6_kinds_have_a_ring_each_and_what_waits_is_in_none(
     rows = [store("acme:main", f"The mill {n} turns.") for n in range(60)]
     waiting = governance.gate.Ruling("allowed")
     entries = [
-        Entry("supersession", "evolve", waiting, {}, about=[one.id, other.id], waiting=True)
+        ProposalEntry("supersession", "evolve", waiting, {}, about=[one.id, other.id], waiting=True)
         for one, other in zip(rows[:59], rows[1:], strict=True)
     ]
     history.record(principal, rows[0].namespace, entries, now=now)
-    entries = [Entry("claim", "claims", governance.gate.nothing("no claims")) for _ in range(60)]
+    entries = [ProposalEntry("claim", "claims", governance.gate.nothing("no claims")) for _ in range(60)]
     bind_judge(None)
     propose("claims", at=now)
     history.record(principal, rows[0].namespace, entries, now=now + datetime.timedelta(seconds=1))

@@ -8,11 +8,11 @@ import pytest
 
 from memories import access, ingest, keys, retrieval, tasks
 from memories.access import NotFound, NotPermitted
-from memories.ingest import Turn, captures
+from memories.ingest import CapturedTurn, captures
 from memories.models import Exchange, Fragment, Receipt
 
-USER = Turn("user", "My budget for the kitchen is $750.", "turn-1", 0, attested=True)
-ANSWER = Turn("assistant", "A kitchen for that money needs second-hand cupboards.", "turn-2", 1)
+USER = CapturedTurn("user", "My budget for the kitchen is $750.", "turn-1", 0, attested=True)
+ANSWER = CapturedTurn("assistant", "A kitchen for that money needs second-hand cupboards.", "turn-2", 1)
 
 
 @pytest.fixture
@@ -76,15 +76,15 @@ def test_a_grant_that_attests_makes_the_users_words_explicit(project, agent_of, 
 
 
 def test_what_was_not_seen_verbatim_is_not_attested(project, agent_of, said, kept):
-    said(agent_of(project, may_attest_user=True).principal, Turn("user", USER.content, "turn-1", 0))
+    said(agent_of(project, may_attest_user=True).principal, CapturedTurn("user", USER.content, "turn-1", 0))
     assert [row.source for row in kept()] == ["user_implicit"]
 
 
 def test_tools_and_ends_that_are_missing(bob, said, kept):
     said(
         bob.principal,
-        Turn("tool", "The scale shows 12 kilograms.", "t", 0),
-        Turn("assistant", "The parcel is too heavy for", "a", 1, partial=True),
+        CapturedTurn("tool", "The scale shows 12 kilograms.", "t", 0),
+        CapturedTurn("assistant", "The parcel is too heavy for", "a", 1, partial=True),
     )
     tool, answer = kept()
     assert (tool.source, tool.extra) == ("tool_output", {})
@@ -102,18 +102,21 @@ def test_tools_and_ends_that_are_missing(bob, said, kept):
     ],
 )
 def test_excuses_and_shreds_are_left_out(text, bob, said, kept, count):
-    said(bob.principal, Turn("assistant", text, "a", 0))
+    said(bob.principal, CapturedTurn("assistant", text, "a", 0))
     assert kept() == []
     assert count(Exchange) == 0
 
 
 def test_nothing_is_written_down_of_silence_or_of_floods(bob, said, count):
-    assert said(bob.principal, Turn("user", " \x00\n", "a", 0), Turn("assistant", "x" * 100_001, "b", 1)) is None
+    assert (
+        said(bob.principal, CapturedTurn("user", " \x00\n", "a", 0), CapturedTurn("assistant", "x" * 100_001, "b", 1))
+        is None
+    )
     assert count(Exchange) == 0
 
 
 def test_what_postgres_can_not_store_is_cleaned(bob, said, kept):
-    said(bob.principal, Turn("user", "A heron\x00 with a lone \ud83d surrogate.", "a", 0))
+    said(bob.principal, CapturedTurn("user", "A heron\x00 with a lone \ud83d surrogate.", "a", 0))
     assert [row.content for row in kept()] == ["A heron with a lone \ufffd surrogate."]
 
 
@@ -125,29 +128,33 @@ def test_the_same_turn_twice_is_one_memory(bob, said, kept, count):
 
 def test_an_answer_that_restates_a_memory_is_no_memory(bob, said, kept, handed_out, count):
     receipt = handed_out("The heron nests behind the old mill.")
-    said(bob.principal, Turn("assistant", "The heron is nesting behind the old mill.", "a", 0), receipt_id=receipt)
+    said(
+        bob.principal,
+        CapturedTurn("assistant", "The heron is nesting behind the old mill.", "a", 0),
+        receipt_id=receipt,
+    )
     assert len(kept()) == 1
-    said(bob.principal, Turn("assistant", "The heron is nesting behind the old mill.", "a", 0))
+    said(bob.principal, CapturedTurn("assistant", "The heron is nesting behind the old mill.", "a", 0))
     assert len(kept()) == 2, "the guard goes by the receipt"
 
 
 def test_only_what_is_new_in_an_answer_is_kept(bob, said, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.")
     text = "The heron nests behind the old mill. It laid three blue eggs on Monday."
-    said(bob.principal, Turn("assistant", text, "a", 0), receipt_id=receipt)
+    said(bob.principal, CapturedTurn("assistant", text, "a", 0), receipt_id=receipt)
     found = {row.content for row in kept()}
     assert found == {"It laid three blue eggs on Monday.", "The heron nests behind the old mill."}
 
 
 def test_a_user_confirms_what_somebody_weaker_had_said(bob, said, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.")
-    said(bob.principal, Turn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)
+    said(bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)
     assert sorted(row.source for row in kept()) == ["inference", "user_implicit"]
 
 
 def test_a_user_who_reads_a_stronger_memory_out_adds_nothing(bob, said, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.", source="tool_output")
-    said(bob.principal, Turn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)
+    said(bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)
     assert [row.source for row in kept()] == ["tool_output"]
 
 
@@ -176,7 +183,7 @@ def test_a_revoked_keys_last_words_are_kept(bob, said, kept, project, now):
 
 
 def test_what_fails_is_tried_again_and_does_not_hold_up_others(bob, said, kept, principal, now, monkeypatch, count):
-    poison = said(bob.principal, Turn("user", "A text that is poison.", "p", 0))
+    poison = said(bob.principal, CapturedTurn("user", "A text that is poison.", "p", 0))
     said(bob.principal, USER)
     prepare = captures.prepare_messages
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.language.entities import Entity, recognise
+from memories.language.entities import RecognisedEntity, recognise
 
 
 def labels(text: str) -> dict[str, str]:
@@ -194,8 +194,8 @@ class TestWhatIsNoName:
 
     def test_in_all_lower_case_listed_names_count_with_less_confidence(self) -> None:
         assert recognise("did alice go to new york? will may hope so") == [
-            Entity("alice", "person", 0.5),
-            Entity("new york", "location", 0.5),
+            RecognisedEntity("alice", "person", 0.5),
+            RecognisedEntity("new york", "location", 0.5),
         ]
 
 
@@ -209,7 +209,7 @@ class TestConfidence:
 
     def test_the_best_evidence_for_a_name_counts(self) -> None:
         assert recognise("It was the Zorblax again. Then my friend Zorblax came.") == [
-            Entity("Zorblax", "person", 0.75)
+            RecognisedEntity("Zorblax", "person", 0.75)
         ]
 
 

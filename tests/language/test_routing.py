@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memories.language import word_lists
 from memories.language.classification import MemoryType, Routing, route
-from memories.language.entities import Entity
+from memories.language.entities import RecognisedEntity
 
 
 class TestEdges:
@@ -87,10 +87,10 @@ class TestTopics:
 class TestEntities:
     def test_they_carry_label_and_confidence(self) -> None:
         assert route("Alice met Bob Smith at Google in Paris").entities == [
-            Entity("Alice", "person", 0.85),
-            Entity("Bob Smith", "person", 0.95),
-            Entity("Google", "organization", 0.9),
-            Entity("Paris", "location", 0.9),
+            RecognisedEntity("Alice", "person", 0.85),
+            RecognisedEntity("Bob Smith", "person", 0.95),
+            RecognisedEntity("Google", "organization", 0.9),
+            RecognisedEntity("Paris", "location", 0.9),
         ]
 
     def test_every_entity_is_a_topic_and_a_query_key(self) -> None:

@@ -21,7 +21,7 @@ import pytest
 import uvicorn
 
 from novamem import env
-from novamem.cluster import Cluster, cluster_of
+from novamem.cluster import PostgresCluster, cluster_of
 from novamem.embedded import running
 
 Python = Callable[..., "subprocess.Popen[str]"]
@@ -55,7 +55,7 @@ def data_dir(closed: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def server(data_dir: Path) -> Cluster:
+def server(data_dir: Path) -> PostgresCluster:
     """Its cluster."""
     return cluster_of(data_dir)
 

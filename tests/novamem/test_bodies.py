@@ -83,7 +83,7 @@ def problem_of(answer: httpx2.Response) -> tuple[int, str]:
 @pytest.fixture
 def admin(committed: Any, web: str) -> Iterator[httpx2.Client]:
     """Who may do everything, in front of the product's own server."""
-    wish = keys.Wish([f"{committed.name}:*"], ["read", "write", "admin"], "tool_output")
+    wish = keys.KeyRequest([f"{committed.name}:*"], ["read", "write", "admin"], "tool_output")
     headers = {"Authorization": f"Bearer {keys.issue(committed, wish, owner='alice').text}"}
     headers["Content-Type"] = "application/json"
     with httpx2.Client(base_url=f"{web}/api/v1", headers=headers, trust_env=False, timeout=60) as client:
@@ -274,7 +274,7 @@ def test_the_event_loop_does_not_write_to_the_disk(place: tuple[str, int], spool
 
 
 @pytest.mark.parametrize(
-    ("end", "error"), [("leaves", RequestAborted), ("grows", request_limits.Refused), ("breaks", RuntimeError)]
+    ("end", "error"), [("leaves", RequestAborted), ("grows", request_limits.BodyRefused), ("breaks", RuntimeError)]
 )
 def test_what_was_taken_in_is_let_go(end: str, error: type[Exception], spools: list[Any]) -> None:
     events = [{"type": "http.request", "body": b"a" * 100, "more_body": True}]

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from novamem import cluster
-from novamem.cluster import Cluster, Unavailable, cluster_of
+from novamem.cluster import PostgresCluster, Unavailable, cluster_of
 from novamem.embedded import running
 
 Python = Callable[..., Any]
@@ -57,7 +57,7 @@ def hold(python: Python, data_dir: Path) -> Callable[[], Holder]:
     return lambda: Holder(python("-c", HOLD, str(data_dir), settings={}))
 
 
-def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: Cluster) -> None:
+def test_gives_the_owner_a_database_and_stops(data_dir: Path, server: PostgresCluster) -> None:
     with running(data_dir) as logins, psycopg.connect(logins.owner) as connection:
         rights = "SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
         assert connection.execute(rights).fetchone() == ("nova_owner", False, True)
@@ -93,14 +93,14 @@ def test_an_older_cluster_gets_a_login_for_the_app(data_dir: Path) -> None:
     assert json.loads(path.read_text()).keys() == passwords.keys()
 
 
-def test_lets_nobody_in_without_the_password(data_dir: Path, server: Cluster) -> None:
+def test_lets_nobody_in_without_the_password(data_dir: Path, server: PostgresCluster) -> None:
     with running(data_dir):
         for role in ("postgres", "nova_owner", "nova_app"):
             with pytest.raises(psycopg.OperationalError, match="password"):
                 psycopg.connect(host=str(server.socket), user=role, dbname="novamem", password="guess")
 
 
-def test_the_log_of_postgres_holds_no_values(data_dir: Path, server: Cluster) -> None:
+def test_the_log_of_postgres_holds_no_values(data_dir: Path, server: PostgresCluster) -> None:
     with running(data_dir) as logins, psycopg.connect(logins.owner, autocommit=True) as connection:
         connection.execute("CREATE TEMP TABLE said (text text UNIQUE, CHECK (length(text) < 40))")
         for statement in (
@@ -115,7 +115,7 @@ def test_the_log_of_postgres_holds_no_values(data_dir: Path, server: Cluster) ->
     assert "penicillin" not in log
 
 
-def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster, hold: Callable[[], Holder]) -> None:
+def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: PostgresCluster, hold: Callable[[], Holder]) -> None:
     with hold() as first:
         pid = server.pid()
         with running(data_dir) as logins:
@@ -125,14 +125,14 @@ def test_is_shared_and_stopped_by_the_last(data_dir: Path, server: Cluster, hold
     assert server.pid() is None
 
 
-def test_stops_after_its_users_were_killed(data_dir: Path, server: Cluster, hold: Callable[[], Holder]) -> None:
+def test_stops_after_its_users_were_killed(data_dir: Path, server: PostgresCluster, hold: Callable[[], Holder]) -> None:
     with hold() as user:
         assert server.pid()
         user.process.kill()
     assert gone(server.pid)
 
 
-def test_recovers_after_the_server_was_killed(data_dir: Path, server: Cluster) -> None:
+def test_recovers_after_the_server_was_killed(data_dir: Path, server: PostgresCluster) -> None:
     with running(data_dir) as logins:
         with psycopg.connect(logins.owner) as connection:
             connection.execute("CREATE TABLE acknowledged AS SELECT 1 AS n")
@@ -144,7 +144,9 @@ def test_recovers_after_the_server_was_killed(data_dir: Path, server: Cluster) -
             assert connection.execute("SELECT n FROM acknowledged").fetchone() == (1,)
 
 
-def test_is_not_deceived_by_a_process_number_in_use_again(data_dir: Path, server: Cluster, python: Python) -> None:
+def test_is_not_deceived_by_a_process_number_in_use_again(
+    data_dir: Path, server: PostgresCluster, python: Python
+) -> None:
     with running(data_dir):
         found = (server.data / "postmaster.pid").read_text().splitlines()
     stranger = python("-c", "import sys; sys.stdin.read()", settings={})
@@ -166,7 +168,7 @@ def test_says_that_the_passwords_are_missing(data_dir: Path) -> None:
         kept.rename(path)
 
 
-def test_says_why_it_does_not_start(data_dir: Path, server: Cluster) -> None:
+def test_says_why_it_does_not_start(data_dir: Path, server: PostgresCluster) -> None:
     settings = server.data / "postgresql.auto.conf"
     before = settings.read_text()
     settings.write_text("shared_buffers = nonsense\n")
@@ -212,7 +214,7 @@ def test_root_is_told_that_its_folder_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_socket_is_never_too_deep(tmp_path: Path) -> None:
-    assert len(f"{Cluster(tmp_path / ('x' * 90)).socket}/.s.PGSQL.5432") <= 107
+    assert len(f"{PostgresCluster(tmp_path / ('x' * 90)).socket}/.s.PGSQL.5432") <= 107
 
 
 def test_memory_bounds_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +228,7 @@ def test_memory_bounds_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 COMMAND = ("-m", "novamem.embedded", sys.executable, "-c")
 
 
-def test_runs_a_command_with_the_database(data_dir: Path, server: Cluster, python: Python) -> None:
+def test_runs_a_command_with_the_database(data_dir: Path, server: PostgresCluster, python: Python) -> None:
     show = "import os, sys; print(os.environ['DATABASE_URL'], os.environ['DATABASE_OWNER_URL']); sys.exit(7)"
     run = python(*COMMAND, show, settings={"NOVAMEM_DATA_DIR": str(data_dir)})
     output, _ = run.communicate()
@@ -242,7 +244,7 @@ def test_runs_a_command_with_a_database_of_your_own(tmp_path: Path, python: Pyth
     assert list(tmp_path.iterdir()) == []
 
 
-def test_passes_signals_on_to_the_command(data_dir: Path, server: Cluster, python: Python) -> None:
+def test_passes_signals_on_to_the_command(data_dir: Path, server: PostgresCluster, python: Python) -> None:
     wait = "import sys; print('there', flush=True); sys.stdin.read()"
     run = python(*COMMAND, wait, settings={"NOVAMEM_DATA_DIR": str(data_dir)})
     run.stdout.readline()

@@ -43,7 +43,7 @@ def test_an_error_of_the_database_is_told_without_the_row(committed):
 
 
 def test_no_word_of_a_request_is_logged(committed, web_environment, tmp_path):
-    wish = keys.Wish([f"{committed.name}:*"], ["read", "write"], "tool_output")
+    wish = keys.KeyRequest([f"{committed.name}:*"], ["read", "write"], "tool_output")
     key = keys.issue(committed, wish, owner="alice").text
     paths = (
         "/api/v1/claims?subject=penicillin&predicate=penicillin",

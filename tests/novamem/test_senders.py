@@ -49,7 +49,7 @@ def send(request: Any, settings: Any, committed: Any, door: Any, monkeypatch: py
 @pytest.fixture
 def issued(committed: Any) -> Any:
     """A key of an administrator of the project."""
-    return keys.issue(committed, keys.Wish([f"{committed.name}:*"], ["admin"], "tool_output"), owner="alice")
+    return keys.issue(committed, keys.KeyRequest([f"{committed.name}:*"], ["admin"], "tool_output"), owner="alice")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_bundle_is_only_taken_in_from_an_administrator_of_it_all(
     send: Any, committed: Any, places: str, verbs: list[str], chunked: bool
 ) -> None:
     """Before a byte of it lies on the disk."""
-    key = keys.issue(committed, keys.Wish([f"{committed.name}:{places}"], verbs, "tool_output"), owner="bob").text
+    key = keys.issue(committed, keys.KeyRequest([f"{committed.name}:{places}"], verbs, "tool_output"), owner="bob").text
     told = {"Authorization": f"Bearer {key}"}
     assert send("/api/v1/restores", chunked=chunked, **told) == (403, "not_permitted")
     assert send("/v1/files", chunked=chunked, **told) == (200, str(len(MUCH)))
@@ -89,7 +89,7 @@ def test_so_many_uploads_are_on_their_way_at_a_time(
     send: Any, issued: Any, committed: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.UPLOADS_PER_KEY = 1
-    other = keys.issue(committed, keys.Wish([f"{committed.name}:*"], ["read"], "tool_output"), owner="bob").text
+    other = keys.issue(committed, keys.KeyRequest([f"{committed.name}:*"], ["read"], "tool_output"), owner="bob").text
     held, told = threading.Event(), {"Authorization": f"Bearer {issued.text}"}
 
     def slowly() -> Iterator[bytes]:

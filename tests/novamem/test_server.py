@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from novamem import server
-from novamem.cluster import Cluster
+from novamem.cluster import PostgresCluster
 from novamem.server import CanNotServe, choose_port
 from tests.novamem.conftest import LOCAL, Python, Served
 
@@ -66,7 +66,7 @@ def gone(processes: list[psutil.Process]) -> bool:
     return not psutil.wait_procs(processes, timeout=60)[1]
 
 
-def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: Cluster) -> None:
+def test_serves_and_leaves_nothing_behind(serve: Callable[[], Served], server: PostgresCluster) -> None:
     with serve() as served:
         assert served.get("/healthz") == {"status": "ok"}
         assert served.get("/readyz")["parts"]["database"] == {"state": "ok"}
@@ -109,7 +109,7 @@ def test_starts_again_with_nothing_to_do(serve: Callable[[], Served]) -> None:
         assert "first admin" not in served.said
 
 
-def test_leaves_nothing_behind_when_it_is_killed(serve: Callable[[], Served], server: Cluster) -> None:
+def test_leaves_nothing_behind_when_it_is_killed(serve: Callable[[], Served], server: PostgresCluster) -> None:
     with serve() as served:
         children = served.children()
         served.process.kill()

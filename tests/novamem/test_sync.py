@@ -117,7 +117,7 @@ def test_it_is_asked_again_until_it_answers(port):
         if len(waits) == 2:
             stack.enter_context(running(FakeEndpoint(port=port)))
 
-    with ExitStack() as stack, pytest.raises(push.Refused, match="HTTP 501"):
+    with ExitStack() as stack, pytest.raises(push.PushRefused, match="HTTP 501"):
         backups.Remote(f"http://{LOCAL}:{port}", "nova_x", notice=notice, pause=0.05).taken()
     assert len(waits) == 2
     assert "trying again" in waits[0]
@@ -129,5 +129,5 @@ def test_patience_ends(port):
 
 
 def test_what_is_no_address_is_refused():
-    with pytest.raises(push.Refused):
+    with pytest.raises(push.PushRefused):
         backups.Remote("http://[", "nova_x", patience=0.2).taken()

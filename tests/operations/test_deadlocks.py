@@ -90,7 +90,7 @@ def test_a_task_that_meets_a_writer_goes_on(service, further, other_hand):
 
 
 def test_keys_that_two_processes_count_are_written_in_one_order(service, committed, now):
-    wish = keys.Wish(namespaces=[f"{committed.name}:*"], verbs=["read"], ceiling="inference")
+    wish = keys.KeyRequest(namespaces=[f"{committed.name}:*"], verbs=["read"], ceiling="inference")
     rows = [keys.issue(committed, wish, owner=None).row for _ in range(40)]
     ids = [row.id for row in rows]
     both = threading.Barrier(2)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memories import access, ingest, jobs, upkeep
 from memories.models import Embedding, Keywords, PendingEmbedding
-from memories.operations import Kind
+from memories.operations import OperationKind
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
 
@@ -141,7 +141,7 @@ def test_the_command_takes_one_namespace(principal, fill, store, capsys):
 
 def test_the_command_ends_badly_when_the_operation_does(principal, fill, capsys, monkeypatch):
     fill(principal, 1)
-    monkeypatch.setitem(jobs.KINDS, "rebuild", Kind(lambda *_: 1 / 0, upkeep.check_target))
+    monkeypatch.setitem(jobs.KINDS, "rebuild", OperationKind(lambda *_: 1 / 0, upkeep.check_target))
     with pytest.raises(SystemExit) as ended:
         call_command("rebuild", "keywords", "--project", "acme")
     assert ended.value.code == 1

@@ -76,7 +76,7 @@ def issue(committed):
     def make(**wish):
         owner = wish.pop("owner", None)
         default = {"namespaces": [f"{committed.name}:*"], "verbs": ["read", "write"], "ceiling": "tool_output"}
-        return keys.issue(committed, keys.Wish(**{**default, **wish}), owner=owner).text
+        return keys.issue(committed, keys.KeyRequest(**{**default, **wish}), owner=owner).text
 
     return make
 

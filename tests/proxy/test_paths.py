@@ -53,7 +53,9 @@ def test_a_grant_names_what_passes_further(send, upstream, issue):
 
 @pytest.mark.parametrize("pattern", ["", "get files", "GET  files", "files?x", "/files", "a" * 201, "GET files\0"])
 def test_a_pattern_that_names_no_path_is_refused(pattern, committed):
-    wish = keys.Wish(namespaces=[f"{committed.name}:*"], verbs=["read"], ceiling="inference", upstream_paths=[pattern])
+    wish = keys.KeyRequest(
+        namespaces=[f"{committed.name}:*"], verbs=["read"], ceiling="inference", upstream_paths=[pattern]
+    )
     with pytest.raises(keys.BadGrant, match="upstream path"):
         keys.issue(committed, wish, owner=None)
 

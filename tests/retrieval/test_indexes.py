@@ -35,7 +35,7 @@ from memories.retrieval.indexes import memory_for
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
 from memories.retrieval.scopes import scopes_of
-from memories.retrieval.search_plan import Way
+from memories.retrieval.search_plan import SearchWay
 
 MANY = 300
 
@@ -122,9 +122,9 @@ def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, sm
         (main,) = spaces(ground, "main")
         assert set(indexed(spaces(ground, "main", "little"), active_model())) == {main.id}
         exact, ways = nearest([main], wanted(axis(0)), indexed={})
-        assert ways == {main.id: Way.SCAN}
+        assert ways == {main.id: SearchWay.SCAN}
         found, ways = nearest([main], wanted(axis(0)), indexed={main.id: MANY})
-        assert ways == {main.id: Way.INDEX}
+        assert ways == {main.id: SearchWay.INDEX}
         assert len(set(found) & set(exact)) >= 9  # of 10: it is approximate
         Fragment.objects.filter(id__in=[row.id for row in rows[: MANY - 10]]).delete()
     assert keep_indexes(ground) == (0, 1)
@@ -140,11 +140,11 @@ def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(tags=["rare"]), most=20)
         found, ways = nearest([main], search, indexed={main.id: MANY}, among=passing([main], search))
-        assert ways == {main.id: Way.PICK}
+        assert ways == {main.id: SearchWay.PICK}
         assert set(found) == {row.id for row in tagged}
         search = wanted(axis(0), filters=Filters(tags=["none"]))
         none, ways = nearest([main], search, indexed={main.id: MANY}, among=passing([main], search))
-        assert (none, ways) == ({}, {main.id: Way.NOTHING})
+        assert (none, ways) == ({}, {main.id: SearchWay.NOTHING})
 
 
 def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, monkeypatch):
@@ -157,7 +157,7 @@ def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, m
         assert passing([main], search) is None
         found, ways = nearest([main], search, indexed={main.id: MANY})
         exact, _ = nearest([main], search, indexed={})
-        assert ways == {main.id: Way.INDEX}
+        assert ways == {main.id: SearchWay.INDEX}
         assert len(set(found) & set(exact)) >= 9  # of 10: it is approximate
         assert set(found) <= {row.id for row in rows}
 
@@ -291,7 +291,7 @@ def test_what_an_index_gives_up_on_is_looked_for_exactly(ground, small, monkeypa
         search = wanted(axis(0), filters=Filters(tags=["far"], workflow_id="w"))
         assert passing([main], search) is None
         found, ways = nearest([main], search, indexed={main.id: MANY})
-        assert ways == {main.id: Way.INDEX}
+        assert ways == {main.id: SearchWay.INDEX}
         assert set(found) == {row.id for row in both}
 
 
@@ -305,7 +305,7 @@ def test_statuses_that_an_index_gives_up_on_are_looked_for_exactly(ground, small
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(status_filter=["archived"]))
         found, ways = nearest([main], search, indexed={main.id: MANY})
-        assert ways == {main.id: Way.INDEX}
+        assert ways == {main.id: SearchWay.INDEX}
         assert set(found) == {row.id for row in far}
 
 

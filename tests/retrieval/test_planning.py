@@ -2,18 +2,18 @@
 
 import pytest
 
-from memories.retrieval.search_plan import Ground, Way, way
+from memories.retrieval.search_plan import PlanGround, SearchWay, way
 
 
 @pytest.mark.parametrize(
     ("ground", "expected"),
     [
-        (Ground(indexed=False), Way.SCAN),
-        (Ground(indexed=False, passing=7), Way.PICK),
-        (Ground(indexed=True), Way.INDEX),
-        (Ground(indexed=True, passing=7), Way.PICK),
-        (Ground(indexed=True, passing=0), Way.NOTHING),
-        (Ground(indexed=False, passing=0), Way.NOTHING),
+        (PlanGround(indexed=False), SearchWay.SCAN),
+        (PlanGround(indexed=False, passing=7), SearchWay.PICK),
+        (PlanGround(indexed=True), SearchWay.INDEX),
+        (PlanGround(indexed=True, passing=7), SearchWay.PICK),
+        (PlanGround(indexed=True, passing=0), SearchWay.NOTHING),
+        (PlanGround(indexed=False, passing=0), SearchWay.NOTHING),
     ],
 )
 def test_the_cheapest_way_that_misses_nothing(ground, expected):

@@ -50,7 +50,7 @@ class Command(TyperCommand):
         as_json: AsJson = False,
     ) -> None:
         """Issues a key. Its text is shown this once."""
-        wish = keys.Wish(
+        wish = keys.KeyRequest(
             namespaces=_parts(namespaces) or [f"{project}:*"],
             verbs=_parts(verbs),
             ceiling=ceiling,

@@ -63,7 +63,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             operation = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (NotFound, jobs.NotUndoable, upkeep.CannotUndo) as error:
+        except (NotFound, jobs.NotUndoable, upkeep.CannotRollBack) as error:
             raise CommandError(str(error)) from error
         return watched(principal, operation, "undo")
 

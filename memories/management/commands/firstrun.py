@@ -36,7 +36,7 @@ class Command(BaseCommand):
         with access.enter(access.system_principal(project), why="first run"):
             has_key = ApiKey.objects.within(project.id).filter(owner__name=OWNER).exists()
         if not has_key:
-            wish = keys.Wish(namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output")
+            wish = keys.KeyRequest(namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output")
             issued = keys.issue(project, wish, owner=OWNER)
             self.stdout.write(f"  First API key, shown this once: {issued.text}")
 

@@ -15,7 +15,7 @@ from typer import Option
 
 from conflicts.public import SOURCE_RANK
 from memories import erasure, jobs
-from memories.erasure import Wish
+from memories.erasure import ErasureRequest
 from memories.management.operation_commands import OfUser, namespace_named, watched
 from memories.models.enums import FragmentType, OperationState, SourceClass, Status
 from memories.retrieval import Filters
@@ -54,7 +54,7 @@ class Command(TyperCommand):
             conversation_id=conversation,
             **({"include_all": True} if status == "all" else {"status_filter": [status]}),
         )
-        wish = Wish(filters, memory_id or [])
+        wish = ErasureRequest(filters, memory_id or [])
         if filters == Filters() and not memory_id:
             raise CommandError("Say what is to be forgotten: --id, --tag, --type, --conversation or --status.")
         found = erasure.look(principal, place, wish, now=timezone.now())

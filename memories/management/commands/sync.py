@@ -39,7 +39,7 @@ class Command(TyperCommand):
                 self, principal, "backup", backups.push_options(principal, remote, embeddings=embeddings), quiet=True
             )
             report = remote.restore(backups.found(principal, uuid.UUID(made["backup_id"])))
-        except (backups.Unreachable, backups.Refused) as error:
+        except (backups.Unreachable, backups.PushRefused) as error:
             raise CommandError(str(error)) from error
         told = {
             "backup_id": made["backup_id"],

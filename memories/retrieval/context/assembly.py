@@ -12,7 +12,7 @@ from memories.models import Fragment, Project
 from memories.retrieval.conflict_filter import rivalry
 from memories.retrieval.context import metrics
 from memories.retrieval.context.block import (
-    Entry,
+    BlockEntry,
     entry,
     frame_size,
     gone_entry,
@@ -93,7 +93,7 @@ class Memory:
     """A candidate with its finished line."""
 
     fragment: Fragment
-    entry: Entry
+    entry: BlockEntry
 
 
 def context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
@@ -182,13 +182,15 @@ def _packed(items: Sequence[Item[Memory]], request: Request, space: Space) -> Pa
     return by_density(items, ratios=request.ratios, space=space)
 
 
-def _tasks(principal: Principal, request: Request, places: Places, space: Space, now: datetime.datetime) -> list[Entry]:
+def _tasks(
+    principal: Principal, request: Request, places: Places, space: Space, now: datetime.datetime
+) -> list[BlockEntry]:
     """The latest tasks, as many as were asked for and fit their share; they leave the number of memories alone."""
     if not request.include_tasks:
         return []
     share = space.copy()
     share.most, share.left = request.include_tasks, None if space.left is None else space.left // TASK_SHARE
-    fitting: Packed[Entry] = Packed()
+    fitting: Packed[BlockEntry] = Packed()
     found = governance.recent(principal, places.own, limit=request.include_tasks, now=now)
     for task in found.tasks:
         made = task_entry(task, form=request.form)
@@ -201,11 +203,11 @@ def _tasks(principal: Principal, request: Request, places: Places, space: Space,
 
 def _stones(
     principal: Principal, request: Request, places: Places, packed: Packed[Memory], space: Space
-) -> list[Entry]:
+) -> list[BlockEntry]:
     """Tombstones in the room that memories left; none where memories were found and not one of them had room."""
     if not request.include_tombstones or (packed.excluded and not packed.included):
         return []
-    fitting: Packed[Entry] = Packed()
+    fitting: Packed[BlockEntry] = Packed()
     space.most = MOST_STONES
     for stone in gone(request.question.query, places, project_id=principal.project_id, most=MOST_STONES):
         made = gone_entry(stone, form=request.form)

@@ -18,7 +18,7 @@ Order = tuple[datetime.datetime, int, uuid.UUID]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BlockEntry:
     """A finished line: of which section, and where in it. The order never depends on a question or a score."""
 
     kind: str
@@ -31,23 +31,23 @@ class Entry:
         return len(self.text) + 1
 
 
-def entry(fragment: Fragment, *, form: str) -> Entry:
+def entry(fragment: Fragment, *, form: str) -> BlockEntry:
     """A memory's entry, by when it happened."""
     order = (fragment.event_at or fragment.created_at, fragment.sequence or 0, fragment.id)
-    return Entry(fragment.type, order, line(fragment, form=form))
+    return BlockEntry(fragment.type, order, line(fragment, form=form))
 
 
-def gone_entry(stone: Tombstone, *, form: str) -> Entry:
+def gone_entry(stone: Tombstone, *, form: str) -> BlockEntry:
     """A tombstone's entry."""
-    return Entry(GONE, (stone.evicted_at, 0, stone.id), gone_line(stone, form=form))
+    return BlockEntry(GONE, (stone.evicted_at, 0, stone.id), gone_line(stone, form=form))
 
 
-def task_entry(task: RecentTask, *, form: str) -> Entry:
+def task_entry(task: RecentTask, *, form: str) -> BlockEntry:
     """A task's entry."""
-    return Entry(TASK, (task.updated_at, 0, task.row_id), task_line(task, form=form))
+    return BlockEntry(TASK, (task.updated_at, 0, task.row_id), task_line(task, form=form))
 
 
-def lay_out(entries: Sequence[Entry], *, form: str, salt: bytes) -> str:
+def lay_out(entries: Sequence[BlockEntry], *, form: str, salt: bytes) -> str:
     """The finished block: the same bytes for the same memories, in whatever order they come. Empty without any."""
     if not entries:
         return ""
@@ -72,7 +72,7 @@ def _fenced(body: str, digest: str, form: str) -> str:
     return f"<memory-context {digest}>\n{body}\n</memory-context {digest}>"
 
 
-def _lines(entries: Sequence[Entry], form: str) -> list[str]:
+def _lines(entries: Sequence[BlockEntry], form: str) -> list[str]:
     lines = [TITLE] if form == "markdown" else []
     for kind in (*FragmentType.values, TASK, GONE):
         section = sorted((one for one in entries if one.kind == kind), key=lambda one: one.order)

@@ -9,7 +9,7 @@ from memories.upkeep.consolidation.pipeline import consolidate
 from memories.upkeep.consolidation.plan_execution import NeedsConfirmation
 from memories.upkeep.consolidation.planner import refuse_unfit_plan
 from memories.upkeep.consolidation.report_texts import lines
-from memories.upkeep.consolidation.rollback import CannotUndo, expire, permit, refuse_unfit, take_back, undo
+from memories.upkeep.consolidation.rollback import CannotRollBack, expire, permit, refuse_unfit, take_back, undo
 
 DIGEST_SIZES = LEAST, MOST  # how many memories go into one digest
 
@@ -17,7 +17,7 @@ __all__ = [
     "DIGEST_SIZES",
     "RANGES",
     "CannotDigest",
-    "CannotUndo",
+    "CannotRollBack",
     "DigestRequest",
     "NeedsConfirmation",
     "NoPlan",

@@ -16,8 +16,8 @@ from django.db.models import Q
 from conflicts.public import (
     ClaimDraft,
     Fate,
-    Finding,
     Newcomer,
+    Reassessment,
     contradicting,
     examine,
     foresee,
@@ -29,7 +29,7 @@ from memories.ingest import reread
 from memories.models import Claim, Fragment
 from memories.models.enums import Compression, SourceType, Status
 from memories.upkeep.consolidation.plan_state import MOST_HEARD, Outlook
-from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import DOCUMENTED
 
 BATCH = 1_000
@@ -86,13 +86,13 @@ def _is_believed(newcomer: Newcomer | None) -> bool:
     return any((claim.authority or newcomer.fragment.authority) > DOCUMENTED for claim in claims if newcomer)
 
 
-def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Finding]:
+def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Reassessment]:
     """Foresee them as copies: hearing one marks its fragment."""
     copies = [replace(newcomer, fragment=copy(newcomer.fragment)) for newcomer in heard]
     return foresee(copies, gone=outlook.gone, now=outlook.now)
 
 
-def _stronger(outlook: Outlook, findings: Sequence[Finding]) -> set[uuid.UUID]:
+def _stronger(outlook: Outlook, findings: Sequence[Reassessment]) -> set[uuid.UUID]:
     """Return those that would yield to or wait for weaker memories only, on the word of what was read out of them."""
     hidden = {finding.fragment_id: list(finding.others) for finding in findings if finding.fate in HIDDEN}
     rows = Fragment.objects.within(outlook.project_id)
@@ -106,13 +106,13 @@ def _stronger(outlook: Outlook, findings: Sequence[Finding]) -> set[uuid.UUID]:
     return {i for i, others in hidden.items() if others and all(is_above(i, other) for other in others)}
 
 
-def _step(finding: Finding) -> Step:
+def _step(finding: Reassessment) -> StepDraft:
     others = [str(other) for other in finding.others]
     first = finding.others[0] if finding.others else None
-    return Step(Phase.CONTRADICTIONS, finding.fate, finding.fragment_id, first, {"others": others})
+    return StepDraft(Phase.CONTRADICTIONS, finding.fate, finding.fragment_id, first, {"others": others})
 
 
-def _others(step: Step) -> set[uuid.UUID]:
+def _others(step: StepDraft) -> set[uuid.UUID]:
     return {uuid.UUID(other) for other in step.details["others"]}
 
 
@@ -181,11 +181,11 @@ def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     return outlook.aside.each(rows, newcomer, name=lambda row: row.id)
 
 
-def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Does what is still ruled as planned, in the open transaction; answers those steps."""
     if not steps:
         return []
-    expected = {s.fragment: Finding(s.fragment, Fate(s.action), tuple(_ordered(s))) for s in steps}
+    expected = {s.fragment: Reassessment(s.fragment, Fate(s.action), tuple(_ordered(s))) for s in steps}
     place = {step.fragment: number for number, step in enumerate(steps)}
     rows = Fragment.objects.within(outlook.project_id).filter(id__in=list(place)).defer(*UNREAD)
     by_id: dict[uuid.UUID, Any] = {row.id: row for row in rows}
@@ -198,5 +198,5 @@ def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if step.fragment in done]
 
 
-def _ordered(step: Step) -> list[uuid.UUID]:
+def _ordered(step: StepDraft) -> list[uuid.UUID]:
     return [uuid.UUID(other) for other in step.details["others"]]

@@ -10,7 +10,7 @@ from conflicts.public import corroborate_all, independent
 from memories import access
 from memories.upkeep.consolidation.deduplication import Likeness, Member
 from memories.upkeep.consolidation.plan_state import Outlook
-from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.consolidation.steps import Phase, StepDraft
 
 HEARD = """
     SELECT p.one_id, p.other_id FROM memories_heardpair p
@@ -43,7 +43,7 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
         heard = _heard(outlook, pairs)
         asked = [*at_the_gate, *(pair for pair in pairs if _key(pair) not in heard)]
         found = outlook.aside.together(asked, partial(independent, outlook.project_id), name=lambda pair: pair[0])
-    steps = [Step(Phase.CORROBORATE, "corroborate", *pair) for pair in found if pair not in at_the_gate]
+    steps = [StepDraft(Phase.CORROBORATE, "corroborate", *pair) for pair in found if pair not in at_the_gate]
     outlook.changed |= {step.fragment for step in outlook.take(steps)}
 
 
@@ -68,7 +68,7 @@ def _heard(outlook: Outlook, pairs: Sequence[Pair]) -> set[Pair]:
         return {(one, other) for one, other in cursor}
 
 
-def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Counts them, in the open transaction; answers the steps that were done."""
     if not steps:
         return []

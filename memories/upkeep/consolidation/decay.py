@@ -26,7 +26,7 @@ from memories.models.scoring import (
     relevance_of,
 )
 from memories.upkeep.consolidation.plan_state import Outlook
-from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import IS_BELIEVED, STAYS_READABLE, USERS_OWN
 
 DOUBTED = 0.3
@@ -70,9 +70,9 @@ def plan(outlook: Outlook) -> None:
     with access.enter(outlook.principal, why="plan"), connection.cursor() as cursor:
         cursor.execute(FADING, _values(outlook))
         found = [row for row in cursor if row[1] or row[2]]
-    cooled = [Step(Phase.DECAY, "cool", row[0]) for row in found if row[1]]
+    cooled = [StepDraft(Phase.DECAY, "cool", row[0]) for row in found if row[1]]
     outlook.steps += outlook.wanted(cooled)
-    archived = outlook.take(outlook.wanted([Step(Phase.ARCHIVE, "archive", row[0]) for row in found if row[2]]))
+    archived = outlook.take(outlook.wanted([StepDraft(Phase.ARCHIVE, "archive", row[0]) for row in found if row[2]]))
     outlook.gone |= {step.fragment for step in archived}
     with access.enter(outlook.principal, why="plan"):
         outlook.take(outlook.wanted([*_superseded(outlook), *_disputed(outlook)]))
@@ -95,23 +95,23 @@ def _values(outlook: Outlook) -> dict[str, Any]:
     }
 
 
-def _superseded(outlook: Outlook) -> list[Step]:
+def _superseded(outlook: Outlook) -> list[StepDraft]:
     if not outlook.wish.prune_superseded:
         return []
     before = outlook.now - datetime.timedelta(days=outlook.wish.prune_age_days)
     rows = _unkept(outlook).filter(status=Status.SUPERSEDED, updated_at__lte=before)
     ids = rows.order_by("id").values_list("id", flat=True)
-    return [Step(Phase.PRUNE, Status.SUPERSEDED.value, i) for i in ids if i not in outlook.changed]
+    return [StepDraft(Phase.PRUNE, Status.SUPERSEDED.value, i) for i in ids if i not in outlook.changed]
 
 
-def _disputed(outlook: Outlook) -> list[Step]:
+def _disputed(outlook: Outlook) -> list[StepDraft]:
     rows = _unkept(outlook).filter(status=Status.DISPUTED).order_by("id")
     doubted = outlook.aside.each(
         (row for row in rows.iterator(chunk_size=BATCH) if row.id not in outlook.changed),
         lambda row: (row.id, row.trust_at(outlook.now) < DOUBTED),
         name=lambda row: row.id,
     )
-    return [Step(Phase.PRUNE, Status.DISPUTED.value, i) for i, is_doubted in doubted if is_doubted]
+    return [StepDraft(Phase.PRUNE, Status.DISPUTED.value, i) for i, is_doubted in doubted if is_doubted]
 
 
 def _unkept(outlook: Outlook) -> Any:
@@ -119,13 +119,13 @@ def _unkept(outlook: Outlook) -> Any:
     return rows.filter(is_pinned=False, is_anchor=False)
 
 
-def cool(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+def cool(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Puts into the cold tier what is still as faded, in the open transaction; answers the steps that were done."""
     cold = f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL} AND NOT {IS_BELIEVED}"
     return _done(outlook, steps, cold, below=COLD)
 
 
-def archive(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+def archive(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Archives what is still as faded; answers the steps that were done."""
     put = "status = 'archived', archived_reason = 'decayed', updated_at = %(now)s"
     faded = f"UPDATE memories_fragment f SET {put} WHERE {FADED_STILL} AND NOT {STAYS_READABLE}"
@@ -134,7 +134,7 @@ def archive(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     return done
 
 
-def prune(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+def prune(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Archives what was replaced or disputed; answers the steps that were done."""
     put = "status = 'archived', archived_reason = f.status, updated_at = %(now)s"
     where = "f.project_id = %(project)s AND f.id = ANY (%(ids)s) AND f.status IN ('superseded', 'disputed')"
@@ -143,7 +143,7 @@ def prune(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     return done
 
 
-def _done(outlook: Outlook, steps: Sequence[Step], statement: str, *, below: float = 0.0) -> list[Step]:
+def _done(outlook: Outlook, steps: Sequence[StepDraft], statement: str, *, below: float = 0.0) -> list[StepDraft]:
     if not steps:
         return []
     ids = [step.fragment for step in steps]
@@ -154,7 +154,7 @@ def _done(outlook: Outlook, steps: Sequence[Step], statement: str, *, below: flo
     return [step for step in steps if step.fragment in found]
 
 
-def _leave(outlook: Outlook, steps: Sequence[Step]) -> None:
+def _leave(outlook: Outlook, steps: Sequence[StepDraft]) -> None:
     """Nothing waits because of what is archived, and nothing leads to it but what it came from or became."""
     ids = [step.fragment for step in steps]
     if not ids:

@@ -17,7 +17,7 @@ from memories.upkeep.consolidation import vectors
 from memories.upkeep.consolidation.facts import Facts, facts
 from memories.upkeep.consolidation.near_duplicates import twins
 from memories.upkeep.consolidation.plan_state import Outlook
-from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.consolidation.steps import Phase, StepDraft
 
 BATCH = 5_000
 MEMBERS = """
@@ -133,7 +133,7 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
         if keeper in yields:
             continue
         for loser, cosine in sorted(near[keeper]):
-            step = Step(Phase.DEDUPLICATE, "merge", loser, keeper, {"similarity": round(cosine, 4)})
+            step = StepDraft(Phase.DEDUPLICATE, "merge", loser, keeper, {"similarity": round(cosine, 4)})
             lower = ranks[loser] > ranks[keeper] and members[keeper].may_stand_for(members[loser])
             if loser not in yields and lower and outlook.wanted([step]):
                 yields.add(loser)
@@ -207,7 +207,7 @@ JOIN_LINKS = """
 """
 
 
-def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
+def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Merges, in the open transaction; answers the steps that were done. Those no longer alike are left."""
     still = _still_alike(outlook, steps)
     done = [step for step in steps if step.fragment in still]
@@ -223,7 +223,7 @@ def apply(outlook: Outlook, steps: Sequence[Step]) -> list[Step]:
     return done
 
 
-def _still_alike(outlook: Outlook, steps: Sequence[Step]) -> set[uuid.UUID]:
+def _still_alike(outlook: Outlook, steps: Sequence[StepDraft]) -> set[uuid.UUID]:
     if not steps:
         return set()
     with connection.cursor() as cursor:
@@ -231,7 +231,7 @@ def _still_alike(outlook: Outlook, steps: Sequence[Step]) -> set[uuid.UUID]:
         return {row[0] for row in cursor}
 
 
-def _values(outlook: Outlook, steps: Iterable[Step]) -> dict[str, Any]:
+def _values(outlook: Outlook, steps: Iterable[StepDraft]) -> dict[str, Any]:
     pairs = [(step.fragment, step.other) for step in steps]
     return {
         "losers": [loser for loser, _ in pairs],

@@ -15,11 +15,11 @@ from memories import access, governance
 from memories.models import Fragment
 from memories.models.enums import SourceClass
 from memories.providers import embed
-from memories.upkeep.consolidation.digests import LEAST, MOST, Draft, Place, store
+from memories.upkeep.consolidation.digests import LEAST, MOST, DigestDraft, DigestPlace, store
 from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.options import LLM
 from memories.upkeep.consolidation.plan_state import MOST_DIGESTS, Outlook
-from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import INFERRED, IS_CHOSEN, USERS_OWN
 
 LINKED = """
@@ -47,13 +47,13 @@ def plan(outlook: Outlook) -> None:
     outlook.put_off("clusters", len(clusters) - room)
     for number, ids in enumerate(clusters[:room]):
         made = uuid.uuid5(outlook.namespace.id, f"{outlook.now.isoformat()} {' '.join(map(str, ids))}")
-        steps = [Step(Phase.DIGEST, "digest", i, details={"cluster": number, "digest": str(made)}) for i in ids]
+        steps = [StepDraft(Phase.DIGEST, "digest", i, details={"cluster": number, "digest": str(made)}) for i in ids]
         if len(outlook.wanted(steps)) == len(steps) and _whole(outlook, steps):
             outlook.gone |= set(ids)
             outlook.changed |= set(ids)
 
 
-def _whole(outlook: Outlook, steps: Sequence[Step]) -> bool:
+def _whole(outlook: Outlook, steps: Sequence[StepDraft]) -> bool:
     """Takes a cluster's steps, or none of them."""
     before = len(outlook.steps)
     if len(outlook.take(steps)) == len(steps):
@@ -104,7 +104,7 @@ def components(pairs: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> list[list[uuid.U
     return list(groups.values())
 
 
-def prepare(outlook: Outlook, steps: Sequence[Step]) -> list[Draft]:
+def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
     """The digests of a plan, embedded. No transaction is open during the provider's call."""
     clusters: list[tuple[uuid.UUID, list[Fragment]]] = []
     for made, members in _clusters(steps).items():
@@ -117,7 +117,9 @@ def prepare(outlook: Outlook, steps: Sequence[Step]) -> list[Draft]:
         clusters, lambda cluster: (cluster[0], _summary(outlook, cluster[1])), name=lambda cluster: cluster[1][0].id
     )
     embedded = embed([summary.text for _, summary in texts], model=outlook.model) if texts else []
-    return [Draft(made, told.text, vector, told.origin) for (made, told), vector in zip(texts, embedded, strict=True)]
+    return [
+        DigestDraft(made, told.text, vector, told.origin) for (made, told), vector in zip(texts, embedded, strict=True)
+    ]
 
 
 def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.Summary:
@@ -131,14 +133,16 @@ def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.Summary:
     return governance.Summary(extract([row.content for row in rows]), {})
 
 
-def _clusters(steps: Iterable[Step]) -> dict[uuid.UUID, list[uuid.UUID]]:
+def _clusters(steps: Iterable[StepDraft]) -> dict[uuid.UUID, list[uuid.UUID]]:
     found: dict[uuid.UUID, list[uuid.UUID]] = {}
     for step in steps:
         found.setdefault(uuid.UUID(step.details["digest"]), []).append(step.fragment)
     return found
 
 
-def apply(outlook: Outlook, steps: Sequence[Step], drafts: Sequence[Draft], *, planned: Sequence[Step]) -> list[Step]:
+def apply(
+    outlook: Outlook, steps: Sequence[StepDraft], drafts: Sequence[DigestDraft], *, planned: Sequence[StepDraft]
+) -> list[StepDraft]:
     """Stores the digests whose clusters are whole, in the open transaction; answers the steps that were done."""
     ready, whole = {draft.id: draft for draft in drafts}, _clusters(planned)
     clusters = [
@@ -150,13 +154,13 @@ def apply(outlook: Outlook, steps: Sequence[Step], drafts: Sequence[Draft], *, p
     return [step for step in steps if uuid.UUID(step.details["digest"]) in done]
 
 
-def _store_all(outlook: Outlook, clusters: Sequence[tuple[Draft, Sequence[uuid.UUID]]]) -> set[uuid.UUID]:
+def _store_all(outlook: Outlook, clusters: Sequence[tuple[DigestDraft, Sequence[uuid.UUID]]]) -> set[uuid.UUID]:
     return {draft.id for draft, members in clusters if _store(outlook, draft, members)}
 
 
-def _store(outlook: Outlook, draft: Draft, members: Sequence[uuid.UUID]) -> bool:
+def _store(outlook: Outlook, draft: DigestDraft, members: Sequence[uuid.UUID]) -> bool:
     rows = list(Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by("created_at", "id"))
-    place = Place(outlook.principal, outlook.namespace, outlook.model, outlook.now)
+    place = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now)
     try:
         store(place, draft, rows)
     except BlockedByErasure:  # what was forgotten may not come back in a digest either

@@ -15,7 +15,7 @@ from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.enums import Compression, Status
 from memories.operations import BadOptions
 from memories.providers import active_model, embed
-from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, Draft, Place, store
+from memories.upkeep.consolidation.digests import DIGEST, LEAST, MOST, DigestDraft, DigestPlace, store
 from memories.upkeep.consolidation.extracts import extract
 from memories.upkeep.consolidation.options import LLM, check_method
 from memories.upkeep.protections import INFERRED, USERS_OWN
@@ -41,7 +41,7 @@ class DigestRequest:
     """What is to be digested, and the digest as the texts stood before the transaction; `extract`: their sentences."""
 
     ids: Sequence[uuid.UUID]
-    draft: Draft
+    draft: DigestDraft
     model: EmbeddingModel
     extract: str
 
@@ -68,7 +68,7 @@ def prepare_digest(
         _refuse_stronger(ids, members)
         told = governance.summarise(principal, members[0].namespace, members, now=now)
     (vector,) = embed([told.text], model=model)
-    return DigestRequest(ids, Draft(uuid.uuid4(), told.text, vector, told.origin), model, text)
+    return DigestRequest(ids, DigestDraft(uuid.uuid4(), told.text, vector, told.origin), model, text)
 
 
 def keep_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:
@@ -83,8 +83,8 @@ def keep_digest(principal: Principal, request: DigestRequest, *, now: datetime.d
         lock_namespace(namespace.id)
         members = _members(principal, request.ids, hold=True)
         text = extract([row.content for row in members])
-        draft = request.draft if text == request.extract else Draft(request.draft.id, text, None)
-        return store(Place(principal, namespace, request.model, now), draft, members)
+        draft = request.draft if text == request.extract else DigestDraft(request.draft.id, text, None)
+        return store(DigestPlace(principal, namespace, request.model, now), draft, members)
 
 
 def _members(principal: Principal, ids: Sequence[uuid.UUID], *, hold: bool = False) -> list[Fragment]:

@@ -27,7 +27,7 @@ LINK = """
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DigestPlace:
     """Where, when and by whom a digest is made."""
 
     principal: Principal
@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DigestDraft:
     """A digest made before the transaction: its text and vector (None without an embedder).
 
     `origin`: the calls of a language model that it came of, and who judged it; it is
@@ -50,7 +50,7 @@ class Draft:
     origin: Mapping[str, Any] = field(default_factory=dict)
 
 
-def store(place: Place, draft: Draft, members: Sequence[Fragment]) -> Admission:
+def store(place: DigestPlace, draft: DigestDraft, members: Sequence[Fragment]) -> Admission:
     """Stores a digest of these fragments of one namespace, oldest first, and archives them; in the open transaction.
 
     The caller holds the namespace and the fragments. Raises BlockedByErasure; nothing is stored then.
@@ -68,7 +68,7 @@ def store(place: Place, draft: Draft, members: Sequence[Fragment]) -> Admission:
     return admission
 
 
-def _fragment(place: Place, draft: Draft, parents: Sequence[Fragment]) -> Fragment:
+def _fragment(place: DigestPlace, draft: DigestDraft, parents: Sequence[Fragment]) -> Fragment:
     """The digest: no more believed than its weakest parent, and no more than whoever makes it."""
     routing = route(draft.text)
     weakest = min(parents, key=lambda row: (row.authority, row.source))

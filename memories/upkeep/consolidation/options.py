@@ -23,7 +23,7 @@ METHODS = ("extractive", LLM)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ConsolidationOptions:
     """The options of a run. `max_memories`: how many memories it may change at most; the rest is deferred.
 
     `plan_id`: apply the plan of that operation instead of making one, without its steps of the numbers `leave_out`;
@@ -42,9 +42,9 @@ class Wish:
     leave_out: frozenset[int] = frozenset()
 
 
-def wish_of(options: Options) -> Wish:
+def wish_of(options: Options) -> ConsolidationOptions:
     """The options of an operation. Raises BadOptions."""
-    known = {field.name for field in fields(Wish)}
+    known = {field.name for field in fields(ConsolidationOptions)}
     for name in sorted(set(options) - known):
         raise BadOptions(name, "This option is not known.")
     given = {name: value for name, value in options.items() if value is not None}
@@ -57,7 +57,7 @@ def wish_of(options: Options) -> Wish:
     if given.get("method", METHODS[0]) not in METHODS:
         raise BadOptions("method", f"Use one of: {', '.join(METHODS)}.")
     left = _numbers(given.pop("leave_out", []), planned="plan_id" in given)
-    return Wish(**given | {"plan_id": _id(given.get("plan_id")), "leave_out": left})
+    return ConsolidationOptions(**given | {"plan_id": _id(given.get("plan_id")), "leave_out": left})
 
 
 def _numbers(value: Any, *, planned: bool) -> frozenset[int]:

@@ -25,7 +25,7 @@ from memories.upkeep.consolidation import (
     steps,
 )
 from memories.upkeep.consolidation.plan_state import Outlook
-from memories.upkeep.consolidation.steps import Phase, Step, of_phase
+from memories.upkeep.consolidation.steps import Phase, StepDraft, of_phase
 from memories.upkeep.failures import SetAside
 
 FREE, SHARE = 100, 0.2  # a run that changes more than both asks before
@@ -37,7 +37,7 @@ class NeedsConfirmation(NovaError):
     code = "needs_confirmation"
 
 
-def guard(outlook: Outlook, plan: Sequence[Step], before: dict[str, int]) -> None:
+def guard(outlook: Outlook, plan: Sequence[StepDraft], before: dict[str, int]) -> None:
     """Raises NeedsConfirmation for a plan that changes more than 100 memories and a fifth of all, unless confirmed.
 
     Of the scopes of users it counts what was changed in an hour below their root, or many small runs would pass it.
@@ -121,12 +121,12 @@ def _held(outlook: Outlook, plan: Operation) -> set[int]:
 
 def _phases(
     outlook: Outlook,
-    ready: Sequence[Step],
-    planned: Sequence[Step],
-    drafts: Sequence[digests.Draft],
+    ready: Sequence[StepDraft],
+    planned: Sequence[StepDraft],
+    drafts: Sequence[digests.DigestDraft],
     progress: Progress,
-) -> list[Step]:
-    phases: list[tuple[Phase, Callable[[Sequence[Step]], list[Step]]]] = [
+) -> list[StepDraft]:
+    phases: list[tuple[Phase, Callable[[Sequence[StepDraft]], list[StepDraft]]]] = [
         (Phase.DEDUPLICATE, lambda mine: deduplication.apply(outlook, mine)),
         (Phase.CONTRADICTIONS, lambda mine: contradiction_scan.apply(outlook, mine)),
         (Phase.CORROBORATE, lambda mine: corroboration.apply(outlook, mine)),
@@ -138,7 +138,7 @@ def _phases(
         (Phase.ARCHIVE, lambda mine: decay.archive(outlook, mine)),
         (Phase.PRUNE, lambda mine: decay.prune(outlook, mine)),
     ]
-    done: list[Step] = []
+    done: list[StepDraft] = []
     for number, (phase, apply) in enumerate(phases, start=steps.PLANNED):
         progress.note(stage=f"apply {phase}", done=number, total=steps.STAGES)
         outlook.aside.phase = str(phase)
@@ -149,7 +149,7 @@ def _phases(
     return done
 
 
-def _used(done: Sequence[Step]) -> dict[str, int]:
+def _used(done: Sequence[StepDraft]) -> dict[str, int]:
     """What this run used up of the caps that hold for all runs at one time."""
     return {
         "memories": reports.changed(done),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from memories.access import Principal
 from memories.models import EmbeddingModel, Namespace, Operation, PlanStep
-from memories.upkeep.consolidation.options import Wish
-from memories.upkeep.consolidation.steps import Phase, Step
+from memories.upkeep.consolidation.options import ConsolidationOptions
+from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.failures import SetAside
 
 # A cap a run, so that one run's transaction stays short; what it puts off is `deferred`.
@@ -22,13 +22,13 @@ class Outlook:
     principal: Principal
     operation: Operation
     namespace: Namespace
-    wish: Wish
+    wish: ConsolidationOptions
     model: EmbeddingModel
     # What earlier runs at the same `now` used up of the caps, by the name of the cap.
     used: dict[str, int] = field(default_factory=dict)
     declined: set[tuple[str, uuid.UUID, uuid.UUID | None]] = field(default_factory=set)
     examined_to: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[StepDraft] = field(default_factory=list)
     deferred: dict[str, int] = field(default_factory=dict)
     # Who yields to whom by merging; who says at the gate what whom says; who is not active any more; who is active
     # again; who changes.
@@ -52,11 +52,11 @@ class Outlook:
         """The time of the run, fixed by its operation."""
         return self.operation.created_at
 
-    def wanted(self, steps: Iterable[Step]) -> list[Step]:
+    def wanted(self, steps: Iterable[StepDraft]) -> list[StepDraft]:
         """Those that nobody took back before."""
         return [s for s in steps if (str(s.phase), s.fragment, s.other) not in self.declined]
 
-    def take(self, steps: Sequence[Step]) -> list[Step]:
+    def take(self, steps: Sequence[StepDraft]) -> list[StepDraft]:
         """Adds steps to the plan, as many as the run may still change; the rest is deferred. Answers those added."""
         room = len(steps)
         if self.wish.max_memories is not None:
@@ -73,7 +73,7 @@ class Outlook:
             self.deferred[str(name)] = self.deferred.get(str(name), 0) + number
 
 
-def counts(step: Step) -> bool:
+def counts(step: StepDraft) -> bool:
     """Whether a step counts as a change of a memory: fading is no change, and a new claim of what stands neither."""
     return step.phase != Phase.DECAY
 

@@ -10,7 +10,7 @@ from conflicts.public import Fate
 from memories.models import Fragment, Namespace
 from memories.models.enums import Status
 from memories.upkeep.consolidation.plan_state import counts
-from memories.upkeep.consolidation.steps import Phase, Step, of_phase
+from memories.upkeep.consolidation.steps import Phase, StepDraft, of_phase
 
 RESOLVED = {Fate.WINS, Fate.REPEATS, Fate.OUTDATED, Fate.ANSWERED, Fate.RETURNS, Fate.BARRED}
 LEAVES = {Fate.REPEATS, Fate.OUTDATED, Fate.LOSES, Fate.BARRED}
@@ -23,12 +23,12 @@ def totals(namespace: Namespace) -> dict[str, int]:
     return {"total": rows.count(), "active": rows.filter(status=Status.ACTIVE).count()}
 
 
-def changed(steps: Iterable[Step]) -> int:
+def changed(steps: Iterable[StepDraft]) -> int:
     """How many memories a plan changes, fading not counted."""
     return len({step.fragment for step in steps if counts(step)})
 
 
-def counted(steps: Sequence[Step]) -> dict[str, Any]:
+def counted(steps: Sequence[StepDraft]) -> dict[str, Any]:
     """The numbers of docs/spec.md §7, in both spellings."""
     merged = len(of_phase(steps, Phase.DEDUPLICATE))
     rulings = Counter(step.action for step in of_phase(steps, Phase.CONTRADICTIONS))
@@ -58,7 +58,7 @@ def counted(steps: Sequence[Step]) -> dict[str, Any]:
     }
 
 
-def foretold(before: Mapping[str, int], steps: Sequence[Step]) -> dict[str, int]:
+def foretold(before: Mapping[str, int], steps: Sequence[StepDraft]) -> dict[str, int]:
     """The totals when a plan will have been applied."""
     numbers = counted(steps)
     made = numbers["compressed"]["clusters"]
@@ -75,7 +75,7 @@ def foretold(before: Mapping[str, int], steps: Sequence[Step]) -> dict[str, int]
     return {"total": before["total"] + made, "active": active}
 
 
-def named(steps: Sequence[Step]) -> dict[str, Any]:
+def named(steps: Sequence[StepDraft]) -> dict[str, Any]:
     """How many steps were left, and the first of their memories."""
     return {"count": len(steps), "ids": [str(step.fragment) for step in steps[:MOST_NAMED]]}
 

@@ -54,7 +54,7 @@ REMAKE = """
 """
 
 
-class CannotUndo(NovaError):
+class CannotRollBack(NovaError):
     """The run's rows changed since, or what stood before was deleted after its retention."""
 
     code = "cannot_undo"
@@ -102,12 +102,12 @@ def take_back(
                 "operation": str(run.id),
                 "changed_since": {"count": len(named), "ids": named[:MOST_NAMED]},
             }
-            raise CannotUndo("memories changed since that run")
+            raise CannotRollBack("memories changed since that run")
         try:
             with transaction.atomic():
                 restored = _bring_back(run)
         except IntegrityError as error:
-            raise CannotUndo("another value took the place meanwhile") from error
+            raise CannotRollBack("another value took the place meanwhile") from error
         report = {"operation": str(run.id), "restored": restored, "after": reports.totals(run.namespace)}
         also(run)
         RunChange.objects.within(run.project_id).filter(operation=run).delete()
@@ -124,11 +124,11 @@ def refuse_unfit(run: Operation) -> None:
     """Raises CannotUndo for what changed nothing, was undone already, or is too old."""
     report = run.report or {}
     if run.state != OperationState.SUCCEEDED or run.dry_run:
-        raise CannotUndo("this run applied nothing")
+        raise CannotRollBack("this run applied nothing")
     if "undone" in report:
-        raise CannotUndo("this run was undone already")
+        raise CannotRollBack("this run was undone already")
     if report.get("expired"):
-        raise CannotUndo("what stood before that run was deleted after its retention")
+        raise CannotRollBack("what stood before that run was deleted after its retention")
 
 
 def _plan_of(run: Operation) -> uuid.UUID:

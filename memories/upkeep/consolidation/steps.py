@@ -30,7 +30,7 @@ STAGES = PLANNED + len(Phase)  # of a whole run, for people who watch it
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepDraft:
     """What is to become of a fragment; `other` is the one that it is about besides."""
 
     phase: Phase
@@ -67,7 +67,7 @@ FRESH = f"""
 """
 
 
-def keep(operation: Operation, steps: Sequence[Step]) -> None:
+def keep(operation: Operation, steps: Sequence[StepDraft]) -> None:
     """Writes a plan's steps, each with what it saw, in the open transaction; in place of earlier ones."""
     PlanStep.objects.within(operation.project_id).filter(operation=operation).delete()
     with connection.cursor() as cursor:
@@ -86,7 +86,7 @@ def keep(operation: Operation, steps: Sequence[Step]) -> None:
         )
 
 
-def kept(operation: Operation) -> dict[int, Step]:
+def kept(operation: Operation) -> dict[int, StepDraft]:
     """A plan's steps by ordinal; those of fragments that were forgotten since are gone."""
     return {row.ordinal: _step(row) for row in _rows(operation)}
 
@@ -112,10 +112,10 @@ def _rows(operation: Operation) -> Iterator[PlanStep]:
     return iter(rows.order_by("ordinal").iterator(chunk_size=10_000))
 
 
-def _step(row: PlanStep) -> Step:
-    return Step(Phase(row.phase), row.action, row.fragment_id, row.other_id, row.details)
+def _step(row: PlanStep) -> StepDraft:
+    return StepDraft(Phase(row.phase), row.action, row.fragment_id, row.other_id, row.details)
 
 
-def of_phase(steps: Iterable[Step], phase: Phase) -> list[Step]:
+def of_phase(steps: Iterable[StepDraft], phase: Phase) -> list[StepDraft]:
     """Those of one phase."""
     return [step for step in steps if step.phase == phase]

@@ -1,9 +1,9 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
-from memories.upkeep.graph.cluster_labels import Told, clusters, label, tell
+from memories.upkeep.graph.cluster_labels import LabelledCluster, clusters, label, tell
 from memories.upkeep.graph.episodes import (
     MOST_READ,
-    Asked,
+    EpisodeQuery,
     episode,
     episodes,
     members,
@@ -11,7 +11,7 @@ from memories.upkeep.graph.episodes import (
     summary_of,
     title_of,
 )
-from memories.upkeep.graph.queries import DEEPEST, Graph, Ground, entities, explore
+from memories.upkeep.graph.queries import DEEPEST, Graph, GraphGround, entities, explore
 from memories.upkeep.graph.rebuild import (
     drop_unmentioned,
     drop_unspoken,
@@ -25,10 +25,10 @@ from memories.upkeep.graph.refresh import keep_connections
 __all__ = [
     "DEEPEST",
     "MOST_READ",
-    "Asked",
+    "EpisodeQuery",
     "Graph",
-    "Ground",
-    "Told",
+    "GraphGround",
+    "LabelledCluster",
     "clusters",
     "drop_unmentioned",
     "drop_unspoken",

@@ -18,7 +18,7 @@ SHOWN, TOPICS = 100, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LabelledCluster:
     """A cluster: its active members, the oldest first, at most a hundred of `size`; its commonest topics."""
 
     id: uuid.UUID
@@ -39,7 +39,7 @@ def clusters(principal: Principal, namespaces: Sequence[Namespace], *, min_size:
     return rows.filter(Exists(active)).select_related("namespace")
 
 
-def tell(rows: Sequence[Cluster], *, min_size: int) -> list[Told]:
+def tell(rows: Sequence[Cluster], *, min_size: int) -> list[LabelledCluster]:
     """These clusters as they are now; those that have shrunk below the size are left out."""
     if not rows:
         return []
@@ -52,7 +52,11 @@ def tell(rows: Sequence[Cluster], *, min_size: int) -> list[Told]:
     for row in rows:
         size, members, label = found.get(row.id, (0, [], None))
         if size >= min_size:
-            told.append(Told(row.id, row.namespace.name, label, topics.get(row.id, []), size, members, row.created_at))
+            told.append(
+                LabelledCluster(
+                    row.id, row.namespace.name, label, topics.get(row.id, []), size, members, row.created_at
+                )
+            )
     return told
 
 
@@ -77,7 +81,7 @@ COMMON = """
     ) AS ranked WHERE place <= %(most)s GROUP BY cluster_id"""
 
 
-def label(principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now: datetime.datetime) -> Told:
+def label(principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now: datetime.datetime) -> LabelledCluster:
     """Calls a cluster something, or nothing. Raises NotFound, NotPermitted where the key only reads."""
     with access.enter(principal, why="label"):
         found = clusters(principal, access.chosen(principal, None), min_size=2).filter(id=cluster_id)

@@ -24,7 +24,7 @@ HAPPENED = Coalesce("event_at", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EpisodeQuery:
     """Which episodes: those that overlap [since, until), with a memory of that agent."""
 
     namespaces: Sequence[Namespace]
@@ -44,7 +44,7 @@ def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
     return rows
 
 
-def episodes(principal: Principal, asked: Asked, *, now: datetime.datetime) -> QuerySet[Any]:
+def episodes(principal: Principal, asked: EpisodeQuery, *, now: datetime.datetime) -> QuerySet[Any]:
     """The episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
     visible = shown(principal.project_id, now=now)
     said = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
@@ -74,7 +74,7 @@ def _first(rows: QuerySet[Any], *order: str) -> Subquery:
 
 def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.datetime) -> Any:
     """One episode, as in the list. Raises NotFound."""
-    asked = Asked(access.chosen(principal, None))
+    asked = EpisodeQuery(access.chosen(principal, None))
     found = episodes(principal, asked, now=now).filter(id=episode_id).first()
     if found is None:
         raise NotFound("episode")

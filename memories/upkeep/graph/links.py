@@ -20,7 +20,7 @@ SOON = 20_000
 
 
 @dataclass(slots=True)
-class Change:
+class LinkChange:
     """What changes among the links of a namespace."""
 
     # (who chooses, who is chosen): how near they are
@@ -34,10 +34,10 @@ class Change:
         return sorted({end for pair in (*self.chosen, *self.dropped) for end in pair})
 
 
-def plan(namespace: Namespace, ids: Sequence[uuid.UUID], *, model: EmbeddingModel) -> Change:
+def plan(namespace: Namespace, ids: Sequence[uuid.UUID], *, model: EmbeddingModel) -> LinkChange:
     """What has to change so that these fragments are linked as they are now; nothing is written."""
     found = neighbourhood(namespace, ids, model=model, passed_over=_next(namespace) - set(ids))
-    change = Change()
+    change = LinkChange()
     choices, choosers = _choices(namespace, ids), _choosers(namespace, ids)
     now_near = likeness(namespace, choosers, model=model)
     for pair, alike in choosers.items():
@@ -56,7 +56,7 @@ def _next(namespace: Namespace) -> set[uuid.UUID]:
     return set(rows.values_list("fragment_id", flat=True)[:SOON])
 
 
-def _offer(change: Change, namespace: Namespace, near: dict[uuid.UUID, Near]) -> None:
+def _offer(change: LinkChange, namespace: Namespace, near: dict[uuid.UUID, Near]) -> None:
     """To whom one of the changed ones is nearer than what they chose, takes it."""
     former = _choices(namespace, list(near))
     for other, offered in near.items():
@@ -65,7 +65,7 @@ def _offer(change: Change, namespace: Namespace, near: dict[uuid.UUID, Near]) ->
             _choose(change, other, had=had, wanted=best(list((had | dict(offered)).items())))
 
 
-def _choose(change: Change, fragment_id: uuid.UUID, *, had: dict[uuid.UUID, float], wanted: Near) -> None:
+def _choose(change: LinkChange, fragment_id: uuid.UUID, *, had: dict[uuid.UUID, float], wanted: Near) -> None:
     change.chosen |= {(fragment_id, other): alike for other, alike in wanted if had.get(other) != alike}
     change.dropped |= {(fragment_id, other) for other in had.keys() - dict(wanted).keys()}
 
@@ -86,7 +86,7 @@ def _choosers(namespace: Namespace, ids: Sequence[uuid.UUID]) -> dict[Pair, floa
     return {(one, other): alike for one, other, alike in found}
 
 
-def write(namespace: Namespace, change: Change) -> None:
+def write(namespace: Namespace, change: LinkChange) -> None:
     """Writes a change; those who are undecided are marked to choose anew. Locks both ends of every link first."""
     here = _held(namespace, change.ends())
     chosen = {pair: alike for pair, alike in change.chosen.items() if here.issuperset(pair)}

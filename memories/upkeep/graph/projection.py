@@ -19,7 +19,7 @@ CERTAIN = 1.0  # what a claim names it is about
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ClaimEdge:
     """One mention: the name in canonical form, as it is written, what it is and how sure that is."""
 
     spelling: str
@@ -38,23 +38,23 @@ def spelled(name: str) -> str:
     return canonical_key(name) or name.strip().casefold()
 
 
-def mentions_of(fragment: Fragment, claims: Sequence[Claim]) -> list[Said]:
+def mentions_of(fragment: Fragment, claims: Sequence[Claim]) -> list[ClaimEdge]:
     """What a fragment mentions, each thing once: the entities in its text, then what it claims something of."""
-    found: dict[str, Said] = {}
+    found: dict[str, ClaimEdge] = {}
     for said in (*_entities(fragment), *_claimed(claims)):
         found.setdefault(said.spelling, said)
     return list(found.values())
 
 
-def _entities(fragment: Fragment) -> Iterator[Said]:
+def _entities(fragment: Fragment) -> Iterator[ClaimEdge]:
     for entity in fragment.entities:
         label = entity["label"] if entity["label"] in EntityLabel.values else EntityLabel.MISC
-        yield Said(spelled(entity["text"]), entity["text"][:NAME_LIMIT], label, entity["confidence"])
+        yield ClaimEdge(spelled(entity["text"]), entity["text"][:NAME_LIMIT], label, entity["confidence"])
 
 
-def _claimed(claims: Sequence[Claim]) -> Iterator[Said]:
+def _claimed(claims: Sequence[Claim]) -> Iterator[ClaimEdge]:
     for name in (name for claim in claims for name in (claim.subject, claim.value)):
-        yield Said(spelled(name), name[:NAME_LIMIT], EntityLabel.MISC, CERTAIN)
+        yield ClaimEdge(spelled(name), name[:NAME_LIMIT], EntityLabel.MISC, CERTAIN)
 
 
 def project(fragments: Sequence[Fragment]) -> None:
@@ -100,7 +100,7 @@ SOURCES = """
 RENEWED = ", ".join(f"{column} = excluded.{column}" for column in REACH.split(", "))
 
 
-def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[Said]]]) -> None:
+def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[ClaimEdge]]]) -> None:
     rows = [
         (f.id, _entity(f.namespace_id, mention.spelling), mention.text, mention.label, mention.confidence)
         for f, _, found in said
@@ -142,7 +142,7 @@ def _write_relations(project_id: uuid.UUID, claimed: Sequence[tuple[Fragment, Cl
     )
 
 
-def _take_away(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[Said]]]) -> None:
+def _take_away(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[ClaimEdge]]]) -> None:
     """What these fragments mentioned and claimed before and do not any more."""
     edges = Relation.objects.within(project_id).filter(fragment__in=[f.id for f, _, _ in said])
     edges.exclude(claim_id__in=[claim.id for _, claims, _ in said for claim in claims]).delete()

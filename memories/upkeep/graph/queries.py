@@ -56,7 +56,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class GraphGround:
     """Where is looked, and when."""
 
     namespaces: Sequence[Namespace]
@@ -72,7 +72,7 @@ class Ground:
         }
 
 
-def explore(ground: Ground, entity: str, *, depth: int) -> Graph:
+def explore(ground: GraphGround, entity: str, *, depth: int) -> Graph:
     """The graph up to `depth` claims around an entity, named in any spelling or by its node's id. Raises NotFound."""
     if not ground.namespaces:
         raise NotFound("entity")
@@ -100,7 +100,7 @@ def explore(ground: Ground, entity: str, *, depth: int) -> Graph:
     return graph
 
 
-def _node(ground: Ground, entity: str) -> uuid.UUID:
+def _node(ground: GraphGround, entity: str) -> uuid.UUID:
     """The node of that id or name, if anything visible mentions it."""
     wanted = [node_of(ground.namespaces[0].project_id, entity)]
     with suppress(ValueError):
@@ -149,22 +149,22 @@ LATEST_MENTIONS = f"""
     ORDER BY f.created_at DESC, f.id DESC LIMIT %(most)s"""
 
 
-def _edges(ground: Ground, nodes: Collection[uuid.UUID]) -> list[Edge]:
+def _edges(ground: GraphGround, nodes: Collection[uuid.UUID]) -> list[Edge]:
     """One more than fit into an answer besides those that came before."""
     most = 2 * MOST_EDGES + 1
     return [Edge(*row) for row in fetch(EDGES, ground.values(nodes=list(nodes), most=most))]
 
 
-def _nodes(ground: Ground, nodes: Iterable[uuid.UUID]) -> list[Node]:
+def _nodes(ground: GraphGround, nodes: Iterable[uuid.UUID]) -> list[Node]:
     statement = f"{NODES} AND e.node = ANY (%(nodes)s) GROUP BY e.node ORDER BY e.node"
     return [Node(*row) for row in fetch(statement, ground.values(nodes=list(nodes)))]
 
 
-def _latest(ground: Ground, node: uuid.UUID) -> list[uuid.UUID]:
+def _latest(ground: GraphGround, node: uuid.UUID) -> list[uuid.UUID]:
     return [row[0] for row in fetch(LATEST_MENTIONS, ground.values(node=node, most=LATEST))]
 
 
-def entities(ground: Ground, query: str, *, label: str | None, most: int) -> list[Node]:
+def entities(ground: GraphGround, query: str, *, label: str | None, most: int) -> list[Node]:
     """Up to `most` entities whose name holds the query in canonical form, those with the most mentions first."""
     if not ground.namespaces:
         return []

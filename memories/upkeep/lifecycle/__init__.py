@@ -10,15 +10,22 @@ from memories.upkeep.lifecycle.compaction import (
     undo_compaction,
 )
 from memories.upkeep.lifecycle.due import due
-from memories.upkeep.lifecycle.eviction import AlreadyRunning, Candidate, candidates, check_eviction, evict, excesses
+from memories.upkeep.lifecycle.eviction import (
+    EvictionCandidate,
+    EvictionRunning,
+    candidates,
+    check_eviction,
+    evict,
+    excesses,
+)
 from memories.upkeep.lifecycle.removal import Cause, leave
 from memories.upkeep.lifecycle.restoration import Purged, restore, undo_leaving, visible_tombstone
 from memories.upkeep.lifecycle.snapshots import take as take_copies
 from memories.upkeep.lifecycle.tiers import TierMismatch, check_tiering, move_one, sizes, tier
 
 __all__ = [
-    "AlreadyRunning",
-    "Candidate",
+    "EvictionRunning",
+    "EvictionCandidate",
     "Capacity",
     "Cause",
     "Purged",

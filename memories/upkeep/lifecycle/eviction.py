@@ -80,14 +80,14 @@ STILL = f"""
 USERS = f"SELECT count(*) FROM memories_fragment f WHERE f.project_id = %s AND f.authority >= {USERS_OWN}"
 
 
-class AlreadyRunning(NovaError):
+class EvictionRunning(NovaError):
     """Another operation of this kind is at work in the project."""
 
     code = "already_running"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class EvictionCandidate:
     """Who may be evicted: the weaker, the sooner; of equals, the lower its priority."""
 
     id: uuid.UUID
@@ -128,7 +128,7 @@ def candidates(
     most: int,
     tier: str | None = None,
     namespace_ids: Sequence[uuid.UUID] | None = None,
-) -> list[Candidate]:
+) -> list[EvictionCandidate]:
     """Who would be evicted first, up to `most` of the tier and the namespaces, by default of all."""
     asked = {
         "project": principal.project_id,
@@ -138,10 +138,10 @@ def candidates(
         "nobody": NOBODY,
         "greedy": _greedy(principal.project_id),
     }
-    found: list[Candidate] = []
+    found: list[EvictionCandidate] = []
     for authority, turn, number in turns(fetch(COUNTS, asked), most):
         rows = fetch(CANDIDATES, {**asked, "authority": authority, "turn": turn, "most": number})
-        found += [Candidate(*row) for row in rows]
+        found += [EvictionCandidate(*row) for row in rows]
     return found
 
 
@@ -212,7 +212,7 @@ def evict(principal: Principal, operation: Operation, progress: Progress) -> dic
 
 def _planned(
     principal: Principal, wanted: Sequence[Excess], *, now: datetime.datetime
-) -> Iterator[tuple[Excess, list[Candidate]]]:
+) -> Iterator[tuple[Excess, list[EvictionCandidate]]]:
     """Who leaves for which excess: what leaves for the project's leaves its tier too."""
     gone: dict[uuid.UUID, str] = {}
     for excess in wanted:
@@ -224,13 +224,13 @@ def _planned(
         yield rest, leaving
 
 
-def _told(excess: Excess, leaving: Sequence[Candidate]) -> dict[str, Any]:
+def _told(excess: Excess, leaving: Sequence[EvictionCandidate]) -> dict[str, Any]:
     capacity = excess.capacity
     told = {"place": capacity.place, "ratio": round(capacity.ratio, 4), "status": capacity.status}
     return {**told, "reason": excess.reason, "to_evict": excess.number, "found": len(leaving)}
 
 
-def _still(principal: Principal, leaving: Sequence[Candidate], now: datetime.datetime) -> list[uuid.UUID]:
+def _still(principal: Principal, leaving: Sequence[EvictionCandidate], now: datetime.datetime) -> list[uuid.UUID]:
     """Return those that may leave, held: who has come under protection by now stays."""
     held = set(hold(principal.project_id, [each.id for each in leaving]))
     protected = [each.id for each in leaving if each.is_protected and each.id in held]
@@ -254,4 +254,4 @@ def _alone(operation: Operation) -> None:
     """Two at once would take twice as much."""
     others = Operation.objects.within(operation.project_id).filter(kind=operation.kind, state=OperationState.RUNNING)
     if others.exclude(id=operation.id).filter(started_at__lte=operation.started_at).exists():
-        raise AlreadyRunning("another one of this kind is at work")
+        raise EvictionRunning("another one of this kind is at work")
