@@ -61,15 +61,15 @@ def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime
     refuse_forgotten([newcomer.fragment for newcomer in newcomers])
     if not newcomers:
         return []
-    docket, cases = _heard(newcomers, now=now)
+    evaluation, cases = _heard(newcomers, now=now)
     kept = [(case, n.vector) for case, n in zip(cases, newcomers, strict=True) if not case.repeats]
     with one_value_checked_at_the_end(any(case.replaces for case in cases)):
         insert([case.fragment for case, _ in kept])
         insert([claim for case, _ in kept for claim in case.claims])
         index_keywords([case.fragment.id for case, _ in kept])
         place_vectors([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
-        conflicts = record(docket, cases)
-    return [_admission(docket, case, conflicts) for case in cases]
+        conflicts = record(evaluation, cases)
+    return [_admission(evaluation, case, conflicts) for case in cases]
 
 
 def readmit(
@@ -92,7 +92,7 @@ def readmit(
         refuse_forgotten([fragment])
     former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
     left = {place_of(claim) for claim in former}
-    docket, cases = _heard([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
+    evaluation, cases = _heard([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
         fragment.status = Status.SUPERSEDED
@@ -103,7 +103,7 @@ def readmit(
     with one_value_checked_at_the_end():
         PendingConflict.objects.within(fragment.project_id).pending().filter(newcomer=fragment).end(now=now)
         for claim_id in {fragment.id, *former.values_list("id", flat=True)}:
-            docket.pending.pop(claim_id, None)
+            evaluation.pending.pop(claim_id, None)
         former.delete()
         fragment.save()
         fragment.refresh_from_db(fields=["revision"])
@@ -112,7 +112,7 @@ def readmit(
             place_anew(fragment, changed.vector, case.claims, model=model)
         if case.repeats:
             supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
-        conflicts = record(docket, cases, left=left)
+        conflicts = record(evaluation, cases, left=left)
     return Admission(fragment, False, case.fallen, conflicts.get(fragment.id, []))
 
 
@@ -179,24 +179,27 @@ def _heard(
     left: Iterable[Place] = (),
 ) -> tuple[Evaluation, list[Assessment]]:
     claims = sum(len(n.claims) + sum(said.retracts for said in n.statements) for n in newcomers)
-    docket = _docket(newcomers, claims=claims, now=now)
+    evaluation = _evaluation(newcomers, claims=claims, now=now)
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
-    found = shadows(texts, docket.namings, beside=beside, now=now)
+    found = shadows(texts, evaluation.namings, beside=beside, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)
     if changes and not claims:
-        docket = _docket(newcomers, claims=changes, now=now)  # the namespace has to be held before its names are read
+        evaluation = _evaluation(
+            newcomers, claims=changes, now=now
+        )  # the namespace has to be held before its names are read
     cases = [
-        _case(docket, newcomer, shadow, returning=returning) for newcomer, shadow in zip(newcomers, found, strict=True)
+        _case(evaluation, newcomer, shadow, returning=returning)
+        for newcomer, shadow in zip(newcomers, found, strict=True)
     ]
-    docket.open(cases, also=left)
+    evaluation.open(cases, also=left)
     for case in cases:
-        docket.hear(case, by_a_person=by_a_person, returning=returning)
-    return docket, cases
+        evaluation.hear(case, by_a_person=by_a_person, returning=returning)
+    return evaluation, cases
 
 
-def _case(docket: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Assessment:
+def _case(evaluation: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returning: bool) -> Assessment:
     """A newcomer with what its text says besides; what returns takes nothing back and claims nothing new."""
-    names = docket.namings[newcomer.fragment.namespace_id]
+    names = evaluation.namings[newcomer.fragment.namespace_id]
     more = [shadow.claim] if shadow.claim and not (newcomer.claims or returning) else []
     own = {names.key(draft.subject, draft.predicate).both for draft in newcomer.claims}
     said = [
@@ -209,16 +212,18 @@ def _case(docket: Evaluation, newcomer: Newcomer, shadow: Shadow, *, returning: 
         for one in newcomer.statements
         if one.retracts or names.key(one.subject, one.predicate).both not in shadow.unsure
     ]
-    return docket.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *said])
+    return evaluation.case(newcomer.fragment, [*newcomer.claims, *more], [*read, *said])
 
 
-def _docket(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Evaluation:
+def _evaluation(newcomers: Sequence[Newcomer], *, claims: int, now: datetime.datetime) -> Evaluation:
     namespaces = [newcomer.fragment.namespace_id for newcomer in newcomers]
     return Evaluation(newcomers[0].fragment.project_id, namespaces, claims=claims, now=now)
 
 
-def _admission(docket: Evaluation, case: Assessment, conflicts: dict[uuid.UUID, list[PendingConflict]]) -> Admission:
+def _admission(
+    evaluation: Evaluation, case: Assessment, conflicts: dict[uuid.UUID, list[PendingConflict]]
+) -> Admission:
     if case.repeats is None:
         return Admission(case.fragment, False, case.fallen, conflicts.get(case.fragment.id, []))
-    rows = {row.id: row for twin in case.twins for row in docket.pending[twin] if row.resolved_at is None}
-    return Admission(docket.claims[case.twins[0]].fragment, True, [], list(rows.values()))
+    rows = {row.id: row for twin in case.twins for row in evaluation.pending[twin] if row.resolved_at is None}
+    return Admission(evaluation.claims[case.twins[0]].fragment, True, [], list(rows.values()))

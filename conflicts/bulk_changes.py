@@ -28,9 +28,9 @@ def yield_to(
     done = supersede(project_id, dict(successors), now=now)
     claims = Claim.objects.within(project_id).filter(fragment__in=faced)
     if places := {place_of(claim) for claim in claims}:
-        docket = Evaluation(project_id, [namespace_id], claims=0, now=now)
-        docket.read(places, hold=True)
-        pair_up(docket, places)
+        evaluation = Evaluation(project_id, [namespace_id], claims=0, now=now)
+        evaluation.read(places, hold=True)
+        pair_up(evaluation, places)
     return done
 
 

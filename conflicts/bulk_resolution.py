@@ -1,4 +1,4 @@
-"""Batching: several decisions at once, each for itself: what one can't do stops no other."""
+"""Bulk resolution: several decisions at once, each for itself: what one can't do stops no other."""
 
 import datetime
 import uuid

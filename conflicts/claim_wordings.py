@@ -1,4 +1,4 @@
-"""Wording: what claims said in words, at a time of which row history keeps digests only."""
+"""Claim wordings: what claims said in words, at a time of which row history keeps digests only."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence

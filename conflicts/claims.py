@@ -1,4 +1,4 @@
-"""Claims on their way in: what a newcomer says, and the stance that this is."""
+"""Claims on their way in: what a newcomer says, and the assertion that this is."""
 
 import datetime
 import uuid
@@ -107,7 +107,7 @@ def claim_of(
     )
 
 
-def stance_of(claim: Claim) -> Assertion:
+def assertion_of(claim: Claim) -> Assertion:
     """A claim as the gate sees it; its fragment has to be at hand."""
     return Assertion(
         fragment_id=claim.fragment_id,
@@ -127,11 +127,11 @@ def stance_of(claim: Claim) -> Assertion:
 
 def exclude_each_other(one: Claim, other: Claim) -> bool:
     """Whether two claims of one key can't both be the answer; their fragments have to be at hand."""
-    return stance_of(one).excludes(stance_of(other))
+    return assertion_of(one).excludes(assertion_of(other))
 
 
-def free_stance(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:
+def free_assertion(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:
     """What a free text says, from now on."""
     attested = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
-    stance = Assertion(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
-    return replace(stance, attested=attested)
+    assertion = Assertion(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
+    return replace(assertion, attested=attested)

@@ -1,4 +1,4 @@
-"""Corroborating many: which of two likes is heard as an independent voice for the other, and counting them at once."""
+"""Corroboration: which of two likes is heard as an independent voice for the other, and counting them at once."""
 
 import datetime
 import uuid

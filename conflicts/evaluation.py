@@ -1,4 +1,4 @@
-"""The docket: the newcomers of one transaction, heard in order against the ledgers of their keys."""
+"""The evaluation: the newcomers of one transaction, heard in order against the key_states of their keys."""
 
 import datetime
 import uuid
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from django.db import connection
 
-from conflicts.claims import ClaimDraft, Statement, claim_of, free_stance, stance_of
+from conflicts.claims import ClaimDraft, Statement, assertion_of, claim_of, free_assertion
 from conflicts.contradictions import agrees
 from conflicts.enums import ConflictKind, Policy
 from conflicts.free_text import standing_of
@@ -119,7 +119,7 @@ class Evaluation:
         roots = set(roots_of(project_id, places).values()) - places
         self.alone = bool(claims) and lock_namespaces(places, claims=claims, roots=roots)
         self.namings: dict[uuid.UUID, Naming] = naming(project_id, places)
-        self.ledgers: dict[Place, KeyState] = {}
+        self.key_states: dict[Place, KeyState] = {}
         # The claims that stand or wait on the keys, their fragments at hand.
         self.claims: dict[uuid.UUID, Claim] = {}
         # By the newcomer's claim, or its fragment where that claims nothing.
@@ -190,8 +190,8 @@ class Evaluation:
                 )
 
     def read(self, places: set[Place], *, hold: bool = False) -> None:
-        """Reads the ledgers of these places as they stand now; `hold` keeps what stands there from changing."""
-        self.ledgers |= {place: KeyState() for place in places}
+        """Reads the key_states of these places as they stand now; `hold` keeps what stands there from changing."""
+        self.key_states |= {place: KeyState() for place in places}
         if not places:
             return
         here = {
@@ -199,27 +199,29 @@ class Evaluation:
             "key_digest__in": {key for _, key in places},
         }
         for row in Ruling.objects.within(self.project_id).in_force().filter(**here).order_by("decided_at", "id"):
-            if ledger := self.ledgers.get((row.namespace_id, bytes(row.key_digest))):
-                ledger.bindings.append(binding_of(row))
+            if key_state := self.key_states.get((row.namespace_id, bytes(row.key_digest))):
+                key_state.bindings.append(binding_of(row))
         rows = Claim.objects.within(self.project_id).filter(status__in=OPEN, fragment__status__in=OPEN, **here)
         rows = rows.select_related("fragment")
         for claim in rows.select_for_update(no_key=True, of=("fragment",)).order_by("fragment", "id") if hold else rows:
-            if ledger := self.ledgers.get(place_of(claim)):
+            if key_state := self.key_states.get(place_of(claim)):
                 self.claims[claim.id] = claim
                 waits = Status.QUARANTINED in (claim.status, claim.fragment.status)
-                (ledger.waiting if waits else ledger.standing)[claim.id] = ledger.under_rulings(stance_of(claim))
+                (key_state.waiting if waits else key_state.standing)[claim.id] = key_state.under_rulings(
+                    assertion_of(claim)
+                )
         conflicts = PendingConflict.objects.within(self.project_id).pending().filter(newcomer__isnull=False, **here)
         for conflict in conflicts.order_by("created_at", "id"):
             self.pending[conflict.challenger].append(conflict)
-            ledger = self.ledgers.get((conflict.namespace_id, bytes(conflict.key_digest)))
-            if ledger and conflict.kind == ConflictKind.CLAIM and conflict.challenger in ledger.standing:
-                ledger.contesting.add(conflict.challenger)
+            key_state = self.key_states.get((conflict.namespace_id, bytes(conflict.key_digest)))
+            if key_state and conflict.kind == ConflictKind.CLAIM and conflict.challenger in key_state.standing:
+                key_state.contesting.add(conflict.challenger)
 
     def hear(self, case: Assessment, *, by_a_person: bool = False, returning: bool = False) -> None:
-        """Decides on a case and enters it into the ledgers. What returns from the archive is no newer than others."""
+        """Decide on a case and enter it into the key states. What returns from the archive is no newer than others."""
         fragment = case.fragment
         for place in case.places:
-            self.ledgers[place].forget_fragment(fragment.id)
+            self.key_states[place].forget_fragment(fragment.id)
         for said in case.said:
             said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
             said.twin = said.verdict.twin
@@ -239,14 +241,14 @@ class Evaluation:
 
     def _judge(self, said: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
         """What is decided on a claim; one whose twin is known stands for itself."""
-        stance = stance_of(said.claim)
+        assertion = assertion_of(said.claim)
         if said.settled:
-            return Verdict(stance, Status(said.claim.verdict))
+            return Verdict(assertion, Status(said.claim.verdict))
         if returning:
-            stance = replace(stance, owner_id=uuid.uuid4())
+            assertion = replace(assertion, owner_id=uuid.uuid4())
         policy = Policy.REVIEW if returning and said.policy == Policy.NEWEST else said.policy
-        ledger, beside = self.ledgers[place_of(said.claim)], said.twin is not None
-        return ledger.judge(stance, policy=policy, by_a_person=by_a_person, beside=beside)
+        key_state, beside = self.key_states[place_of(said.claim)], said.twin is not None
+        return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside)
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
         """The one fragment that says already all that a newcomer claims."""
@@ -270,11 +272,11 @@ class Evaluation:
             if number and said.verdict.status == Status.ACTIVE and not said.settled:
                 said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
             if status != Status.ACTIVE and said.verdict.status == Status.ACTIVE:
-                said.verdict = Verdict(said.verdict.stance, status)
+                said.verdict = Verdict(said.verdict.assertion, status)
             verdict, claim = said.verdict, said.claim
-            self.ledgers[place_of(claim)].enter(verdict)
-            claim.slot = verdict.stance.slot
-            claim.valid_from, claim.valid_until = verdict.stance.period.start, verdict.stance.period.end
+            self.key_states[place_of(claim)].enter(verdict)
+            claim.slot = verdict.assertion.slot
+            claim.valid_from, claim.valid_until = verdict.assertion.period.start, verdict.assertion.period.end
             self.claims[claim.id] = claim
         give(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
         for said in case.said:
@@ -285,8 +287,8 @@ class Evaluation:
         return {
             claim_id: stronger.fragment_id
             for place in places
-            for claim_id, waiting in self.ledgers[place].waiting.items()
-            if (stronger := self.ledgers[place].replaced_by(waiting))
+            for claim_id, waiting in self.key_states[place].waiting.items()
+            if (stronger := self.key_states[place].replaced_by(waiting))
         }
 
     def _said(self, case: Assessment) -> list[tuple[Place, Statement]]:
@@ -304,15 +306,15 @@ class Evaluation:
         names = self.namings[case.fragment.namespace_id]
         for place, said in self._said(case):
             value = names.value(said.predicate, said.value)
-            stance = free_stance(case.fragment, value, now=self.now)
-            opponents = self.ledgers[place].contradicted(stance, negated=said.negated)
+            assertion = free_assertion(case.fragment, value, now=self.now)
+            opponents = self.key_states[place].contradicted(assertion, negated=said.negated)
             others = tuple(o for o in opponents if said.negated or not self._agrees(said, o, names))
             if others:
                 yield Contradiction(said, place, value, others)
 
     def _only_rulings_oppose(self, case: Assessment) -> bool:
         """Whether the user's own words are only against what somebody else ruled: both are served until one decides."""
-        said = free_stance(case.fragment, b"", now=self.now)
+        said = free_assertion(case.fragment, b"", now=self.now)
         opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
         return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
 
@@ -326,11 +328,11 @@ class Evaluation:
         for place, said in self._said(case):
             if said.retracts:
                 value = self.namings[case.fragment.namespace_id].value(said.predicate, said.value)
-                stance = free_stance(case.fragment, value, now=self.now)
-                for other in self.ledgers[place].standing.copy().values():
-                    same = other.value == value and stance.meets(other)
-                    if same and not objection(stance, other):
-                        self.ledgers[place].forget(other.id)
+                assertion = free_assertion(case.fragment, value, now=self.now)
+                for other in self.key_states[place].standing.copy().values():
+                    same = other.value == value and assertion.meets(other)
+                    if same and not objection(assertion, other):
+                        self.key_states[place].forget(other.id)
                         found.append(other.id)
         return found
 
@@ -338,7 +340,7 @@ class Evaluation:
         """The ruling that keeps out what a text states; one that ruled a value out says nothing of its denial."""
         if contradiction.statement.negated:
             return None
-        found = self.ledgers[contradiction.key].bar(free_stance(case.fragment, contradiction.value, now=self.now))
+        found = self.key_states[contradiction.key].bar(free_assertion(case.fragment, contradiction.value, now=self.now))
         return found.ruling_id if found else None
 
 
@@ -350,11 +352,11 @@ def place_of(claim: Claim) -> Place:
 def _is_said(one: Claim, other: Claim) -> bool:
     """Whether one claim of a text only says what another says."""
     same = one.key_digest == other.key_digest and one.value_digest == other.value_digest and one.scope == other.scope
-    return same and stance_of(one).meets(stance_of(other))
+    return same and assertion_of(one).meets(assertion_of(other))
 
 
 def _disagree(one: Claim, other: Claim) -> bool:
     """Whether two claims of one text can't both be so, or are not for the same ears."""
     if one.session_id != other.session_id:
         return True
-    return one.key_digest == other.key_digest and stance_of(one).opposes(stance_of(other))
+    return one.key_digest == other.key_digest and assertion_of(one).opposes(assertion_of(other))

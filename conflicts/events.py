@@ -1,4 +1,4 @@
-"""Announcements: what happened to beliefs, read from row history in the order of its transactions (docs/spec.md §4).
+"""Events: what happened to beliefs, read from row history in the order of its transactions (docs/spec.md §4).
 
 Ids and enums, never text. A transaction counts once everything older is over (`nova_horizon`), so that whoever
 reads on from a place misses no late commit.

@@ -1,4 +1,4 @@
-"""Shadows: what free texts say against standing claims without naming them as claims (docs/spec.md §4.4).
+"""Free text: what free texts say against standing claims without naming them as claims (docs/spec.md §4.4).
 
 The claims that a text may speak of are found by their keys, in one statement for all texts of a transaction; whether
 it contradicts them is for `contradictions` to say.

@@ -99,7 +99,7 @@ class Assertion:
         if self.rank == other.rank:
             exclusive = self.exclusive or other.exclusive
         else:
-            exclusive = max(self, other, key=lambda stance: stance.rank).exclusive
+            exclusive = max(self, other, key=lambda assertion: assertion.rank).exclusive
         return exclusive and self.value != other.value
 
     def repeats(self, other: "Assertion") -> bool:
@@ -121,18 +121,18 @@ class Binding:
     session_id: str = ""
     period: Period = Period()
 
-    def protects(self, stance: Assertion) -> bool:
-        """Whether it chose what the stance says."""
-        here = self.session_id == stance.session_id and self.period.overlaps(stance.period)
-        return stance.value in self.chosen and here
+    def protects(self, assertion: Assertion) -> bool:
+        """Whether it chose what the assertion says."""
+        here = self.session_id == assertion.session_id and self.period.overlaps(assertion.period)
+        return assertion.value in self.chosen and here
 
-    def bars(self, stance: Assertion) -> bool:
-        """Whether it ruled out what the stance says, of whichever period.
+    def bars(self, assertion: Assertion) -> bool:
+        """Whether it ruled out what the assertion says, of whichever period.
 
         The user's own later words open the case again instead.
         """
-        heard = stance.attested or stance.authority > self.authority
-        return stance.value in self.ruled_out and self.session_id == stance.session_id and not heard
+        heard = assertion.attested or assertion.authority > self.authority
+        return assertion.value in self.ruled_out and self.session_id == assertion.session_id and not heard
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,7 @@ def _by_key(
     for row, subject in rows:
         binding = [m for m in marks[subject] if m.decision == RulingVerb.CHOSEN and m.is_in_force(known_at)]
         ruling = max(binding, key=lambda mark: mark.authority, default=None)
-        stance = Assertion(
+        assertion = Assertion(
             row.fragment_id,
             row.fragment.owner_id,
             row.authority,
@@ -233,7 +233,7 @@ def _by_key(
             ruling=ruling.authority if ruling else 0,
             ruled_by=ruling.decided_by if ruling else None,
         )
-        found[row.namespace_id, bytes(row.subject_digest), subject.key_digest].append(stance)
+        found[row.namespace_id, bytes(row.subject_digest), subject.key_digest].append(assertion)
     return found
 
 

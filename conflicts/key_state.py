@@ -1,4 +1,4 @@
-"""The ledger of one key: what stands, what waits, what people ruled. Pure: it judges, it is written elsewhere."""
+"""The key_state of one key: what stands, what waits, what people ruled. Pure: it judges, it is written elsewhere."""
 
 import datetime
 import uuid
@@ -14,7 +14,7 @@ from memories.models.enums import Status
 class Verdict:
     """What becomes of a newcomer, and of whom it meets."""
 
-    stance: Assertion
+    assertion: Assertion
     status: Status
     # The standing or waiting claim that says the same already.
     twin: uuid.UUID | None = None
@@ -31,7 +31,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class KeyState:
-    """Stances by claim."""
+    """Assertions by claim."""
 
     standing: dict[uuid.UUID, Assertion] = field(default_factory=dict)
     waiting: dict[uuid.UUID, Assertion] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class KeyState:
 
         No earlier ruling bars a person, or who only corrects their own claim.
         """
-        others = [stance for stance in self.standing.values() if stance.fragment_id != newcomer.fragment_id]
+        others = [assertion for assertion in self.standing.values() if assertion.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped(newcomer, others))
         decision = decide(newcomer, others, policy=policy, beside=beside)
         if decision.outcome == GateOutcome.DEDUPLICATED:
@@ -81,14 +81,14 @@ class KeyState:
             closed=tuple((other.id, start) for other in closing if start is not None),
         )
 
-    def free_slot(self, stance: Assertion, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
+    def free_slot(self, assertion: Assertion, *, without: set[uuid.UUID] | frozenset[uuid.UUID] = frozenset()) -> int:
         """The first slot in which nothing stands at the same time; of many values at once all may share one."""
-        if not stance.exclusive:
+        if not assertion.exclusive:
             return 0
         taken = {
             other.slot
             for other in self.standing.values()
-            if other.id not in without | {stance.id} and other.exclusive and other.meets(stance)
+            if other.id not in without | {assertion.id} and other.exclusive and other.meets(assertion)
         }
         return next(slot for slot in range(len(taken) + 1) if slot not in taken)
 
@@ -101,17 +101,17 @@ class KeyState:
         for claim_id, end in verdict.closed:
             self.close(claim_id, end)
         place = {Status.ACTIVE: self.standing, Status.QUARANTINED: self.waiting}.get(verdict.status)
-        self.forget(verdict.stance.id)
+        self.forget(verdict.assertion.id)
         if place is not None:
-            place[verdict.stance.id] = self.under_rulings(verdict.stance)
+            place[verdict.assertion.id] = self.under_rulings(verdict.assertion)
         if verdict.contests:
-            self.contesting.add(verdict.stance.id)
+            self.contesting.add(verdict.assertion.id)
 
-    def under_rulings(self, stance: Assertion) -> Assertion:
-        """The stance with the authority of the strongest ruling that chose what it says."""
-        found = [binding for binding in self.bindings if binding.protects(stance)]
+    def under_rulings(self, assertion: Assertion) -> Assertion:
+        """The assertion with the authority of the strongest ruling that chose what it says."""
+        found = [binding for binding in self.bindings if binding.protects(assertion)]
         first = max(found, key=lambda binding: binding.authority, default=None)
-        return replace(stance, ruling=first.authority, ruled_by=first.decided_by) if first else stance
+        return replace(assertion, ruling=first.authority, ruled_by=first.decided_by) if first else assertion
 
     def bar(self, newcomer: Assertion) -> Binding | None:
         """The strongest ruling that keeps out what it says."""
@@ -132,15 +132,15 @@ class KeyState:
     def forget_fragment(self, fragment_id: uuid.UUID) -> None:
         """Takes all claims of a fragment out of the book."""
         for book in (self.standing, self.waiting):
-            for claim_id in [stance.id for stance in book.values() if stance.fragment_id == fragment_id]:
+            for claim_id in [assertion.id for assertion in book.values() if assertion.fragment_id == fragment_id]:
                 self.forget(claim_id)
 
-    def opponents(self, stance: Assertion) -> list[Assertion]:
-        """Whom a stance opposes among those that stand."""
-        return [o for o in self.standing.values() if o.fragment_id != stance.fragment_id and stance.opposes(o)]
+    def opponents(self, assertion: Assertion) -> list[Assertion]:
+        """Whom a assertion opposes among those that stand."""
+        return [o for o in self.standing.values() if o.fragment_id != assertion.fragment_id and assertion.opposes(o)]
 
     def replaced_by(self, waiting: Assertion) -> Assertion | None:
-        """Who says by now what a waiting stance says, with at least its authority."""
+        """Who says by now what a waiting assertion says, with at least its authority."""
         found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
         return max(found, key=lambda other: other.authority, default=None)
 
@@ -164,10 +164,10 @@ class KeyState:
         )
 
 
-def is_ruled_by_another(stance: Assertion, speaker: Assertion) -> bool:
-    """Return whether nothing but somebody else's ruling lets a stance hold against the user's own words."""
-    by_another = stance.is_ruled and stance.ruled_by != speaker.owner_id
-    return by_another and stance.authority <= speaker.authority
+def is_ruled_by_another(assertion: Assertion, speaker: Assertion) -> bool:
+    """Return whether nothing but somebody else's ruling lets a assertion hold against the user's own words."""
+    by_another = assertion.is_ruled and assertion.ruled_by != speaker.owner_id
+    return by_another and assertion.authority <= speaker.authority
 
 
 @dataclass(frozen=True, slots=True)

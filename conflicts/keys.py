@@ -1,4 +1,4 @@
-"""Naming: the digests under which a namespace knows subjects, predicates and values, by its rules."""
+"""Keys: the digests under which a namespace knows subjects, predicates and values, by its rules."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""Spelling: the one form in which claim keys are compared, so that no disguise makes another key (docs/spec.md §4).
+"""Normalization: the one form in which claim keys are compared; no disguise makes another key (docs/spec.md §4).
 
 Sources: Unicode's DerivedCoreProperties.txt (default-ignorable code points), UTS #39 (look-alikes), UAX #15 (NFKC).
 """

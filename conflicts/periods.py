@@ -1,4 +1,4 @@
-"""Splitting: two values of one key become two periods, one after the other. Pure."""
+"""Periods: two values of one key become two periods, one after the other. Pure."""
 
 import datetime
 import math

@@ -1,4 +1,4 @@
-"""Recording: verdicts become rows. Everything happens in the open transaction, after the locks were taken."""
+"""Persistence: verdicts become rows. Everything happens in the open transaction, after the locks were taken."""
 
 import datetime
 import uuid
@@ -38,7 +38,7 @@ def one_value_checked_at_the_end(needed: bool = True) -> Iterator[None]:
 
 
 def record(
-    docket: Evaluation, cases: Sequence[Assessment], *, left: Iterable[Place] = ()
+    evaluation: Evaluation, cases: Sequence[Assessment], *, left: Iterable[Place] = ()
 ) -> dict[uuid.UUID, list[PendingConflict]]:
     """Writes what was decided beside the newcomers' own rows; answers the pending conflicts by newcomer.
 
@@ -48,28 +48,28 @@ def record(
     for case in cases:
         successors |= dict.fromkeys(case.superseded, case.fragment.id)
         for claim_id, end in (closed for verdict in case.verdicts for closed in verdict.closed):
-            Claim.objects.within(docket.project_id).filter(id=claim_id).update(valid_until=end)
-        for fragment in {docket.claims[i].fragment_id: docket.claims[i].fragment for i in case.twins}.values():
-            _said_again(fragment, case.fragment, now=docket.now)
+            Claim.objects.within(evaluation.project_id).filter(id=claim_id).update(valid_until=end)
+        for fragment in {evaluation.claims[i].fragment_id: evaluation.claims[i].fragment for i in case.twins}.values():
+            _said_again(fragment, case.fragment, now=evaluation.now)
     seen = {twin for case in cases for twin in case.twins}
     if seen:
-        Claim.objects.within(docket.project_id).filter(id__in=seen).update(last_seen_at=docket.now)
-    _count_repetitions(docket, cases)
-    fallen = supersede_claims(docket.project_id, successors, now=docket.now).fallen
+        Claim.objects.within(evaluation.project_id).filter(id__in=seen).update(last_seen_at=evaluation.now)
+    _count_repetitions(evaluation, cases)
+    fallen = supersede_claims(evaluation.project_id, successors, now=evaluation.now).fallen
     for case in cases:
         case.fallen = [old for old, new in fallen.items() if new == case.fragment.id]
     barring = [i for case in cases for i in (case.ruling_id, *(verdict.ruling_id for verdict in case.verdicts))]
-    count_repeats(docket.project_id, barring, now=docket.now)
+    count_repeats(evaluation.project_id, barring, now=evaluation.now)
     touched = {place for case in cases for place in case.places}
     for place in set(left) - touched:
         for case in cases:
-            docket.ledgers[place].forget_fragment(case.fragment.id)
+            evaluation.key_states[place].forget_fragment(case.fragment.id)
         touched.add(place)
-    found = pair_up(docket, touched)
+    found = pair_up(evaluation, touched)
     for case in cases:
         # What stands against rulings only waits for a decision, too.
         if case.contradictions and case.fragment.status in OPEN:
-            found[case.fragment.id] += _text_conflicts(docket, case)
+            found[case.fragment.id] += _text_conflicts(evaluation, case)
     return found
 
 
@@ -176,7 +176,7 @@ def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *
 
 
 def pair_up(
-    docket: Evaluation, places: Iterable[Place], *, decided: bool = False
+    evaluation: Evaluation, places: Iterable[Place], *, decided: bool = False
 ) -> dict[uuid.UUID, list[PendingConflict]]:
     """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
 
@@ -185,85 +185,87 @@ def pair_up(
     """
     found: dict[uuid.UUID, list[PendingConflict]] = defaultdict(list)
     for place in places:
-        ledger = docket.ledgers[place]
-        for claim_id in sorted(ledger.contesting):
-            _replace_former(docket, ledger, ledger.standing[claim_id])
-        for waiting in list(ledger.waiting.values()):
-            stronger = ledger.replaced_by(waiting) or (_outdated_by(docket, ledger, waiting) if decided else None)
+        key_state = evaluation.key_states[place]
+        for claim_id in sorted(key_state.contesting):
+            _replace_former(evaluation, key_state, key_state.standing[claim_id])
+        for waiting in list(key_state.waiting.values()):
+            stronger = key_state.replaced_by(waiting) or (
+                _outdated_by(evaluation, key_state, waiting) if decided else None
+            )
             if stronger:
-                ledger.forget(waiting.id)
-                done = supersede_claims(docket.project_id, {waiting.id: stronger.fragment_id}, now=docket.now)
-                mine = PendingConflict.objects.within(docket.project_id).pending()
-                mine.filter(newcomer__in=list(done.fallen)).end(now=docket.now)
+                key_state.forget(waiting.id)
+                done = supersede_claims(evaluation.project_id, {waiting.id: stronger.fragment_id}, now=evaluation.now)
+                mine = PendingConflict.objects.within(evaluation.project_id).pending()
+                mine.filter(newcomer__in=list(done.fallen)).end(now=evaluation.now)
             else:
-                found[waiting.fragment_id] += _paired(docket, ledger, waiting)
-        for claim_id in sorted(ledger.contesting):
-            stance = ledger.standing[claim_id]
-            found[stance.fragment_id] += _contested(docket, ledger, stance)
+                found[waiting.fragment_id] += _paired(evaluation, key_state, waiting)
+        for claim_id in sorted(key_state.contesting):
+            assertion = key_state.standing[claim_id]
+            found[assertion.fragment_id] += _contested(evaluation, key_state, assertion)
     # One statement, however many wait: nobody slows a key's writers down by waiting there in numbers.
-    PendingConflict.objects.bulk_update(docket.faced, [*FACED, "revision"])
-    docket.faced.clear()
+    PendingConflict.objects.bulk_update(evaluation.faced, [*FACED, "revision"])
+    evaluation.faced.clear()
     return found
 
 
-def _outdated_by(docket: Evaluation, ledger: KeyState, waiting: Assertion) -> Assertion | None:
+def _outdated_by(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> Assertion | None:
     """What its owner said later, with at least its authority, and stands against it; the last of them."""
 
-    def written(stance: Assertion) -> tuple[datetime.datetime, uuid.UUID]:
-        return docket.claims[stance.id].fragment.created_at, stance.id
+    def written(assertion: Assertion) -> tuple[datetime.datetime, uuid.UUID]:
+        return evaluation.claims[assertion.id].fragment.created_at, assertion.id
 
     later = [
         other
-        for other in ledger.opponents(waiting)
+        for other in key_state.opponents(waiting)
         if waiting.owner_id and other.owner_id == waiting.owner_id and other.authority >= waiting.authority
         if written(other)[0] > written(waiting)[0]
     ]
     return max(later, key=written, default=None)
 
 
-def _paired(docket: Evaluation, ledger: KeyState, waiting: Assertion) -> list[PendingConflict]:
-    pending = {row.id: row for row in docket.pending[waiting.id] if row.kind == ConflictKind.CLAIM}
-    pairing = paired(waiting, ledger.opponents(waiting), [(row.id, row.challenged) for row in pending.values()])
-    newcomer = docket.claims[waiting.id]
+def _paired(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> list[PendingConflict]:
+    pending = {row.id: row for row in evaluation.pending[waiting.id] if row.kind == ConflictKind.CLAIM}
+    pairing = paired(waiting, key_state.opponents(waiting), [(row.id, row.challenged) for row in pending.values()])
+    newcomer = evaluation.claims[waiting.id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
-        row.face({**_opponent(docket.claims[opponent.id], now=docket.now), "reason": reason}, save=False)
-        docket.faced.append(row)
+        row.face({**_opponent(evaluation.claims[opponent.id], now=evaluation.now), "reason": reason}, save=False)
+        evaluation.faced.append(row)
     if pairing.obsolete:
-        PendingConflict.objects.within(docket.project_id).filter(id__in=pairing.obsolete).end(now=docket.now)
+        PendingConflict.objects.within(evaluation.project_id).filter(id__in=pairing.obsolete).end(now=evaluation.now)
     made = [
         PendingConflict(
             kind=ConflictKind.CLAIM,
             reason=reason,
-            created_at=docket.now,
-            **_sides(newcomer, docket.claims[opponent.id], now=docket.now),
+            created_at=evaluation.now,
+            **_sides(newcomer, evaluation.claims[opponent.id], now=evaluation.now),
         )
         for opponent, reason in pairing.missing
     ]
     PendingConflict.objects.bulk_create(made)
-    docket.pending[waiting.id] += made
+    evaluation.pending[waiting.id] += made
     return [row for key, row in pending.items() if key not in pairing.obsolete] + made
 
 
-def _contested(docket: Evaluation, ledger: KeyState, stance: Assertion) -> list[PendingConflict]:
+def _contested(evaluation: Evaluation, key_state: KeyState, assertion: Assertion) -> list[PendingConflict]:
     """The conflicts of what stands against a ruling; with nobody left to oppose it there is nothing to decide."""
-    if ledger.opponents(stance):
-        return _paired(docket, ledger, stance)
-    mine = PendingConflict.objects.within(docket.project_id).pending().filter(newcomer_claim=stance.id)
-    mine.filter(kind=ConflictKind.CLAIM).end(now=docket.now)
-    ledger.contesting.discard(stance.id)
+    if key_state.opponents(assertion):
+        return _paired(evaluation, key_state, assertion)
+    mine = PendingConflict.objects.within(evaluation.project_id).pending().filter(newcomer_claim=assertion.id)
+    mine.filter(kind=ConflictKind.CLAIM).end(now=evaluation.now)
+    key_state.contesting.discard(assertion.id)
     return []
 
 
-def _replace_former(docket: Evaluation, ledger: KeyState, stance: Assertion) -> None:
+def _replace_former(evaluation: Evaluation, key_state: KeyState, assertion: Assertion) -> None:
     """Let what it may replace yield, once no ruling is in the way any more: who said it said the other before."""
-    opponents = ledger.opponents(stance)
-    said = docket.claims[stance.id].fragment.created_at
-    if any(objection(stance, o) or docket.claims[o.id].fragment.created_at > said for o in opponents):
+    opponents = key_state.opponents(assertion)
+    said = evaluation.claims[assertion.id].fragment.created_at
+    if any(objection(assertion, o) or evaluation.claims[o.id].fragment.created_at > said for o in opponents):
         return
-    supersede_claims(docket.project_id, {o.id: stance.fragment_id for o in opponents}, now=docket.now)
+    supersede_claims(evaluation.project_id, {o.id: assertion.fragment_id for o in opponents}, now=evaluation.now)
     for other in opponents:
-        ledger.forget(other.id)
+        key_state.forget(other.id)
 
 
 def _sides(newcomer: Claim, existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
@@ -294,22 +296,22 @@ def _opponent(existing: Claim, *, now: datetime.datetime) -> dict[str, object]:
     }
 
 
-def _text_conflicts(docket: Evaluation, case: Assessment) -> list[PendingConflict]:
+def _text_conflicts(evaluation: Evaluation, case: Assessment) -> list[PendingConflict]:
     made = [
-        _text_conflict(docket, case.fragment, contradiction, opponent.id)
+        _text_conflict(evaluation, case.fragment, contradiction, opponent.id)
         for contradiction in case.contradictions
         for opponent in contradiction.opponents
     ]
     once = {row.existing_claim: row for row in reversed(made)}
-    waiting = {row.existing_claim for row in docket.pending[case.fragment.id]}
+    waiting = {row.existing_claim for row in evaluation.pending[case.fragment.id]}
     return list(PendingConflict.objects.bulk_create([row for claim, row in once.items() if claim not in waiting]))
 
 
 def _text_conflict(
-    docket: Evaluation, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
+    evaluation: Evaluation, fragment: Fragment, contradiction: Contradiction, existing: uuid.UUID
 ) -> PendingConflict:
     said = contradiction.statement
-    key = docket.namings[fragment.namespace_id].key(said.subject, said.predicate)
+    key = evaluation.namings[fragment.namespace_id].key(said.subject, said.predicate)
     return PendingConflict(
         project_id=fragment.project_id,
         namespace_id=fragment.namespace_id,
@@ -328,18 +330,18 @@ def _text_conflict(
             "negated": said.negated,
         },
         new_authority=fragment.authority,
-        new_trust=round(fragment.trust_at(docket.now), 4),
-        created_at=docket.now,
-        **_opponent(docket.claims[existing], now=docket.now),
+        new_trust=round(fragment.trust_at(evaluation.now), 4),
+        created_at=evaluation.now,
+        **_opponent(evaluation.claims[existing], now=evaluation.now),
     )
 
 
-def _count_repetitions(docket: Evaluation, cases: Sequence[Assessment]) -> None:
+def _count_repetitions(evaluation: Evaluation, cases: Sequence[Assessment]) -> None:
     """Counts what owners said again of their own; who else says so is a voice, not a repetition."""
     again = Counter(
         case.repeats
         for case in cases
-        if case.repeats and docket.claims[case.twins[0]].fragment.owner_id == case.fragment.owner_id
+        if case.repeats and evaluation.claims[case.twins[0]].fragment.owner_id == case.fragment.owner_id
     )
     if not again:
         return
@@ -350,7 +352,7 @@ def _count_repetitions(docket: Evaluation, cases: Sequence[Assessment]) -> None:
                FROM unnest(%s::uuid[], %s::int[]) AS t (fragment_id, times) ORDER BY t.fragment_id
                ON CONFLICT (project_id, fragment_id)
                DO UPDATE SET times = conflicts_repetition.times + excluded.times, last_at = excluded.last_at""",
-            [docket.project_id, docket.now, list(again), list(again.values())],
+            [evaluation.project_id, evaluation.now, list(again), list(again.values())],
         )
 
 

@@ -1,4 +1,4 @@
-"""Foreseeing: whom a conflict's newcomer would replace, if a person accepted it now. Nothing is locked or written."""
+"""Preview: whom a conflict's newcomer would replace, if a person accepted it now. Nothing is locked or written."""
 
 import datetime
 import uuid
@@ -22,10 +22,10 @@ def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: dat
         named: set[uuid.UUID] = {i for i in mine.values_list("existing_id", flat=True) if i}
         claim = Claim.objects.within(row.project_id).filter(id=row.challenger).first()
         if claim is not None:
-            docket = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
-            docket.read({place_of(claim)})
-            ledger = docket.ledgers[place_of(claim)]
-            stance = ledger.waiting.get(claim.id)
-            named |= {other.fragment_id for other in ledger.opponents(stance)} if stance else set()
+            evaluation = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
+            evaluation.read({place_of(claim)})
+            key_state = evaluation.key_states[place_of(claim)]
+            assertion = key_state.waiting.get(claim.id)
+            named |= {other.fragment_id for other in key_state.opponents(assertion)} if assertion else set()
         rows = Fragment.objects.within(row.project_id).filter(id__in=named, status__in=STANDING)
         return list(rows.order_by("id"))

@@ -1,4 +1,4 @@
-"""Examining: many fragments that are stored already pass the gate at once, for consolidation.
+"""Reevaluation: many fragments that are stored already pass the gate at once, for consolidation.
 
 Texts that claim nothing yet are heard as of when they were written; newcomers in quarantine whose opponents are gone
 are decided on again. `foresee` judges and writes nothing; `examine` does it, in the open transaction, for those whose
@@ -14,7 +14,7 @@ from enum import StrEnum
 from django.db import connection
 
 from conflicts.admission import Newcomer
-from conflicts.claims import stance_of
+from conflicts.claims import assertion_of
 from conflicts.enums import ConflictKind
 from conflicts.evaluation import Assessment, ClaimAssessment, Evaluation, place_of
 from conflicts.free_text import shadows
@@ -72,7 +72,7 @@ class _Hearing:
         """Whom it yields to."""
         return self.newer or self.answer or self.case.repeats
 
-    def finding(self, docket: Evaluation) -> Reassessment:
+    def finding(self, evaluation: Evaluation) -> Reassessment:
         case, own = self.case, self.case.fragment.id
         if self.newer is not None:
             return Reassessment(own, Fate.OUTDATED, (self.newer,))
@@ -85,19 +85,19 @@ class _Hearing:
         if status == Status.QUARANTINED:
             texts = {o.id for said in case.contradictions for o in said.opponents}
             return Reassessment(
-                own, Fate.LOSES, _fragments(docket, {i for v in verdicts for i, _ in v.opponents} | texts)
+                own, Fate.LOSES, _fragments(evaluation, {i for v in verdicts for i, _ in v.opponents} | texts)
             )
         if status == Status.ARCHIVED:
             return Reassessment(own, Fate.BARRED)
         closed = {i for verdict in verdicts for i, _ in verdict.closed}
-        others = _fragments(docket, closed | {i for verdict in verdicts for i in verdict.superseded})
+        others = _fragments(evaluation, closed | {i for verdict in verdicts for i in verdict.superseded})
         if self.returning:
             return Reassessment(own, Fate.RETURNS, others)
         return Reassessment(own, Fate.WINS if others else Fate.CLAIMS, others)
 
 
-def _fragments(docket: Evaluation, claim_ids: Collection[uuid.UUID]) -> tuple[uuid.UUID, ...]:
-    return tuple(sorted({docket.claims[i].fragment_id for i in claim_ids}))
+def _fragments(evaluation: Evaluation, claim_ids: Collection[uuid.UUID]) -> tuple[uuid.UUID, ...]:
+    return tuple(sorted({evaluation.claims[i].fragment_id for i in claim_ids}))
 
 
 def foresee(
@@ -106,11 +106,11 @@ def foresee(
     """What `examine` would do with these fragments of one namespace, in order, if those in `gone` did not stand."""
     if not newcomers:
         return []
-    docket, hearings = _prepared(newcomers, now=now, hold=False)
-    for ledger in docket.ledgers.values():
+    evaluation, hearings = _prepared(newcomers, now=now, hold=False)
+    for key_state in evaluation.key_states.values():
         for fragment_id in gone:
-            ledger.forget_fragment(fragment_id)
-    return _heard(docket, hearings)
+            key_state.forget_fragment(fragment_id)
+    return _heard(evaluation, hearings)
 
 
 def examine(
@@ -122,11 +122,11 @@ def examine(
     """
     left = list(newcomers)
     while left:
-        docket, hearings = _prepared(left, now=now, hold=True)
-        findings = _heard(docket, hearings)
+        evaluation, hearings = _prepared(left, now=now, hold=True)
+        findings = _heard(evaluation, hearings)
         fitting = [n for n, f in zip(left, findings, strict=False) if f == expected[f.fragment_id]]
         if len(fitting) == len(left):
-            _write(docket, hearings, now=now)
+            _write(evaluation, hearings, now=now)
             return findings
         # Who is left out is not met by the others either: they are heard anew.
         left = [_unheard(newcomer) for newcomer in fitting]
@@ -142,41 +142,43 @@ def _prepared(
     newcomers: Sequence[Newcomer], *, now: datetime.datetime, hold: bool
 ) -> tuple[Evaluation, list[_Hearing]]:
     first = newcomers[0].fragment
-    docket = Evaluation(first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now)
+    evaluation = Evaluation(
+        first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now
+    )
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
-    found = shadows(texts, docket.namings, beside=beside, now=now)
+    found = shadows(texts, evaluation.namings, beside=beside, now=now)
     hearings = []
     for newcomer, shadow in zip(newcomers, found, strict=True):
         statements = [*newcomer.statements, *(said for said in shadow.statements if not said.retracts)]
         stored = any(draft.position is not None for draft in newcomer.claims)
         returning = stored or newcomer.fragment.status == Status.QUARANTINED
-        case = docket.case(newcomer.fragment, newcomer.claims, statements, in_place=returning)
+        case = evaluation.case(newcomer.fragment, newcomer.claims, statements, in_place=returning)
         hearings.append(_Hearing(case, returning))
-    docket.look([hearing.case for hearing in hearings], hold=hold)
-    return docket, hearings
+    evaluation.look([hearing.case for hearing in hearings], hold=hold)
+    return evaluation, hearings
 
 
-def _heard(docket: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
+def _heard(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
     """The findings, in order; then those about who waited before and needs not be heard for it."""
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
         if not hearing.returning:
-            hearing.newer = _outdate(docket, hearing.case)
+            hearing.newer = _outdate(evaluation, hearing.case)
         if hearing.newer is None:
-            docket.hear(hearing.case, returning=hearing.returning)
+            evaluation.hear(hearing.case, returning=hearing.returning)
     others = []
-    for claim_id, same in docket.answers({place for h in hearings for place in h.case.places}).items():
-        fragment = docket.claims[claim_id].fragment
+    for claim_id, same in evaluation.answers({place for h in hearings for place in h.case.places}).items():
+        fragment = evaluation.claims[claim_id].fragment
         if fragment.id in by_id:
             by_id[fragment.id].answers[claim_id] = same
         elif fragment.status == Status.QUARANTINED:
             others.append(Reassessment(fragment.id, Fate.ANSWERED, (same,)))
-    return [*(hearing.finding(docket) for hearing in hearings), *dict.fromkeys(others)]
+    return [*(hearing.finding(evaluation) for hearing in hearings), *dict.fromkeys(others)]
 
 
-def _outdate(docket: Evaluation, case: Assessment) -> uuid.UUID | None:
+def _outdate(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
     """Who outdates all that a text claims; of several claims those that are outdated have yielded already."""
-    newer = {said.claim.id: _newer(docket, said, case) for said in case.said}
+    newer = {said.claim.id: _newer(evaluation, said, case) for said in case.said}
     if newer and all(newer.values()):
         return next(iter(newer.values()))
     for said in case.said:
@@ -185,64 +187,64 @@ def _outdate(docket: Evaluation, case: Assessment) -> uuid.UUID | None:
     return None
 
 
-def _newer(docket: Evaluation, said: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
+def _newer(evaluation: Evaluation, said: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
     """Who stands against a claim, was written later, and would have replaced it then; the last of them."""
-    ledger, stance = docket.ledgers[place_of(said.claim)], stance_of(said.claim)
+    key_state, assertion = evaluation.key_states[place_of(said.claim)], assertion_of(said.claim)
     later = [
-        docket.claims[other.id].fragment
-        for other in ledger.opponents(stance)
-        if docket.claims[other.id].fragment.created_at > case.fragment.created_at
-        and objection(other, stance, said.policy) is None
+        evaluation.claims[other.id].fragment
+        for other in key_state.opponents(assertion)
+        if evaluation.claims[other.id].fragment.created_at > case.fragment.created_at
+        and objection(other, assertion, said.policy) is None
     ]
     return max(((row.created_at, row.id) for row in later), default=(None, None))[1]
 
 
-def _write(docket: Evaluation, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
-    acting = [hearing for hearing in hearings if hearing.finding(docket).fate != Fate.WAITS]
+def _write(evaluation: Evaluation, hearings: Sequence[_Hearing], *, now: datetime.datetime) -> None:
+    acting = [hearing for hearing in hearings if hearing.finding(evaluation).fate != Fate.WAITS]
     texts = [hearing for hearing in acting if not hearing.returning]
     back = [hearing for hearing in acting if hearing.returning]
     heard = [hearing.case for hearing in acting if hearing.successor is None]
     yielded = {i: same for h in acting for i, same in h.answers.items()}
     yielded |= {claim.id: h.successor for h in back if h.successor for claim in h.case.claims}
-    for ledger in docket.ledgers.values():
+    for key_state in evaluation.key_states.values():
         for claim_id in yielded:
-            ledger.forget(claim_id)
+            key_state.forget(claim_id)
     with one_value_checked_at_the_end():
-        _leave_quarantine(docket, [hearing.case for hearing in back], now=now)
+        _leave_quarantine(evaluation, [hearing.case for hearing in back], now=now)
         plain = [h.case for h in acting if not h.successor and not (h.returning and h.case.said)]
-        _set_statuses(docket, plain, now=now)
-        supersede(docket.project_id, {h.case.fragment.id: h.successor for h in texts if h.successor}, now=now)
+        _set_statuses(evaluation, plain, now=now)
+        supersede(evaluation.project_id, {h.case.fragment.id: h.successor for h in texts if h.successor}, now=now)
         insert([claim for hearing in texts for claim in hearing.case.claims])
-        supersede_claims(docket.project_id, yielded, now=now)
-        _return(docket, [hearing.case for hearing in back if not hearing.successor], but=yielded.keys())
-        record(docket, heard)
+        supersede_claims(evaluation.project_id, yielded, now=now)
+        _return(evaluation, [hearing.case for hearing in back if not hearing.successor], but=yielded.keys())
+        record(evaluation, heard)
 
 
-def _leave_quarantine(docket: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
+def _leave_quarantine(evaluation: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
     """Ends what waited because of them. Who is disputed stays so."""
     ids, claims = [case.fragment.id for case in cases], [claim.id for case in cases for claim in case.claims]
-    mine = PendingConflict.objects.within(docket.project_id).pending()
+    mine = PendingConflict.objects.within(evaluation.project_id).pending()
     mine.filter(newcomer__in=ids, kind=ConflictKind.TEXT).end(now=now)
     mine.filter(newcomer_claim__in=claims).end(now=now)
     for claim_id in (*ids, *claims):
-        docket.pending.pop(claim_id, None)
+        evaluation.pending.pop(claim_id, None)
     for case in cases:
         if case.fragment.status == Status.ACTIVE and is_disputed(case.fragment):
             case.fragment.status = Status.DISPUTED
 
 
-def _return(docket: Evaluation, cases: Sequence[Assessment], *, but: Collection[uuid.UUID]) -> None:
+def _return(evaluation: Evaluation, cases: Sequence[Assessment], *, but: Collection[uuid.UUID]) -> None:
     """Lets the claims stand that nobody opposes any more, and their fragments with them."""
     back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
     back = [said for said in back if said.claim.id not in but]
     Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])
-    put(docket.project_id, {said.claim.id: VerdictChange(Status.ACTIVE) for said in back}, now=docket.now)
+    put(evaluation.project_id, {said.claim.id: VerdictChange(Status.ACTIVE) for said in back}, now=evaluation.now)
     disputed = [case.fragment.id for case in cases if case.fragment.status == Status.DISPUTED]
-    rows = Fragment.objects.within(docket.project_id).filter(id__in=disputed, status=Status.ACTIVE)
+    rows = Fragment.objects.within(evaluation.project_id).filter(id__in=disputed, status=Status.ACTIVE)
     rows.update(status=Status.DISPUTED)
 
 
-def _set_statuses(docket: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
+def _set_statuses(evaluation: Evaluation, cases: Sequence[Assessment], *, now: datetime.datetime) -> None:
     rows = [(case.fragment.id, str(case.fragment.status), case.fragment.archived_reason) for case in cases]
     if rows:
         with connection.cursor() as cursor:
@@ -250,5 +252,5 @@ def _set_statuses(docket: Evaluation, cases: Sequence[Assessment], *, now: datet
                 """UPDATE memories_fragment f SET status = t.status, archived_reason = t.reason, updated_at = %s
                    FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS t (id, status, reason)
                    WHERE f.project_id = %s AND f.id = t.id AND f.status <> t.status""",
-                [now, *map(list, zip(*rows, strict=True)), docket.project_id],
+                [now, *map(list, zip(*rows, strict=True)), evaluation.project_id],
             )

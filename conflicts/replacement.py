@@ -1,4 +1,4 @@
-"""Replacing: one memory takes the place of another that claims nothing, and gives it back."""
+"""Replacement: one memory takes the place of another that claims nothing, and gives it back."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Settling: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
+"""Resolution: a person decides what waits, once, as they saw it; and may take it back (docs/spec.md §4, conflicts)."""
 
 import datetime
 import uuid
@@ -97,28 +97,28 @@ def resolve(
         if row.revision != settlement.revision:
             raise StaleConflict(current=row.revision)
         siblings = _siblings(row)
-        docket = _docket(row, places, now=now)
+        evaluation = _evaluation(row, places, now=now)
         if alone:
-            siblings = [*siblings, *_freed(docket, row, principal)]
+            siblings = [*siblings, *_freed(evaluation, row, principal)]
         if settlement.action != Resolution.REJECT:
-            rulings.refuse_weaker(principal, _overruled(docket, [row, *siblings]))
-        _refuse_low(principal, docket, [row, *siblings], settlement)
-        touched = resolution_actions.concerned(docket, row, siblings)
+            rulings.refuse_weaker(principal, _overruled(evaluation, [row, *siblings]))
+        _refuse_low(principal, evaluation, [row, *siblings], settlement)
+        touched = resolution_actions.concerned(evaluation, row, siblings)
         before = snapshot(row.project_id, touched)
-        pairs = {str(c.id): c.opponent() for rows in docket.pending.values() for c in rows}
+        pairs = {str(c.id): c.opponent() for rows in evaluation.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
                 effects = resolution_actions.carry_out(
-                    docket, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
+                    evaluation, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
                 )
                 if alone:
-                    resolution_actions.release(docket, {s.challenger for s in siblings} - {row.challenger})
+                    resolution_actions.release(evaluation, {s.challenger for s in siblings} - {row.challenger})
         except IntegrityError as error:
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
         row.save()
-        rulings.leave([row, *siblings], _decided(row, settlement, effects, principal), _names(docket, row), now=now)
-        pair_up(_docket(row, places, now=now), places, decided=True)
+        rulings.leave([row, *siblings], _decided(row, settlement, effects, principal), _names(evaluation, row), now=now)
+        pair_up(_evaluation(row, places, now=now), places, decided=True)
         after = snapshot(row.project_id, {*touched, *map(uuid.UUID, effects.made)})
         changed = {key: state for key, state in before.items() if state != after[key]}
         row.before = {
@@ -133,7 +133,7 @@ def resolve(
 
 
 def _refuse_low(
-    principal: Principal, docket: Evaluation, conflicts: list[PendingConflict], settlement: Settlement
+    principal: Principal, evaluation: Evaluation, conflicts: list[PendingConflict], settlement: Settlement
 ) -> None:
     """Raise NotPermitted when somebody above the principal's ceiling would yield, or get another value beside it."""
     newcomers = {conflict.newcomer_id for conflict in conflicts}
@@ -141,14 +141,14 @@ def _refuse_low(
         yielding = newcomers
     else:
         yielding = {conflict.existing_id for conflict in conflicts} | resolution_actions.standing_against(
-            docket, newcomers
+            evaluation, newcomers
         )
         yielding |= newcomers if settlement.correction else set()
-    rows = Fragment.objects.within(docket.project_id).filter(id__in=yielding)
+    rows = Fragment.objects.within(evaluation.project_id).filter(id__in=yielding)
     authority.refuse_below(principal, rows.values_list("authority", flat=True), what="what this decides on")
     if (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE):
-        for claim in [claim for claim in docket.claims.values() if claim.fragment_id in newcomers]:
-            names = docket.namings[claim.namespace_id]
+        for claim in [claim for claim in evaluation.claims.values() if claim.fragment_id in newcomers]:
+            names = evaluation.namings[claim.namespace_id]
             refuse_low_rule(principal, claim.namespace_id, names, [claim.predicate])
 
 
@@ -165,15 +165,17 @@ def _decided(row: PendingConflict, settlement: Settlement, effects: Effects, pri
     )
 
 
-def _names(docket: Evaluation, row: PendingConflict) -> Naming:
-    return docket.namings[row.namespace_id]
+def _names(evaluation: Evaluation, row: PendingConflict) -> Naming:
+    return evaluation.namings[row.namespace_id]
 
 
-def _overruled(docket: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
+def _overruled(evaluation: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
     """The rulings, by authority and whose they are, against which these conflicts are."""
     ids = {conflict.challenged for conflict in conflicts}
-    standing = [stance for ledger in docket.ledgers.values() for stance in ledger.standing.values()]
-    return [(stance.ruling, stance.ruled_by) for stance in standing if stance.id in ids and stance.ruling]
+    standing = [assertion for key_state in evaluation.key_states.values() for assertion in key_state.standing.values()]
+    return [
+        (assertion.ruling, assertion.ruled_by) for assertion in standing if assertion.id in ids and assertion.ruling
+    ]
 
 
 def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> PendingConflict:
@@ -207,12 +209,14 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         except (IntegrityError, ClaimsCollide) as error:
             decided = {*done["fragments"], *done.get("made", ())}
             raise CannotUndo(TAKEN, _others(row, places, error, decided), then=MAKE_ROOM) from error
-        _refuse_rivals(_docket(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at)
+        _refuse_rivals(
+            _evaluation(row, places, now=now), {uuid.UUID(key) for key in done["fragments"]}, row.resolved_at
+        )
         settled = PendingConflict.objects.within(row.project_id).filter(id__in=settled_ids)
         for conflict in settled:
             conflict.reopen()
         _pair_as_before(row, done["pairs"])
-        pair_up(_docket(row, places, now=now), places)
+        pair_up(_evaluation(row, places, now=now), places)
         row.refresh_from_db()
         return row
 
@@ -228,18 +232,22 @@ def _others(row: PendingConflict, places: set[Place], error: Exception, decided:
     if isinstance(error, ClaimsCollide):
         found = {str(side) for pair in error.pairs for side in (pair.one, pair.other)}
     else:
-        docket = _docket(row, places, now=row.resolved_at or row.created_at)
-        found = {str(one.fragment_id) for ledger in docket.ledgers.values() for one in ledger.standing.values()}
+        evaluation = _evaluation(row, places, now=row.resolved_at or row.created_at)
+        found = {
+            str(one.fragment_id) for key_state in evaluation.key_states.values() for one in key_state.standing.values()
+        }
     return found - decided
 
 
-def _refuse_rivals(docket: Evaluation, restored: set[uuid.UUID], since: datetime.datetime) -> None:
+def _refuse_rivals(evaluation: Evaluation, restored: set[uuid.UUID], since: datetime.datetime) -> None:
     """Raises CannotUndo when what stands again opposes what came to stand meanwhile."""
-    for ledger in docket.ledgers.values():
-        for stance in [one for one in ledger.standing.values() if one.fragment_id in restored]:
-            others = [o for o in ledger.opponents(stance) if o.fragment_id not in restored]
-            rivals = [o for o in others if o.id not in ledger.contesting]
-            rivals = [o for o in rivals if o.slot == stance.slot or docket.claims[o.id].fragment.created_at >= since]
+    for key_state in evaluation.key_states.values():
+        for assertion in [one for one in key_state.standing.values() if one.fragment_id in restored]:
+            others = [o for o in key_state.opponents(assertion) if o.fragment_id not in restored]
+            rivals = [o for o in others if o.id not in key_state.contesting]
+            rivals = [
+                o for o in rivals if o.slot == assertion.slot or evaluation.claims[o.id].fragment.created_at >= since
+            ]
             if rivals:
                 raise CannotUndo(TAKEN, {o.fragment_id for o in rivals}, then=MAKE_ROOM)
 
@@ -377,22 +385,22 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
     return [conflict for conflict in mine if conflict.newcomer_claim == row.newcomer_claim]
 
 
-def _freed(docket: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
+def _freed(evaluation: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
     """The conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
 
     A key's own newcomers go on waiting for somebody else.
     """
-    freed = resolution_actions.freed(docket, row.challenger)
+    freed = resolution_actions.freed(evaluation, row.challenger)
     if principal.kind == "key":
-        freed = [i for i in freed if docket.claims[i].fragment.owner_id != principal.owner_id]
+        freed = [i for i in freed if evaluation.claims[i].fragment.owner_id != principal.owner_id]
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)
     return list(rows.filter(newcomer_claim__in=freed).order_by("created_at", "id"))
 
 
-def _docket(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Evaluation:
-    docket = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
-    docket.read(places)
-    return docket
+def _evaluation(row: PendingConflict, places: set[Place], *, now: datetime.datetime) -> Evaluation:
+    evaluation = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
+    evaluation.read(places)
+    return evaluation
 
 
 def _note(

@@ -1,4 +1,4 @@
-"""Deciding: what each action does to both sides of a conflict, and how that is taken back."""
+"""Resolution actions: what each action does to both sides of a conflict, and how that is taken back."""
 
 import datetime
 import uuid
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from conflicts.admission import Newcomer
 from conflicts.cardinality import make_multi_valued, restore_predicate
-from conflicts.claims import ClaimDraft, claim_of, stance_of
+from conflicts.claims import ClaimDraft, assertion_of, claim_of
 from conflicts.enums import ConflictKind, Keep, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.gate import Assertion, Period
@@ -83,14 +83,14 @@ class Effects:
             )
 
 
-def concerned(docket: Evaluation, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
+def concerned(evaluation: Evaluation, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
     """Every fragment that a decision could change."""
     sides = {side for conflict in (row, *siblings) for side in (conflict.newcomer_id, conflict.existing_id)}
-    return {side for side in sides if side} | {claim.fragment_id for claim in docket.claims.values()}
+    return {side for side in sides if side} | {claim.fragment_id for claim in evaluation.claims.values()}
 
 
 def carry_out(
-    docket: Evaluation,
+    evaluation: Evaluation,
     row: PendingConflict,
     siblings: Sequence[PendingConflict],
     action: str,
@@ -100,41 +100,41 @@ def carry_out(
 ) -> Effects:
     """Does it. Raises NotApplicable, CannotSplit, BlockedByErasure."""
     if row.kind == ConflictKind.DISPUTE:
-        return _review(docket, row, action)
+        return _review(evaluation, row, action)
     if row.kind == ConflictKind.RESTORE:
         return _compare_versions(action)
     newcomer = Fragment.objects.within(row.project_id).filter(id=row.newcomer_id).first()
     if newcomer is None:
         raise NotApplicable("the newcomer was forgotten")
-    claims = _decided(docket, row, newcomer)
+    claims = _decided(evaluation, row, newcomer)
     if action == Resolution.REJECT:
-        return Effects(_leave(docket, newcomer, claims, why=REJECTED))
+        return Effects(_leave(evaluation, newcomer, claims, why=REJECTED))
     if correction is not None:
-        return _correct(docket, newcomer, claims, correction, [row, *siblings])
-    stances = [stance_of(claim) for claim in claims]
-    opponents = _opponents(docket, stances, [row, *siblings])
+        return _correct(evaluation, newcomer, claims, correction, [row, *siblings])
+    assertions = [assertion_of(claim) for claim in claims]
+    opponents = _opponents(evaluation, assertions, [row, *siblings])
     if action == Resolution.SUPERSEDE:
-        return _supersede(docket, newcomer, stances, opponents, [row, *siblings])
-    return KEEPING[Keep(keep)](docket, newcomer, stances, opponents)
+        return _supersede(evaluation, newcomer, assertions, opponents, [row, *siblings])
+    return KEEPING[Keep(keep)](evaluation, newcomer, assertions, opponents)
 
 
-def _decided(docket: Evaluation, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
+def _decided(evaluation: Evaluation, row: PendingConflict, newcomer: Fragment) -> list[Claim]:
     """The claims of the newcomer that are decided on: the conflict's own, with a text all that wait.
 
     Also where it does not wait: its place may have been taken before rulings were kept.
     """
-    mine = Claim.objects.within(docket.project_id).filter(fragment=newcomer.id).order_by("position")
+    mine = Claim.objects.within(evaluation.project_id).filter(fragment=newcomer.id).order_by("position")
     found = list(mine.select_related("fragment"))
     if row.kind == ConflictKind.CLAIM:
         found = [claim for claim in found if claim.id == row.challenger]
     else:
         found = [claim for claim in found if claim.verdict in ("", Status.QUARANTINED)]
-    docket.claims |= {claim.id: claim for claim in found}
-    docket.read({place_of(claim) for claim in found} - docket.ledgers.keys())
+    evaluation.claims |= {claim.id: claim for claim in found}
+    evaluation.read({place_of(claim) for claim in found} - evaluation.key_states.keys())
     return found
 
 
-def _review(docket: Evaluation, row: PendingConflict, action: str) -> Effects:
+def _review(evaluation: Evaluation, row: PendingConflict, action: str) -> Effects:
     """A weaker owner doubts a fragment: supersede takes the doubt over, reject dismisses it."""
     if action == Resolution.KEEP_BOTH:
         raise NotApplicable("a dispute has one side only: supersede or reject it")
@@ -142,7 +142,7 @@ def _review(docket: Evaluation, row: PendingConflict, action: str) -> Effects:
     if existing is None:
         raise NotApplicable("the disputed memory was forgotten")
     if action == Resolution.SUPERSEDE and existing.status == Status.ACTIVE:
-        _put(docket, existing, Status.DISPUTED)
+        _put(evaluation, existing, Status.DISPUTED)
     return Effects()
 
 
@@ -154,48 +154,48 @@ def _compare_versions(action: str) -> Effects:
 
 
 def _opponents(
-    docket: Evaluation, stances: Sequence[Assertion], conflicts: Sequence[PendingConflict]
+    evaluation: Evaluation, assertions: Sequence[Assertion], conflicts: Sequence[PendingConflict]
 ) -> list[uuid.UUID]:
     """The claims that have to yield: all that stand against these now, and which the conflicts name."""
     named = {conflict.challenged for conflict in conflicts if conflict.challenged}
-    found = {i for i in named if i in docket.claims and docket.claims[i].status in STANDING}
-    for stance in stances:
-        ledger = docket.ledgers[place_of(docket.claims[stance.id])]
-        found |= {other.id for other in ledger.opponents(stance)}
+    found = {i for i in named if i in evaluation.claims and evaluation.claims[i].status in STANDING}
+    for assertion in assertions:
+        key_state = evaluation.key_states[place_of(evaluation.claims[assertion.id])]
+        found |= {other.id for other in key_state.opponents(assertion)}
     return sorted(found)
 
 
-def standing_against(docket: Evaluation, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
+def standing_against(evaluation: Evaluation, newcomers: Iterable[uuid.UUID | None]) -> set[uuid.UUID]:
     """The fragments of all that stand against what these claim, whether or not a conflict names them."""
-    claims = Claim.objects.within(docket.project_id).filter(fragment__in=[i for i in newcomers if i])
+    claims = Claim.objects.within(evaluation.project_id).filter(fragment__in=[i for i in newcomers if i])
     return {
         other.fragment_id
         for claim in claims.select_related("fragment")
-        if (ledger := docket.ledgers.get(place_of(claim)))
-        for other in ledger.opponents(stance_of(claim))
+        if (key_state := evaluation.key_states.get(place_of(claim)))
+        for other in key_state.opponents(assertion_of(claim))
     }
 
 
 def _supersede(
-    docket: Evaluation,
+    evaluation: Evaluation,
     newcomer: Fragment,
-    stances: Sequence[Assertion],
+    assertions: Sequence[Assertion],
     opponents: list[uuid.UUID],
     conflicts: Sequence[PendingConflict],
 ) -> Effects:
-    _place(docket, stances, without=set(opponents))
-    _stand(docket, newcomer, stances)
+    _place(evaluation, assertions, without=set(opponents))
+    _stand(evaluation, newcomer, assertions)
     successors = dict.fromkeys(opponents, newcomer.id)
-    done = supersede_claims(docket.project_id, successors, now=docket.now)
-    claims = _claimed(docket, conflicts, newcomer, without=set(opponents))
-    return _effects(docket, done, opponents, claims=claims)
+    done = supersede_claims(evaluation.project_id, successors, now=evaluation.now)
+    claims = _claimed(evaluation, conflicts, newcomer, without=set(opponents))
+    return _effects(evaluation, done, opponents, claims=claims)
 
 
 def _claimed(
-    docket: Evaluation, conflicts: Sequence[PendingConflict], newcomer: Fragment, *, without: set[uuid.UUID]
+    evaluation: Evaluation, conflicts: Sequence[PendingConflict], newcomer: Fragment, *, without: set[uuid.UUID]
 ) -> list[str]:
     """Let a text that was chosen claim what it was read to say: without a claim nothing opposes a third value."""
-    held = Claim.objects.within(docket.project_id).filter(fragment=newcomer.id)
+    held = Claim.objects.within(evaluation.project_id).filter(fragment=newcomer.id)
     keys, made = {bytes(key) for key in held.values_list("key_digest", flat=True)}, list[Claim]()
     for conflict in conflicts:
         said = conflict.statement
@@ -203,17 +203,17 @@ def _claimed(
             continue
         keys.add(bytes(conflict.key_digest))
         draft = ClaimDraft(said["subject"], said["predicate"], said["value"], session_id=conflict.session_id)
-        names = docket.namings[newcomer.namespace_id]
-        claim = claim_of(draft, newcomer, naming=names, now=docket.now, position=held.count() + len(made))
-        claim.slot = docket.ledgers[place_of(claim)].free_slot(stance_of(claim), without=without)
-        docket.claims[claim.id] = claim
+        names = evaluation.namings[newcomer.namespace_id]
+        claim = claim_of(draft, newcomer, naming=names, now=evaluation.now, position=held.count() + len(made))
+        claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion_of(claim), without=without)
+        evaluation.claims[claim.id] = claim
         made.append(claim)
     insert(made)
     return [str(claim.id) for claim in made]
 
 
 def _correct(
-    docket: Evaluation,
+    evaluation: Evaluation,
     newcomer: Fragment,
     claims: Sequence[Claim],
     correction: Correction,
@@ -222,130 +222,136 @@ def _correct(
     """What the person typed stands, in a memory of its own; the challenger is archived as it was written."""
     fragment, vector, drafts = correction.newcomer.fragment, correction.newcomer.vector, correction.newcomer.claims
     refuse_forgotten([fragment])
-    made = docket.case(fragment, drafts, ()).claims
-    docket.claims |= {claim.id: claim for claim in made}
-    docket.read({place_of(claim) for claim in made} - docket.ledgers.keys())
-    stances = [stance_of(claim) for claim in made]
-    opponents = _opponents(docket, stances, conflicts)
-    left = _leave(docket, newcomer, claims, why=EDITED)
+    made = evaluation.case(fragment, drafts, ()).claims
+    evaluation.claims |= {claim.id: claim for claim in made}
+    evaluation.read({place_of(claim) for claim in made} - evaluation.key_states.keys())
+    assertions = [assertion_of(claim) for claim in made]
+    opponents = _opponents(evaluation, assertions, conflicts)
+    left = _leave(evaluation, newcomer, claims, why=EDITED)
     insert([fragment])
     gone = {*opponents, *(claim.id for claim in claims)}
-    for claim, stance in zip(made, stances, strict=True):
-        claim.slot = docket.ledgers[place_of(claim)].free_slot(stance, without=gone)
+    for claim, assertion in zip(made, assertions, strict=True):
+        claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion, without=gone)
     insert(made)
     index_keywords([fragment.id])
     place_vectors([(fragment, vector, made)], model=correction.model)
     ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
-    link = Link.objects.create(project_id=docket.project_id, **ends)
-    done = supersede_claims(docket.project_id, dict.fromkeys(opponents, fragment.id), now=docket.now)
+    link = Link.objects.create(project_id=evaluation.project_id, **ends)
+    done = supersede_claims(evaluation.project_id, dict.fromkeys(opponents, fragment.id), now=evaluation.now)
     done.links += [str(link.id), *left.links]
-    return _effects(docket, done, opponents, made=[str(fragment.id)])
+    return _effects(evaluation, done, opponents, made=[str(fragment.id)])
 
 
 def _keep_pair(
-    docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion], opponents: list[uuid.UUID]
+    evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
     """Both hold at once; each goes on opposing third values."""
-    _place(docket, stances, without=set())
-    _stand(docket, newcomer, stances)
-    return _effects(docket, Succession(), opponents)
+    _place(evaluation, assertions, without=set())
+    _stand(evaluation, newcomer, assertions)
+    return _effects(evaluation, Succession(), opponents)
 
 
 def _keep_period(
-    docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion], opponents: list[uuid.UUID]
+    evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
     """One after the other."""
-    stance = _only(stances, "a text has no period: keep both as a pair, or decide for one")
-    others = [stance_of(docket.claims[i]) for i in opponents]
-    period, periods = split(stance, others, at=newcomer.created_at)
+    assertion = _only(assertions, "a text has no period: keep both as a pair, or decide for one")
+    others = [assertion_of(evaluation.claims[i]) for i in opponents]
+    period, periods = split(assertion, others, at=newcomer.created_at)
     for claim_id, kept in periods.items():
-        _set_claim(docket, claim_id, valid_from=kept.start, valid_until=kept.end)
+        _set_claim(evaluation, claim_id, valid_from=kept.start, valid_until=kept.end)
         if kept.end is not None:
-            docket.ledgers[place_of(docket.claims[claim_id])].close(claim_id, kept.end)
-    _place(docket, [replace(stance, period=period)], without=set())
-    _stand(docket, newcomer, stances)
-    return _effects(docket, Succession(), opponents)
+            evaluation.key_states[place_of(evaluation.claims[claim_id])].close(claim_id, kept.end)
+    _place(evaluation, [replace(assertion, period=period)], without=set())
+    _stand(evaluation, newcomer, assertions)
+    return _effects(evaluation, Succession(), opponents)
 
 
 def _keep_predicate(
-    docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion], opponents: list[uuid.UUID]
+    evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
     """The predicate takes several values from now on."""
-    stance = _only(stances, "a text has no predicate: keep both as a pair, or decide for one")
-    name = docket.claims[stance.id].predicate
+    assertion = _only(assertions, "a text has no predicate: keep both as a pair, or decide for one")
+    name = evaluation.claims[assertion.id].predicate
     former = make_multi_valued(
-        project_id=docket.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=docket.now
+        project_id=evaluation.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=evaluation.now
     )
-    _stand(docket, newcomer, stances)
+    _stand(evaluation, newcomer, assertions)
     told = {"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former}
-    return _effects(docket, Succession(), opponents, predicate=told)
+    return _effects(evaluation, Succession(), opponents, predicate=told)
 
 
-def _only(stances: Sequence[Assertion], why: str) -> Assertion:
-    if len(stances) != 1:
+def _only(assertions: Sequence[Assertion], why: str) -> Assertion:
+    if len(assertions) != 1:
         raise NotApplicable(why)
-    return stances[0]
+    return assertions[0]
 
 
-def _effects(docket: Evaluation, done: Succession, opponents: Sequence[uuid.UUID], **more: Any) -> Effects:
-    fragments = dict.fromkeys(docket.claims[i].fragment_id for i in opponents)
+def _effects(evaluation: Evaluation, done: Succession, opponents: Sequence[uuid.UUID], **more: Any) -> Effects:
+    fragments = dict.fromkeys(evaluation.claims[i].fragment_id for i in opponents)
     return Effects(done, opponents=list(fragments), **more)
 
 
-def freed(docket: Evaluation, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
+def freed(evaluation: Evaluation, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
     """Which other claims wait on the newcomer's key for nothing but its one value; of one value the strongest."""
-    if newcomer not in docket.claims:
+    if newcomer not in evaluation.claims:
         return []
-    ledger = docket.ledgers[place_of(docket.claims[newcomer])]
-    own = ledger.waiting.get(newcomer)
-    said = [*ledger.standing.values(), *([own] if own else [])]
+    key_state = evaluation.key_states[place_of(evaluation.claims[newcomer])]
+    own = key_state.waiting.get(newcomer)
+    said = [*key_state.standing.values(), *([own] if own else [])]
     found = []
-    for stance in sorted(ledger.waiting.values(), key=lambda s: (-s.authority, s.id)):
-        texts = any(c.kind != ConflictKind.CLAIM for c in docket.pending[stance.fragment_id])
-        if stance.id != newcomer and not texts and not any(stance.repeats(other) for other in said):
-            said.append(stance)
-            found.append(stance.id)
+    for assertion in sorted(key_state.waiting.values(), key=lambda s: (-s.authority, s.id)):
+        texts = any(c.kind != ConflictKind.CLAIM for c in evaluation.pending[assertion.fragment_id])
+        if assertion.id != newcomer and not texts and not any(assertion.repeats(other) for other in said):
+            said.append(assertion)
+            found.append(assertion.id)
     return found
 
 
-def release(docket: Evaluation, claim_ids: Iterable[uuid.UUID | None]) -> None:
+def release(evaluation: Evaluation, claim_ids: Iterable[uuid.UUID | None]) -> None:
     """Lets these stand."""
     changes = {i: VerdictChange(Status.ACTIVE) for i in claim_ids if i}
-    put(docket.project_id, changes, now=docket.now)
+    put(evaluation.project_id, changes, now=evaluation.now)
 
 
 KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _keep_predicate}
 
 
-def _place(docket: Evaluation, stances: Iterable[Assertion], *, without: set[uuid.UUID]) -> None:
+def _place(evaluation: Evaluation, assertions: Iterable[Assertion], *, without: set[uuid.UUID]) -> None:
     """Gives each claim its period and a slot in which it is alone."""
-    for stance in stances:
-        ledger = docket.ledgers[place_of(docket.claims[stance.id])]
-        period: Period = stance.period
-        slot = ledger.free_slot(stance, without=without)
-        _set_claim(docket, stance.id, slot=slot, valid_from=period.start, valid_until=period.end)
-        ledger.standing[stance.id] = replace(stance, slot=slot)  # so that the next one finds another
+    for assertion in assertions:
+        key_state = evaluation.key_states[place_of(evaluation.claims[assertion.id])]
+        period: Period = assertion.period
+        slot = key_state.free_slot(assertion, without=without)
+        _set_claim(evaluation, assertion.id, slot=slot, valid_from=period.start, valid_until=period.end)
+        key_state.standing[assertion.id] = replace(assertion, slot=slot)  # so that the next one finds another
 
 
-def _set_claim(docket: Evaluation, claim_id: uuid.UUID, **values: Any) -> None:
-    Claim.objects.within(docket.project_id).filter(id=claim_id).update(**values)
+def _set_claim(evaluation: Evaluation, claim_id: uuid.UUID, **values: Any) -> None:
+    Claim.objects.within(evaluation.project_id).filter(id=claim_id).update(**values)
 
 
-def _stand(docket: Evaluation, newcomer: Fragment, stances: Sequence[Assertion]) -> None:
+def _stand(evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion]) -> None:
     """Lets claims stand, and their fragment with them; a text that claims nothing by itself."""
-    put(docket.project_id, {stance.id: VerdictChange(Status.ACTIVE) for stance in stances}, now=docket.now)
-    if not stances:
-        _put(docket, newcomer, Status.ACTIVE)
+    put(
+        evaluation.project_id,
+        {assertion.id: VerdictChange(Status.ACTIVE) for assertion in assertions},
+        now=evaluation.now,
+    )
+    if not assertions:
+        _put(evaluation, newcomer, Status.ACTIVE)
 
 
-def _leave(docket: Evaluation, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
+def _leave(evaluation: Evaluation, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
     """Archives claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
     if not claims:
-        _put(docket, newcomer, Status.ARCHIVED, why=why)
+        _put(evaluation, newcomer, Status.ARCHIVED, why=why)
     changes = {claim.id: VerdictChange(Status.ARCHIVED) for claim in claims}
-    return supersede(docket.project_id, put(docket.project_id, changes, now=docket.now, why=why), now=docket.now)
+    return supersede(
+        evaluation.project_id, put(evaluation.project_id, changes, now=evaluation.now, why=why), now=evaluation.now
+    )
 
 
-def _put(docket: Evaluation, fragment: Fragment, status: Status, *, why: str = "") -> None:
-    fragment.status, fragment.archived_reason, fragment.updated_at = status, why, docket.now
+def _put(evaluation: Evaluation, fragment: Fragment, status: Status, *, why: str = "") -> None:
+    fragment.status, fragment.archived_reason, fragment.updated_at = status, why, evaluation.now
     fragment.save(update_fields=["status", "archived_reason", "updated_at"])

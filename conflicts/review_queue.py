@@ -1,4 +1,4 @@
-"""Folding: what one source claims again and again waits as one item of the queue, and is decided once."""
+"""Review queue: what one source claims again and again waits as one item of the queue, and is decided once."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Placing: what search needs of a fragment, and the fingerprints that keep forgotten texts out."""
+"""Search index: what search needs of a fragment, and the fingerprints that keep forgotten texts out."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Reserving: whoever opens a waiting conflict is named to the other reviewers for ten minutes. It locks nothing."""
+"""Soft locks: whoever opens a waiting conflict is named to the other reviewers for ten minutes. It locks nothing."""
 
 import datetime
 import uuid

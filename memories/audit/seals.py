@@ -1,4 +1,4 @@
-"""Sealing: the new events of a project become one signed link of its chain, in the database and in a file."""
+"""Seals: the new events of a project become one signed link of its chain, in the database and in a file."""
 
 import datetime
 from tempfile import TemporaryFile

@@ -1,4 +1,4 @@
-"""Verifying: names the first event that was changed, removed, slipped in or cut off, and every row that was forged."""
+"""Verification: names the first event that was changed, removed, slipped in or cut off, and forged rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reading: a bundle is taken line by line and believed in nothing; what is wrong is named with its line.
+"""Bundle reader: a bundle is taken line by line and believed in nothing; what is wrong is named with its line.
 
 Whatever the file is, reading it takes bounded memory and raises nothing but BrokenBundle.
 """

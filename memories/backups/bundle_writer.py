@@ -1,4 +1,4 @@
-"""Writing: a snapshot of what is remembered becomes one signed file, whole or not at all."""
+"""Bundle writer: a snapshot of what is remembered becomes one signed file, whole or not at all."""
 
 import datetime
 import gzip

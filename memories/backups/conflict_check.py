@@ -1,4 +1,4 @@
-"""Gating: what comes back and would oppose what is believed here passes the gate, at its original authority."""
+"""Conflict check: what comes back and would oppose what is believed here passes the gate, at its original authority."""
 
 import datetime
 import uuid

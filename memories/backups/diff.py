@@ -1,4 +1,4 @@
-"""Judging: what is to become of each fragment of a staged namespace, before anything is written.
+"""Diff: what is to become of each fragment of a staged namespace, before anything is written.
 
 Newer is the later `updated_at`, then the revision. Restoring is a monotonic replay: nothing live is set back.
 """

@@ -1,4 +1,4 @@
-"""Barring: what of a bundle was forgotten, here or where it comes from, and all that does not come back with it."""
+"""Erasure filter: what of a bundle was forgotten, here or where it comes from, and what does not come back with it."""
 
 import uuid
 from typing import Any

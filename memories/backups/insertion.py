@@ -1,4 +1,4 @@
-"""Applying: staged rows become real ones by set-based SQL, one namespace at a time; the same SQL serves the drill."""
+"""Insertion: staged rows become real ones by set-based SQL, one namespace at a time; the same SQL serves the drill."""
 
 import uuid
 from collections.abc import Mapping, Sequence

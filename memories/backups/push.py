@@ -1,4 +1,4 @@
-"""Pushing: what a project remembers goes to another instance as a chain of increments ([1], local first).
+"""Push: what a project remembers goes to another instance as a chain of increments ([1], local first).
 
 What was pushed last is not noted here: the other instance is asked which files it has taken. So a push that was broken
 off anywhere is gone on with by the next, and one that lost its files gets all of it anew.

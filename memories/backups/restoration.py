@@ -1,4 +1,4 @@
-"""Restoring: read and believe nothing, plan, then apply: what is newer, under its own id, in its own time."""
+"""Restoration: read and believe nothing, plan, then apply: what is newer, under its own id, in its own time."""
 
 import datetime
 import time

@@ -1,4 +1,4 @@
-"""Keeping: which backups there are, which stay, and how old the last good proof is."""
+"""Retention: which backups there are, which stay, and how old the last good proof is."""
 
 import datetime
 import re

@@ -1,4 +1,4 @@
-"""Estimating: how much room a bundle will take, before a byte of it is written."""
+"""Size estimate: how much room a bundle will take, before a byte of it is written."""
 
 import uuid
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Staging: the records of a bundle, or of a chain of them, in temporary tables that have every CHECK of the real ones.
+"""Staging tables: the records of a bundle, or of a chain, in temporary tables with every CHECK of the real ones.
 
 What can't be stored is found here, with its line, before anything is applied. The tables live as long as the
 connection; whoever stages drops them. Namespaces stand here under ids of the bundle.

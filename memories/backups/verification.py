@@ -1,4 +1,4 @@
-"""Proving: a backup is read to its end (verify), and restored where nobody sees it (drill)."""
+"""Verification: a backup is read to its end (verify), and restored where nobody sees it (drill)."""
 
 import datetime
 import hashlib

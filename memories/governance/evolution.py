@@ -1,4 +1,4 @@
-"""Evolving: which free texts outdate which, as the language model sees it. It proposes; people carry it out."""
+"""Evolution: which free texts outdate which, as the language model sees it. It proposes; people carry it out."""
 
 import datetime
 import uuid

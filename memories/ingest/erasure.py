@@ -1,4 +1,4 @@
-"""Forgetting: every copy of what a memory said goes, for one or for many at once; keyed fingerprints stay."""
+"""Erasure: every copy of what a memory said goes, for one or for many at once; keyed fingerprints stay."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Losers: what another memory replaced stands again when that one is forgotten, unless somebody still opposes it."""
+"""Reinstatement: what another memory replaced stands again when that is forgotten, unless somebody opposes it."""
 
 import datetime
 import uuid

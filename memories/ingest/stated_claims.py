@@ -1,4 +1,4 @@
-"""Reading: what a text was read to say, and which of it its fragment claims."""
+"""Stated claims: what a text was read to say, and which of it its fragment claims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

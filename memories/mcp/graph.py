@@ -25,7 +25,7 @@ from memories.mcp.descriptions import Additions, Deletions, EntityWords, Most, P
 from memories.mcp.graph_projection import OBSERVATION, TYPE, draw, sentence
 from memories.models import Claim
 from memories.models.enums import Status
-from memories.retrieval import BeliefQuery as Search
+from memories.retrieval import Question as Search
 from memories.retrieval import search
 
 MOST = 2000  # claims in one drawing

@@ -1,4 +1,4 @@
-"""Copying: memories of one namespace stand in another under new ids, with all that stands under them.
+"""Copies: memories of one namespace stand in another under new ids, with all that stands under them.
 
 Which tables those are says each one's catalogue; a test compares. Set-based, in the open transaction: a temporary table
 holds the old and the new ids. New ids are digests of the old and the namespace, so that a second look names the same.

@@ -1,4 +1,4 @@
-"""The lineup: each memory of a branch beside the one that it is elsewhere, and what became of either since."""
+"""Diff: each memory of a branch beside the one that it is elsewhere, and what became of either since."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Forking: a namespace begins as a copy of another; from then on neither sees what the other writes."""
+"""Forks: a namespace begins as a copy of another; from then on neither sees what the other writes."""
 
 from typing import Any
 

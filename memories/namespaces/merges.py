@@ -1,4 +1,4 @@
-"""Merging: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
+"""Merges: a branch's writes are replayed into another namespace, in one transaction that can be taken back."""
 
 import datetime
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Replaying: what a branch wrote goes through the target's gate, in the order in which it was written."""
+"""Replay: what a branch wrote goes through the target's gate, in the order in which it was written."""
 
 import dataclasses
 import datetime

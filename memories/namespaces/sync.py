@@ -1,4 +1,4 @@
-"""Carrying: what happened in a branch to memories that its target has too, besides their words."""
+"""Sync: what happened in a branch to memories that its target has too, besides their words."""
 
 import datetime
 import uuid

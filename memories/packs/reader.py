@@ -1,4 +1,4 @@
-"""Reading a pack: what it says of itself, and the signed bundle that it holds."""
+"""Reader: what it says of itself, and the signed bundle that it holds."""
 
 import datetime
 import shutil

@@ -1,4 +1,4 @@
-"""Writing a pack: the signed bundle of a namespace, and what an offline search needs of its active memories."""
+"""Writer: the signed bundle of a namespace, and what an offline search needs of its active memories."""
 
 import base64
 import datetime

@@ -1,4 +1,4 @@
-"""Rivals: claims of one key that can't both be true, and which of them an answer shows.
+"""Conflict filter: claims of one key that can't both be true, and which of them an answer shows.
 
 Inside a namespace the gate sees to it that one value stands. An answer draws on several namespaces, and on a session
 besides: of values that exclude each other it shows one (docs/spec.md §6).
@@ -41,10 +41,11 @@ def rivalry(
     """Return which claims of hits give way to those of other hits. `places` ranks their namespaces, 0 first.
 
     What the question's user said (in a scope of `nearest`) hides what is said for all, where it is no weaker than
-    that or no less than `user_implicit`, and no ruling speaks for that with more; what several users say of themselves is no rivalry. Of other lasting claims
-    those of the asked namespaces and the shared one go before other agents', then authority decides (that of a ruling
-    too), then the order of the namespaces, then the newer. A session's claim is shown when the gate would let it
-    replace the lasting one: nobody weaker hides in a session what a stronger one said.
+    that or no less than `user_implicit`, and no ruling speaks for that with more; what several users say of
+    themselves is no rivalry. Of other lasting claims those of the asked namespaces and the shared one go before other
+    agents', then authority decides (that of a ruling too), then the order of the namespaces, then the newer. A
+    session's claim is shown when the gate would let it replace the lasting one: nobody weaker hides in a session what
+    a stronger one said.
     """
     rivals, claimed = defaultdict(list), defaultdict[uuid.UUID, set[bytes]](set)
     claims = Claim.objects.within(project_id).filter(status=Status.ACTIVE, fragment__in=list(ids))

@@ -1,4 +1,4 @@
-"""Expecting: at which stage, and why, a fragment dropped out that the caller expected to answer."""
+"""Expectation: at which stage, and why, a fragment dropped out that the caller expected to answer."""
 
 import datetime
 from dataclasses import fields

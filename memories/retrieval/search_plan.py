@@ -1,4 +1,4 @@
-"""Planning: how the nearest vectors of a namespace are found. One pure function, a test per branch."""
+"""Search plan: how the nearest vectors of a namespace are found. One pure function, a test per branch."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -9,7 +9,7 @@ from memories.models import Project
 from script.benches._worlds import CAST, FOREIGN, Send
 
 FRAGMENTS, CLAIMS = 300, 50
-THINGS = ["heron", "kettle", "ledger", "orchard", "piano", "quarry", "ribbon", "saddle", "teapot", "violin"]
+THINGS = ["heron", "kettle", "key_state", "orchard", "piano", "quarry", "ribbon", "saddle", "teapot", "violin"]
 PLACES = ["mill", "harbour", "attic", "station", "bakery", "museum"]
 DEEDS = ["waits behind", "was seen near", "belongs to", "was moved from", "is painted like"]
 NAMES = ["ann", "ben", "cleo", "dan", "eva", "finn", "gus", "hana", "ivo", "june"]

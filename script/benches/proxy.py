@@ -32,7 +32,7 @@ from memories.providers.fake_streams import varied
 
 CHATS = "/v1/chat/completions"
 LIMIT_MS = 20.0
-NOUNS = ["heron", "otter", "mill", "river", "bridge", "harbour", "violin", "kettle", "ledger", "orchard"]
+NOUNS = ["heron", "otter", "mill", "river", "bridge", "harbour", "violin", "kettle", "key_state", "orchard"]
 DEEDS = ["nests behind", "sleeps under", "was seen near", "waits at", "is painted like", "belongs to"]
 
 

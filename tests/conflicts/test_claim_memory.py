@@ -38,11 +38,11 @@ def status(agent, stored):
     return agent.client.get(f"{URL}/{stored['id']}").json()["status"]
 
 
-def stance(value, *, authority=4, owner=BOB, **more):
+def assertion(value, *, authority=4, owner=BOB, **more):
     return Assertion(uuid.uuid4(), owner, authority, value, **more)
 
 
-def ledger(*standing):
+def key_state(*standing):
     return KeyState(standing={one.fragment_id: one for one in standing})
 
 
@@ -139,11 +139,11 @@ class TestPrompt1:
             assert [pending["existing_id"] for pending in lost["pending_conflicts"]] == [first["id"]]
 
     def test_conflict_check_finds_conflicting_exclusive_claims(self):
-        standing = stance(b"750", authority=6, owner=ALICE)
-        assert ledger(standing).opponents(stance(b"0")) == [standing]
+        standing = assertion(b"750", authority=6, owner=ALICE)
+        assert key_state(standing).opponents(assertion(b"0")) == [standing]
 
     def test_conflict_check_ignores_the_same_value(self, say, bob):
-        assert ledger(stance(b"750")).opponents(stance(b"750")) == []
+        assert key_state(assertion(b"750")).opponents(assertion(b"750")) == []
         say("$750")
         assert say("750 USD", by=bob, source="tool_output", status=200)["pending_conflicts"] == []
 
@@ -156,25 +156,25 @@ class TestPrompt1:
         assert waiting["status"] == third["status"] == "quarantined"
 
     def test_conflict_check_ignores_predicates_that_are_not_exclusive(self):
-        standing = ledger(stance(b"tea", authority=6, exclusive=False))
-        assert standing.opponents(stance(b"coffee", exclusive=False)) == []
+        standing = key_state(assertion(b"tea", authority=6, exclusive=False))
+        assert standing.opponents(assertion(b"coffee", exclusive=False)) == []
 
     def test_conflict_check_ignores_periods_that_do_not_overlap(self):
         """Departs: half-open, so touching is no overlap."""
-        standing = ledger(stance(b"Seattle", period=Period(YEAR[2019], YEAR[2022])))
-        assert standing.opponents(stance(b"Austin", period=Period(YEAR[2022], None))) == []
+        standing = key_state(assertion(b"Seattle", period=Period(YEAR[2019], YEAR[2022])))
+        assert standing.opponents(assertion(b"Austin", period=Period(YEAR[2022], None))) == []
 
     def test_conflict_check_detects_overlapping_periods(self):
-        standing = stance(b"Seattle", period=Period(YEAR[2019], YEAR[2022]))
+        standing = assertion(b"Seattle", period=Period(YEAR[2019], YEAR[2022]))
         for period in (Period(YEAR[2021], None), Period(None, YEAR[2020]), Period()):
-            assert ledger(standing).opponents(stance(b"Austin", period=period)) == [standing]
+            assert key_state(standing).opponents(assertion(b"Austin", period=period)) == [standing]
 
     def test_conflict_check_session_claim_does_not_conflict_with_global(self):
-        here = stance(b"900", scope="session", session_id="s1")
-        assert ledger(stance(b"750")).opponents(here) == []
-        assert ledger(here).opponents(stance(b"750")) == []
-        assert ledger(here).opponents(stance(b"750", scope="session", session_id="s2")) == []
-        assert ledger(here).opponents(stance(b"750", scope="session", session_id="s1")) == [here]
+        here = assertion(b"900", scope="session", session_id="s1")
+        assert key_state(assertion(b"750")).opponents(here) == []
+        assert key_state(here).opponents(assertion(b"750")) == []
+        assert key_state(here).opponents(assertion(b"750", scope="session", session_id="s2")) == []
+        assert key_state(here).opponents(assertion(b"750", scope="session", session_id="s1")) == [here]
 
     @pytest.mark.parametrize("missing", ["subject", "predicate", "value"])
     def test_claim_validation_missing_field_is_an_error(self, alice, count, missing):

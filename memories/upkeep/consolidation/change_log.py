@@ -1,4 +1,4 @@
-"""Recording: while a run is named, triggers keep what stood before in each row that changes, whoever changes it."""
+"""Change log: while a run is named, triggers keep what stood before in each row that changes, whoever changes it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

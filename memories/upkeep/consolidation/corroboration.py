@@ -1,4 +1,4 @@
-"""Corroborating: who says the same independently counts as another source, each pair once ever."""
+"""Corroboration: who says the same independently counts as another source, each pair once ever."""
 
 import uuid
 from collections.abc import Sequence

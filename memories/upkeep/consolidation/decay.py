@@ -1,4 +1,4 @@
-"""Fading: what is hardly relevant any more gets cold, then goes to the archive; what is long replaced does too.
+"""Decay: what is hardly relevant any more gets cold, then goes to the archive; what is long replaced does too.
 
 Relevance is worked out from the base each time, base · e^(−.05·days since the last use), and never written.
 """

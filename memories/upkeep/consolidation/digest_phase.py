@@ -1,4 +1,4 @@
-"""Digesting: clusters of old memories that nobody changed become one digest; the originals go to the archive."""
+"""Digest phase: clusters of old memories that nobody changed become one digest; the originals go to the archive."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Applying a plan: every phase of the namespace in one transaction, so that it stands as before or as after it."""
+"""Plan execution: every phase of the namespace in one transaction, so that it stands as before or as after it."""
 
 import datetime
 from collections.abc import Callable, Sequence

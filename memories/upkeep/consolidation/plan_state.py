@@ -1,4 +1,4 @@
-"""The outlook: how the namespace will stand when the phases planned so far have been applied."""
+"""Plan state: how the namespace will stand when the phases planned so far have been applied."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Planning: phase by phase, what each memory is to become. Nothing but the plan's own rows is written."""
+"""Planner: phase by phase, what each memory is to become. Nothing but the plan's own rows is written."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Putting away: what lay archived for a year leaves for the archive, and due copies expire (docs/spec.md §7)."""
+"""Archival: what lay archived for a year leaves for the archive, and due copies expire (docs/spec.md §7)."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Leaving: a fragment goes, a compressed copy and a tombstone stay."""
+"""Removal: a fragment goes, a compressed copy and a tombstone stay."""
 
 import datetime
 import uuid

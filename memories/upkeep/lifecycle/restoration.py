@@ -1,4 +1,4 @@
-"""Returning: what left comes back byte for byte, unless what is believed by now has a say in it."""
+"""Restoration: what left comes back byte for byte, unless what is believed by now has a say in it."""
 
 import datetime
 import uuid

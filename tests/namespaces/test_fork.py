@@ -23,7 +23,7 @@ from memories.models import (
 )
 from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES
 from memories.upkeep.graph import put_together
-from tests.branches.conftest import MAIN, SIDE
+from tests.namespaces.conftest import MAIN, SIDE
 
 
 @pytest.fixture

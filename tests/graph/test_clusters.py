@@ -11,7 +11,7 @@ from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
 from memories.upkeep.graph import refresh
 from memories.upkeep.graph.clusters import groups
-from tests.connections.conftest import at
+from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 
 URL = "/api/v1/clusters"

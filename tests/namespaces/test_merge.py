@@ -9,7 +9,7 @@ from conflicts.models import PendingConflict, Vote
 from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, operations, upkeep
 from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
-from tests.branches.conftest import MAIN, SIDE
+from tests.namespaces.conftest import MAIN, SIDE
 
 LISTS = ("added", "superseded", "conflicting", "skipped", "blocked_by_erasure", "forgotten", "carried")
 

@@ -12,7 +12,7 @@ from memories.models import Entity, Fragment, PendingConnection
 from memories.providers import active_model
 from memories.retrieval import indexed, indexes, keep_indexes, scopes_of
 from memories.upkeep.graph import refresh
-from tests.connections.conftest import at
+from tests.graph.conftest import at
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memories import access, namespaces
 from memories.models import Erasure, Fragment, Namespace, Origin
-from tests.branches.conftest import MAIN, SIDE
+from tests.namespaces.conftest import MAIN, SIDE
 from tests.users.test_scopes import find, keep
 
 

@@ -14,7 +14,7 @@ from memories import access, ingest, tasks, upkeep
 from memories.models import Embedding, EmbeddingModel, Fragment, Link, PendingConnection
 from memories.models.enums import ModelState
 from memories.upkeep.graph import refresh, vectors
-from tests.connections.conftest import at
+from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 from memories import access, jobs, keys
 from memories.models import Fragment, Namespace, Operation, Project
 from memories.models.history import event_models
-from tests.branches.conftest import MAIN, SIDE
+from tests.namespaces.conftest import MAIN, SIDE
 
 URL = "/api/v1/namespaces"
 
