@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db.models import Q
 
@@ -10,7 +11,9 @@ from conflicts.enums import ConflictKind, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict
 from conflicts.persistence import Succession, pair_up, supersede
+from conflicts.resolution import CannotUndo
 from conflicts.rulings import forget
+from conflicts.snapshots import bring_back, same_belief, snapshot
 from memories.models import Claim
 
 
@@ -64,3 +67,23 @@ def erase_all(
     forget(project_id, ids)
     # What was noted beside one opponent of a newcomer was noted beside all.
     mine.filter(newcomer__in=newcomers).update(note="", before=None)
+
+
+def replace(
+    project_id: uuid.UUID, namespace_id: uuid.UUID, *, older: uuid.UUID, newer: uuid.UUID, now: datetime.datetime
+) -> dict[str, Any]:
+    """The newer one takes the place; answers what `put_back` needs: ids, statuses and times, no text.
+
+    The caller holds the namespace and both; the older one claims nothing.
+    """
+    before = snapshot(project_id, [older])
+    done = yield_to(project_id, namespace_id, {older: newer}, now=now)
+    return {"fragments": before, "after": snapshot(project_id, [older]), "succession": done.as_json()}
+
+
+def put_back(project_id: uuid.UUID, done: Mapping[str, Any]) -> None:
+    """Everything is as before `replace`; the caller holds the same. Raises CannotUndo when it was changed since."""
+    if not same_belief(snapshot(project_id, map(uuid.UUID, done["after"])), done["after"]):
+        raise CannotUndo("the older memory was changed since")
+    bring_back(project_id, done["fragments"])
+    Succession.from_json(done["succession"]).take_back(project_id)

@@ -22,7 +22,7 @@ from conflicts.authority import (
     rank_of,
     refuse_below,
 )
-from conflicts.bulk_changes import erase_all, was_ruled_out, withdraw_all, yield_to
+from conflicts.bulk_changes import erase_all, put_back, replace, was_ruled_out, withdraw_all, yield_to
 from conflicts.bulk_resolution import BulkOutcome, resolve_all, undo_all
 from conflicts.candidates import KeyCandidate, candidates, repetitions
 from conflicts.claims import ClaimDraft, Statement, exclude_each_other
@@ -42,14 +42,12 @@ from conflicts.periods import CannotSplit
 from conflicts.precedence import ClaimsAtHand, Told, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
-from conflicts.preview import replaced_if_accepted
 from conflicts.reevaluation import Fate, Reassessment, examine, foresee
 from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
 from conflicts.registry import built_in as built_in_predicates
 from conflicts.registry import change as change_predicate
 from conflicts.registry import register as register_predicate
 from conflicts.registry import registered as registered_predicates
-from conflicts.replacement import put_back, replace
 from conflicts.resolution import (
     AlreadyResolved,
     CannotUndo,
@@ -72,9 +70,11 @@ from conflicts.review_queue import (
     from_source,
     queue,
     queue_length,
+    replaced_if_accepted,
+    reserve,
+    reserved,
     unforked,
 )
-from conflicts.ruling_backfill import rule_on_former_decisions
 from conflicts.ruling_marks import RulingMark, latest_mark, marks_of
 from conflicts.rulings import (
     binding_on,
@@ -82,6 +82,7 @@ from conflicts.rulings import (
     fragment_ruled,
     of_conflicts,
     protection,
+    rule_on_former_decisions,
     ruled_on,
     rulings,
     text_ruled,
@@ -97,7 +98,6 @@ from conflicts.search_index import (
     index_keywords,
     place_vectors,
 )
-from conflicts.soft_locks import reserve, reserved
 from conflicts.votes import Counted, is_disputed, vote
 
 __all__ = [

@@ -11,9 +11,13 @@ from django.contrib.postgres.aggregates import ArrayAgg, BoolOr
 from django.db.models import Case, Count, Exists, F, Min, OuterRef, Q, QuerySet, UUIDField, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
-from conflicts.models import PendingConflict
+from conflicts.evaluation import Evaluation, place_of
+from conflicts.models import PendingConflict, Reservation
 from conflicts.resolution import visible_conflicts, waiting, with_claims
+from memories import access
 from memories.access import Principal
+from memories.models import Claim, Fragment
+from memories.models.enums import STANDING
 
 # Where a newcomer comes from: the source that its writer named, else the agent.
 SOURCE = Coalesce(NullIf(F("newcomer__provenance_source_id"), Value("")), F("newcomer__agent_id"), Value(""))
@@ -151,3 +155,49 @@ def from_source(principal: Principal, row: PendingConflict) -> list[tuple[uuid.U
     same = Q(newcomer__provenance_source_id=named) if named else UNNAMED & Q(newcomer__agent_id=row.newcomer.agent_id)
     rows = waiting(principal).filter(same, namespace=row.namespace_id)
     return list(rows.order_by("created_at", "id").values_list("id", "revision")[:AT_ONCE])
+
+
+def replaced_if_accepted(principal: Principal, row: PendingConflict, *, now: datetime.datetime) -> list[Fragment]:
+    """The fragments of which a claim would be superseded, in the order of their ids."""
+    if row.newcomer_id is None:
+        return []
+    with access.enter(principal, why="foresee"):
+        mine = PendingConflict.objects.within(row.project_id).pending().filter(newcomer=row.newcomer_id)
+        if row.newcomer_claim:
+            mine = mine.filter(newcomer_claim=row.newcomer_claim)
+        named: set[uuid.UUID] = {i for i in mine.values_list("existing_id", flat=True) if i}
+        claim = Claim.objects.within(row.project_id).filter(id=row.challenger).first()
+        if claim is not None:
+            evaluation = Evaluation(row.project_id, [row.namespace_id], claims=0, now=now)
+            evaluation.read({place_of(claim)})
+            key_state = evaluation.key_states[place_of(claim)]
+            assertion = key_state.waiting.get(claim.id)
+            named |= {other.fragment_id for other in key_state.opponents(assertion)} if assertion else set()
+        rows = Fragment.objects.within(row.project_id).filter(id__in=named, status__in=STANDING)
+        return list(rows.order_by("id"))
+
+
+LASTS = datetime.timedelta(minutes=10)
+
+
+def reserve(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> None:
+    """Names the principal as the one who looks at it, unless another one does, and no longer as looking at others.
+
+    The caller has seen the conflict (`visible_conflict`), inside `access.enter`.
+    """
+    with access.enter(principal, why="reserve"):
+        everything = Reservation.objects.within(principal.project_id)
+        everything.filter(owner_id=principal.owner_id).exclude(conflict=conflict_id).delete()
+        rows = everything.filter(conflict=conflict_id)
+        mine = {"owner_id": principal.owner_id, "until": now + LASTS}
+        if not rows.filter(Q(until__lte=now) | Q(owner_id=principal.owner_id)).update(**mine):
+            row = Reservation(project_id=principal.project_id, conflict_id=conflict_id, **mine)
+            Reservation.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def reserved(
+    principal: Principal, conflict_ids: Collection[uuid.UUID], *, now: datetime.datetime
+) -> dict[uuid.UUID, uuid.UUID]:
+    """By conflict, the other owner who looks at it now. Inside `access.enter`."""
+    rows = Reservation.objects.within(principal.project_id).filter(conflict__in=conflict_ids, until__gt=now)
+    return dict(rows.exclude(owner_id=principal.owner_id).values_list("conflict_id", "owner_id"))

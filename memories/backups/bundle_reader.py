@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 
 from django.conf import settings
 
+from conflicts.public import Policy
 from memories import strict_json
 from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import READ, Footer, Manifest
-from memories.backups.upgrades import upgrade
 from memories.errors import NovaError
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024
@@ -253,3 +253,15 @@ def ahead(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
             batch.clear()  # whoever took it still names it
             if heavy:
                 waiting = reading.submit(next, made, None)
+
+
+def upgrade(told: dict[str, Any]) -> bool:
+    """Brings a record up to date in place; whether there was anything to do."""
+    row = told.get("row")
+    if told.get("kind") != "predicate" or type(row) is not dict or "policy" in row:
+        return False
+    newest = row.pop("newer_wins", None)
+    if type(newest) is not bool:
+        return False
+    row["policy"] = str(Policy.NEWEST if newest else Policy.REVIEW)
+    return True

@@ -19,7 +19,7 @@ from memories.access import NotFound, Principal
 from memories.backups import changes, encryption, fingerprint_keys, policies, records, storage
 from memories.backups.manifest import Footer, Manifest
 from memories.backups.records import Record
-from memories.backups.size_estimate import size
+from memories.backups.storage import size
 from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation, Project
 from memories.models.enums import BackupOrigin, ExportPolicy

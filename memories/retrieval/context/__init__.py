@@ -2,7 +2,7 @@
 
 from memories.retrieval.context.agent_question import query_from
 from memories.retrieval.context.assembly import Context, Request, context
-from memories.retrieval.context.block_removal import without_blocks
+from memories.retrieval.context.block import without_blocks
 from memories.retrieval.context.receipts import expire_receipts
 
 __all__ = ["Context", "Request", "context", "expire_receipts", "query_from", "without_blocks"]
