@@ -145,7 +145,7 @@ def test_i_llm_route_6_kinds_have_a_ring_each_and_what_waits_is_in_none(
 ):
     """A task may be called as the model's own reading is."""
     rows = [store("acme:main", f"The mill {n} turns.") for n in range(60)]
-    waiting = governance.gate.Ruling("allowed")
+    waiting = governance.gate.ReductionRuling("allowed")
     entries = [
         ProposalEntry("supersession", "evolve", waiting, {}, about=[one.id, other.id], waiting=True)
         for one, other in zip(rows[:59], rows[1:], strict=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memories import access, upkeep
 from memories.models import Cluster, ClusterLabel, ClusterMember
 from memories.upkeep.graph import refresh
-from memories.upkeep.graph.clusters import groups
+from memories.upkeep.graph.components import groups
 from tests.graph.conftest import at
 from tests.properties.ground import examples, undone
 

@@ -22,7 +22,7 @@ from novamem import request_limits, sender_check
 from novamem.asgi_bridge import Pages
 from novamem.request_limits import Bounded
 from tests.conftest import take_away
-from tests.novamem import test_bodies
+from tests.novamem import test_request_limits
 
 MUCH = b"a" * (request_limits.LITTLE + 2)
 
@@ -30,7 +30,7 @@ MUCH = b"a" * (request_limits.LITTLE + 2)
 @pytest.fixture(params=[lambda: Pages(threads=1), Bounded], ids=["pages", "streams"])
 def send(request: Any, settings: Any, committed: Any, door: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Sends a body with these headers and answers (status, code or text): by its length, or in chunks."""
-    settings.ROOT_URLCONF, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = test_bodies.__name__, 1
+    settings.ROOT_URLCONF, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = test_request_limits.__name__, 1
     monkeypatch.setattr(request_limits, "LINGER", 0.5)
     address, port = door(request.param())
 

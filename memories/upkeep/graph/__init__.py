@@ -1,7 +1,7 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
 from memories.upkeep.graph.cluster_labels import LabelledCluster, clusters, label, tell
-from memories.upkeep.graph.episodes import (
+from memories.upkeep.graph.episode_list import (
     MOST_READ,
     EpisodeQuery,
     episode,

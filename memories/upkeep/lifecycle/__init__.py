@@ -9,7 +9,6 @@ from memories.upkeep.lifecycle.compaction import (
     compact_one,
     undo_compaction,
 )
-from memories.upkeep.lifecycle.due import due
 from memories.upkeep.lifecycle.eviction import (
     EvictionCandidate,
     EvictionRunning,
@@ -20,6 +19,7 @@ from memories.upkeep.lifecycle.eviction import (
 )
 from memories.upkeep.lifecycle.removal import Cause, leave
 from memories.upkeep.lifecycle.restoration import Purged, restore, undo_leaving, visible_tombstone
+from memories.upkeep.lifecycle.schedule import due
 from memories.upkeep.lifecycle.snapshots import take as take_copies
 from memories.upkeep.lifecycle.tiers import TierMismatch, check_tiering, move_one, sizes, tier
 
