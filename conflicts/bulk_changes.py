@@ -1,4 +1,4 @@
-"""Leaving in numbers: near-duplicates yield to the one that stays, archived memories to nobody."""
+"""Changes to many: near-duplicates yield to the one that stays, archived memories to nobody; a text replaces another."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Review queue: what one source claims again and again waits as one item of the queue, and is decided once."""
+"""The review queue: items that wait, one for each source and value; who looks at one, and whom accepting replaces."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Clusters: what hangs together by similar links, worked out for a namespace as a whole."""
+"""Components: what hangs together by similar links, worked out for a namespace as a whole."""
 
 import datetime
 import uuid
