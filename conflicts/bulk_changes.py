@@ -1,4 +1,4 @@
-"""Changes to many: near-duplicates yield to the one that stays, archived memories to nobody; a text replaces another."""
+"""Changes to many: near-duplicates yield to the one that stays, archived memories to nobody, an old text to a new."""
 
 import datetime
 import uuid
