@@ -93,18 +93,18 @@ class StatsView(APIView):
         query = validated(StatsQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="stats"):
-            namespaces = access.chosen(principal, query.get("namespace"))
-            rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
+            places = access.chosen(principal, query.get("namespace"))
+            rows = Fragment.objects.within(principal.project_id).in_namespaces(places)
             pending = PendingEmbedding.objects.within(principal.project_id).filter(model=active_model())
             data = {
                 "total": rows.count(),
                 "by_status": _counts(rows, "status", Status.values),
                 "by_tier": _counts(rows, "tier", Tier.values),
                 "by_type": _counts(rows, "type", FragmentType.values),
-                "pending_embeddings": pending.filter(fragment__namespace__in=namespaces).count(),
+                "pending_embeddings": pending.filter(fragment__namespace__in=places).count(),
                 "pending_conflicts": waiting(principal, namespace=query.get("namespace")).count(),
-                "storage_bytes": _text_bytes(principal, namespaces),
-                "tier_bytes": upkeep.sizes(principal.project_id, namespace_ids=[row.id for row in namespaces]),
+                "storage_bytes": _text_bytes(principal, places),
+                "tier_bytes": upkeep.sizes(principal.project_id, namespace_ids=[row.id for row in places]),
                 "capacity": CapacityAnswer(upkeep.capacities(principal.project_id)).data,
                 "backups": ProofsAnswer(backups.proofs(principal, now=timezone.now())).data,
             }
@@ -116,13 +116,13 @@ def _counts(rows: Any, field: str, words: list[str]) -> dict[str, int]:
     return {word: found.get(word, 0) for word in words}
 
 
-def _text_bytes(principal: Principal, namespaces: list[Namespace]) -> int:
+def _text_bytes(principal: Principal, places: list[Namespace]) -> int:
     """Bytes that the fragment rows take on disk, without indexes."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(pg_column_size(f.*)), 0) FROM memories_fragment f"
             " WHERE project_id = %s AND namespace_id = ANY (%s)",
-            [principal.project_id, [namespace.id for namespace in namespaces]],
+            [principal.project_id, [namespace.id for namespace in places]],
         )
         return int(cursor.fetchone()[0])
 

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from memories import access, backups, jobs
+from memories.backups import storage as backup_storage
 from memories.models import Backup, Namespace, Operation
 
 
@@ -170,7 +171,7 @@ def test_retention_keeps_the_newest_the_protected_and_their_bases(principal, bac
 
 
 def test_without_room_nothing_is_written(principal, job, storage, monkeypatch):
-    monkeypatch.setattr(storage, "SPARE", 1 << 60)
+    monkeypatch.setattr(backup_storage, "SPARE", 1 << 60)
     ended = job("backup")
     assert (ended.state, ended.error["code"]) == ("failed", "no_space")
     assert list(storage.iterdir()) == []

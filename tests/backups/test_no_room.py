@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.backups import storage as backup_storage
 from memories.models import Archive, Backup, Operation, Revision
 from memories.models.sql import execute
 
@@ -78,7 +79,7 @@ def test_a_pack_that_can_not_be_unpacked_is_told(many, storage, principal, tmp_p
 def test_the_room_that_is_asked_for_holds_what_is_written(principal, many, storage, monkeypatch):
     row = many[0]
     asked = []
-    monkeypatch.setattr(storage, "check_room", asked.append)
+    monkeypatch.setattr(backup_storage, "check_room", asked.append)
 
     def backed_up(**options):
         wish = {"namespace": None, "options": options, "now": timezone.now()}

@@ -77,9 +77,9 @@ def looked_at(principal, ask):
     def found(*asked, **filters):
         with access.enter(principal, why="test"), transaction.atomic():
             KeywordStatistics.objects.within(principal.project_id).delete()
-            candidate_search = ask(*asked, **filters)
+            hits = ask(*asked, **filters)
             transaction.set_rollback(True)
-        return candidate_search
+        return hits
 
     return found
 
