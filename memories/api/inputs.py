@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.validators import RegexValidator
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from conflicts.public import ClaimDraft, says_something
@@ -31,6 +32,7 @@ def namespace_form(name: str) -> None:
 agent_form = RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z", "Use letters, digits, '.', '_' and '-'.")
 
 
+@extend_schema_serializer(component_name="Entity")
 class EntityInput(Strict):
     """A named thing in a text."""
 

@@ -23,7 +23,7 @@ EXPORT = 1  # raised when the exporter changes
 MEANT_BY = ("torch", "onnx", "onnxruntime", "sentence-transformers", "transformers", "tokenizers")
 ALIKE = 0.9999  # least cosine between the graph's vector and torch's
 PATIENCE = 600  # seconds for one export
-EXPORTER = Path(__file__).with_name("exporting.py")
+EXPORTER = Path(__file__).with_name("graph_export.py")
 SAMPLES = (
     "The heron nests behind the old mill.",
     "What did Ana say about the budget of $7,500 on 2026-03-14?",

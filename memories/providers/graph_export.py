@@ -1,4 +1,4 @@
-"""Exports a sentence-transformers model as one graph: `python -P exporting.py MODEL FOLDER < texts.json`.
+"""Exports a sentence-transformers model as one graph: `python -P graph_export.py MODEL FOLDER < texts.json`.
 
 A process of its own, so that torch, which takes seconds and 400 MB, never enters the one that serves. Writes
 `model.onnx` and `reference.npy`, torch's own vectors of the given texts, to check the graph against.

@@ -150,8 +150,8 @@ def test_it_goes_on_where_it_was(principal, fill, added, monkeypatch, row_of):
     with pytest.raises(Killed):
         jobs.run(principal, operation.id, watcher=watcher)
     assert row_of(principal, operation).state == "running"
-    later = timezone.now() + operations.leasing.lease() * 2
-    monkeypatch.setattr(operations.running.timezone, "now", lambda: later)
+    later = timezone.now() + operations.leases.lease() * 2
+    monkeypatch.setattr(operations.runner.timezone, "now", lambda: later)
     seen = []
     ended = jobs.run(principal, operation.id, watcher=lambda _, done, total: seen.append((done, total)))
     assert ended.state == "succeeded"

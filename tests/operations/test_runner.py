@@ -81,7 +81,7 @@ def test_what_was_cancelled_after_its_worker_died_does_not_begin_again(run, prin
     with pytest.raises(Power):
         run(die, operation)
     operations.cancel(principal, operation.id, now=timezone.now())
-    time_machine.move_to(timezone.now() + operations.leasing.lease() * 2)
+    time_machine.move_to(timezone.now() + operations.leases.lease() * 2)
     ended, _ = run(lambda *_: {"ran": True}, operation)
     assert (ended.state, ended.report) == ("cancelled", None)
 
@@ -130,7 +130,7 @@ def test_a_database_error_in_a_handler_fails_the_operation_only(run):
 
 def test_a_worker_that_lost_its_lease_writes_nothing_any_more(run, principal, begin, row_of, now):
     def handler(_, operation, progress):
-        operations.claim(principal, operation.id, now=now + operations.leasing.lease() * 2)
+        operations.claim(principal, operation.id, now=now + operations.leases.lease() * 2)
         with access.enter(principal, why="batch"):
             Namespace.objects.ensure(project_id=principal.project_id, name="acme:late")
             progress.save(stage="late", done=7, total=7)
@@ -146,7 +146,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing_any_more(run, principal, be
 @pytest.mark.parametrize("end", ["finishes", "fails"])
 def test_a_worker_that_lost_its_lease_does_not_end_the_operation(end, run, principal, row_of, now):
     def handler(_, operation, __):
-        operations.claim(principal, operation.id, now=now + operations.leasing.lease() * 2)
+        operations.claim(principal, operation.id, now=now + operations.leases.lease() * 2)
         return {"late": 1 / (end == "finishes")}
 
     _, operation = run(handler)
@@ -165,7 +165,7 @@ def test_it_goes_on_where_a_crash_ended_it(principal, begin, fill, small_batches
         jobs.run(principal, operation.id, watcher=cut)
     crashed = row_of(principal, operation)
     assert (crashed.state, crashed.done) == ("running", 2)  # the batch that the crash cut off was rolled back
-    time_machine.move_to(timezone.now() + operations.leasing.lease() * 2)
+    time_machine.move_to(timezone.now() + operations.leases.lease() * 2)
     steps = []
     ended = jobs.run(principal, operation.id, watcher=lambda _, done, total: steps.append((done, total)))
     assert steps == [(4, 7), (6, 7), (7, 7)]
@@ -182,7 +182,7 @@ def small_batches(monkeypatch):
 def test_the_sweeper_wakes_a_worker_for_what_is_stranded(principal, charlie, begin, now, monkeypatch):
     woken = []
     monkeypatch.setattr(jobs, "wake", lambda *ids: woken.append(ids))
-    long_ago = now - operations.leasing.lease() * 2
+    long_ago = now - operations.leases.lease() * 2
     ours, theirs = begin(principal, now=long_ago), begin(charlie.principal, now=long_ago)
     begin(principal)
     tasks.sweep_operations()
@@ -211,4 +211,4 @@ def test_a_task_for_what_is_gone_does_nothing(principal, begin, count):
 def test_lease_lost_says_which(principal, begin):
     operation = begin(principal)
     with pytest.raises(LeaseLost, match=str(operation.id)):
-        operations.leasing.keep_hold(principal, operation, now=timezone.now())
+        operations.leases.keep_hold(principal, operation, now=timezone.now())
