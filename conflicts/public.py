@@ -31,6 +31,7 @@ from conflicts.doubts import Vector
 from conflicts.enums import Action, ConflictKind, ConflictReason, Keep, Normaliser, Policy, Resolution, Uncounted
 from conflicts.evaluation import ClaimsDisagree
 from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
+from conflicts.former import rule_on_former_decisions
 from conflicts.free_text import contradicting, words_of
 from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
 from conflicts.key_migration import ClaimsCollide
@@ -82,7 +83,6 @@ from conflicts.rulings import (
     fragment_ruled,
     of_conflicts,
     protection,
-    rule_on_former_decisions,
     ruled_on,
     rulings,
     text_ruled,

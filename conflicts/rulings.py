@@ -8,7 +8,6 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db import connections
 from django.db.models import F, Q, SmallIntegerField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Greatest
@@ -18,8 +17,6 @@ from conflicts.enums import ConflictKind, Policy, Resolution
 from conflicts.gate import Binding, Period
 from conflicts.keys import Naming, naming
 from conflicts.models import PendingConflict, Ruling
-from conflicts.normalization import canonical_key, digest_of
-from conflicts.predicates import SEEDS
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Claim, Fragment, Owner
@@ -337,19 +334,3 @@ def of_conflicts(project_id: uuid.UUID, conflict_ids: Collection[uuid.UUID]) -> 
     """The rulings that decisions left, by conflict."""
     rows = Ruling.objects.within(project_id).filter(conflict__in=conflict_ids)
     return {row.conflict_id: row for row in rows}
-
-
-def rule_on_former_decisions(
-    project_id: uuid.UUID, salt: bytes, *, namespace_ids: Collection[uuid.UUID] | None = None, using: str = "default"
-) -> int:
-    """Leaves rulings where what was chosen stands, and opens conflicts where it was overwritten; how many rulings.
-
-    Nothing else is changed, and nothing is done twice. The caller is inside the project.
-    """
-    newest = [digest_of(canonical_key(rule.name), salt=salt) for rule in SEEDS if rule.policy == Policy.NEWEST]
-    places = None if namespace_ids is None else list(namespace_ids)
-    with connections[using].cursor() as cursor:
-        cursor.execute(
-            "SELECT nova_rule_on_former_decisions(%s, %s::uuid[], %s::bytea[])", [project_id, places, newest]
-        )
-        return int(cursor.fetchone()[0])

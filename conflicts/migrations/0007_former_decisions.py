@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from conflicts.rulings import rule_on_former_decisions
+from conflicts.former import rule_on_former_decisions
 
 
 def rule(apps: Any, schema_editor: Any) -> None:

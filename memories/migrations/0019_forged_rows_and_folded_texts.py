@@ -68,7 +68,7 @@ ACCOUNTS = """
     SELECT now(), 'insert', a.id, '{"kind": "system", "why": "upgrade"}',
         a.is_superuser, a.is_staff, a.is_active, false, nova_credentials_digest(a) FROM auth_user a;
 """
-# Letters that look like an ASCII letter, as conflicts.confusables had them when this was written: digests depend on it.
+# Letters that look like an ASCII letter, as conflicts.lookalikes had them when this was written: digests depend on it.
 LOOKALIKES = {
     "a": "ɑᴀαаᎪᗅꓮ𖽀𐊠",
     "b": "ƅʙꞵβвᏴᑲᗷꓐ𐊂𐊡𐌁",
