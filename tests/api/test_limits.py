@@ -22,6 +22,7 @@ def test_a_key_is_kept_to_its_rate(agent_of, project):
     assert 1 <= int(refused.headers["Retry-After"]) <= 21
 
 
+@pytest.mark.long
 def test_a_keys_rate_is_one_for_all_processes(committed, agent_of, web_environment):
     """Two servers, and with this test three processes."""
     slow = agent_of(committed, requests_per_minute=5)

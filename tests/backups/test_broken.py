@@ -15,6 +15,8 @@ from memories.backups.manifest import Footer
 from tests.backups.conftest import forged
 from tests.properties.ground import undone
 
+pytestmark = pytest.mark.long
+
 CODES = {"broken_bundle", "unknown_version", "wrong_project", "base_missing"}
 
 

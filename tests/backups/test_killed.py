@@ -12,6 +12,8 @@ from memories.backups import records
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation
 from tests.consolidation.conftest import DAY
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def filled(service, committed):

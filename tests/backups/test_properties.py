@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,8 @@ from memories.backups import records, vectors
 from memories.models import Access, Embedding, Fragment, Namespace, vector_text
 from memories.models.sql import fetch
 from tests.properties.ground import contents, examples, kinds, undone
+
+pytestmark = pytest.mark.long
 
 texts = contents.map(str.strip).filter(bool)
 values = st.recursive(

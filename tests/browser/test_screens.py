@@ -15,7 +15,7 @@ from memories.models.enums import CopyReason, EvictionReason
 from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.console.test_second_factor import code_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text()
 SERIOUS = ("serious", "critical")

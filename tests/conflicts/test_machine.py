@@ -18,6 +18,8 @@ from memories import access, ingest, keys
 from memories.access import Principal
 from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, meets
 
+pytestmark = pytest.mark.long
+
 # `script/bench belief` asks for more.
 EXAMPLES = int(os.environ.get("BELIEF_EXAMPLES", "80"))
 STEPS = int(os.environ.get("BELIEF_STEPS", "30"))

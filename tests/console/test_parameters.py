@@ -208,6 +208,7 @@ def test_the_tables_name_every_page_and_every_parameter(world):
     assert read <= FOUND | {name for each in forms.values() for form in each for name in form}
 
 
+@pytest.mark.long
 @each_value
 def test_no_address_makes_a_page_fail(world, failures, value):
     which, _ = world
@@ -217,6 +218,7 @@ def test_no_address_makes_a_page_fail(world, failures, value):
     assert not failures.found
 
 
+@pytest.mark.long
 @each_value
 def test_no_form_makes_a_page_fail(world, failures, value):
     which, forms = world

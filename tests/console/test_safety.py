@@ -123,6 +123,7 @@ def pairs(texts):
     return [text for text in texts[:100] for _ in (0, 1)]
 
 
+@pytest.mark.long
 def test_hostile_text_changes_no_page(db):
     """Two hundred memories of a hundred payloads each way: the same elements as for plain words."""
     for half in (PAYLOADS[:100], PAYLOADS[100:]):

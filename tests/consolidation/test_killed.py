@@ -11,6 +11,8 @@ from memories.upkeep.consolidation.steps import Phase
 from tests.consolidation.conftest import DAY, beside, unit
 from tests.killing import recovered
 
+pytestmark = pytest.mark.long
+
 PLANNED = ("deduplicate", "contradictions", "corroborate", "digest", "decay")
 BEFORE = [
     "embedded",

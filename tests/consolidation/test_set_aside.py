@@ -133,6 +133,7 @@ shapes = st.text(".,!?-–—…'\"*_#>: \n\t\u200b\u0301abAB19$%", min_size=1, 
 texts = st.lists(st.one_of(words, shapes).filter(str.strip), min_size=1, max_size=6)
 
 
+@pytest.mark.long
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )

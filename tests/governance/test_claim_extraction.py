@@ -230,6 +230,7 @@ def test_a_text_that_was_forgotten_meanwhile_is_not_read(model_server, alice, te
     assert (count(PendingReading), read()) == (0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "outage", [["reset", "broken", "busy", "cut", "malformed", "unavailable"], ["bad_request", "hang"]]
 )

@@ -11,6 +11,8 @@ from memories.governance import evolution
 from memories.models import Fragment, Link, LlmCall, Proposal
 from tests.governance.test_injections import CASES, committed_nothing_but, obedient, tables
 
+pytestmark = pytest.mark.long
+
 PARTS = 5
 PAIR = {"n": 0, "contradicts": True}
 ORDERS = (

@@ -98,6 +98,7 @@ def test_the_models_need_no_further_migration(db):
     call_command("makemigrations", "--check", "--dry-run", stdout=out)
 
 
+@pytest.mark.long
 def test_migrations_run_backwards_and_forwards(django_db_setup, django_db_blocker):
     """On a database of its own, as the owner."""
     owner = connections["owner"]

@@ -12,6 +12,8 @@ from memories.ingest.material import carries_material
 from memories.ingest.quotations import foreign
 from memories.language.abridgement import keywords, summary
 
+pytestmark = pytest.mark.long
+
 READERS = {
     "extract": extract,
     "foreign": foreign,

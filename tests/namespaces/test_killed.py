@@ -11,6 +11,8 @@ from memories.models import Namespace, Operation
 from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES
 from tests.killing import recovered
 
+pytestmark = pytest.mark.long
+
 FORKING = [f"fork.{part.table}" for part in (*PARTS, *PARTS_OF_NAMESPACES)]
 MERGING = [f"merge.{name}" for name in ("forgotten", "carried", "replaying", "brought", "applied")]
 

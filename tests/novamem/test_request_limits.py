@@ -173,6 +173,7 @@ def test_who_drips_is_refused(place: tuple[str, int], monkeypatch: pytest.Monkey
         assert problem_of(answered(raw)) == (408, "too_slow")
 
 
+@pytest.mark.long
 def test_who_sends_no_head_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing, a part of one, a byte now and then; also after a request that was answered."""
     monkeypatch.setattr(web_process, "HEAD", 1.0)
@@ -213,6 +214,7 @@ def test_who_sends_no_head_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.join(20)
 
 
+@pytest.mark.long
 def test_the_product_serves_by_that_protocol(web: str) -> None:
     host, port = web.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as raw:

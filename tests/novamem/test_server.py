@@ -14,6 +14,8 @@ from novamem.cluster import PostgresCluster
 from novamem.server import CanNotServe, choose_port
 from tests.novamem.conftest import LOCAL, Python, Served
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def taken() -> Iterator[int]:

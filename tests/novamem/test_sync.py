@@ -19,6 +19,8 @@ from memories.providers.fake_servers import running
 from novamem import env
 from tests.novamem.conftest import LOCAL
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def tell(service, committed):

@@ -20,6 +20,8 @@ from memories import access, jobs, operations, tasks
 from memories.models import Keywords
 from novamem import database
 
+pytestmark = pytest.mark.long
+
 SLOW = [sys.executable, str(Path(__file__).with_name("slow_worker.py")), "0.3"]
 WORKER = [sys.executable, "-m", "celery", "-A", "novamem", "worker", "-P", "threads", "-c", "2", "-l", "INFO"]
 REDIS = shutil.which("redis-server")

@@ -11,6 +11,8 @@ from memories import access
 from memories.models import Fragment
 from tests.properties.ground import agents, contents, examples, kinds, names, post, undone
 
+pytestmark = pytest.mark.long
+
 URL = "/api/v1/fragments"
 # What is at the threshold falls below it within the moments that an example takes.
 relevances = st.floats(0, 1).filter(lambda base: abs(base - 0.8) > 1e-3)

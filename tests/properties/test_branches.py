@@ -14,6 +14,8 @@ from memories import access, ingest, jobs, namespaces, upkeep
 from memories.models import Claim, Fragment, Namespace
 from tests.properties.ground import contents, examples, names, undone
 
+pytestmark = pytest.mark.long
+
 few = settings(examples, max_examples=25)
 sources = st.sampled_from(["", "s1", "s2", "s3"])
 classes = st.sampled_from(["inference", "document", "tool_output"])

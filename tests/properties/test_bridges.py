@@ -2,11 +2,14 @@
 
 import random
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memories.bridges.atlas import TAGS
 from tests.properties.ground import agents, contents, examples, post, undone
+
+pytestmark = pytest.mark.long
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=100).filter(str.strip)
 confidences = st.floats(0, 1)

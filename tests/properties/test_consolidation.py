@@ -11,6 +11,8 @@ from memories.models import decayed
 from tests.properties.ground import examples, undone
 from tests.properties.upkeep import NOW, Ground, alike_and_repeated, namespaces
 
+pytestmark = pytest.mark.long
+
 few = settings(examples, max_examples=25)  # each consolidates several times
 policies = st.sampled_from(["episodic", "all"])
 

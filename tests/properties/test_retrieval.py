@@ -18,6 +18,8 @@ from memories.retrieval.context.block import entry, lay_out
 from tests.properties.ground import agents, contents, examples, kinds, post, undone
 from tests.retrieval.blocks import read
 
+pytestmark = pytest.mark.long
+
 QUERY = "where does the heron nest"
 words = st.lists(st.sampled_from([*QUERY.split(), "mill", "otter", "reeds"]), min_size=1, max_size=6)
 

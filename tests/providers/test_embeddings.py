@@ -32,6 +32,7 @@ def test_the_real_model_works_offline(minilm, monkeypatch):
     assert vectors[0] @ vectors[1] > 0.5 > vectors[0] @ vectors[2]
 
 
+@pytest.mark.long
 def test_one_text_is_embedded_as_in_a_batch(minilm):
     assert minilm.embed(TEXTS[:1])[0] == pytest.approx(minilm.embed(TEXTS)[0], abs=1e-5)
 

@@ -111,6 +111,7 @@ def stalled(*tables):
         yield
 
 
+@pytest.mark.long
 def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, issue, captured, monkeypatch):
     for module in (recall, relay):
         monkeypatch.setattr(module, "PATIENCE", 0.3)

@@ -254,6 +254,7 @@ def test_what_returns_from_the_archive_is_read_as_it_was_said(old, one, fresh, p
     assert fresh(row).status == "quarantined"
 
 
+@pytest.mark.long
 def test_thousands_take_as_many_queries_a_batch(fill, run, undo):
     spent = []
     for days, number in ((40, 1000), (100, 2000)):

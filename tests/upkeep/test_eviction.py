@@ -217,6 +217,7 @@ def test_undo_brings_all_back(fill, run, undo, capacity, picture, count, old, li
     assert undo(ended) == {"restored": 0, "through_the_gate": 0, "blocked_by_erasure": 0}
 
 
+@pytest.mark.long
 def test_thousands_leave_in_few_queries(fill, run, undo, capacity, count, principal):
     """Each batch of 500 in as many queries as any other."""
     fill(3000, 20)

@@ -111,6 +111,7 @@ def test_what_is_there_already_is_not_overwritten(old, principal, picture, now):
     assert picture() == before
 
 
+@pytest.mark.long
 def test_many_are_copied_and_put_back_in_a_constant_number_of_queries(
     fill, principal, now, django_assert_num_queries, picture
 ):
