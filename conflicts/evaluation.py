@@ -1,4 +1,4 @@
-"""The evaluation: the newcomers of one transaction, heard in order against the key_states of their keys."""
+"""The evaluation: the newcomers of one transaction, heard in order against the key states of their keys."""
 
 import datetime
 import uuid
@@ -190,7 +190,7 @@ class Evaluation:
                 )
 
     def read(self, places: set[Place], *, hold: bool = False) -> None:
-        """Reads the key_states of these places as they stand now; `hold` keeps what stands there from changing."""
+        """Reads the key states of these places as they stand now; `hold` keeps what stands there from changing."""
         self.key_states |= {place: KeyState() for place in places}
         if not places:
             return

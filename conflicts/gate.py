@@ -68,7 +68,7 @@ class Assertion:
 
     @property
     def id(self) -> uuid.UUID:
-        """By what the books know it: the claim's id, which the first one has from its fragment."""
+        """By what key states know it: the claim's id, which the first one has from its fragment."""
         return self.claim_id or self.fragment_id
 
     @property

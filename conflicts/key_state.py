@@ -1,4 +1,4 @@
-"""The key_state of one key: what stands, what waits, what people ruled. Pure: it judges, it is written elsewhere."""
+"""The key state of one key: what stands, what waits, what people ruled. Pure: it judges, it is written elsewhere."""
 
 import datetime
 import uuid
@@ -93,7 +93,7 @@ class KeyState:
         return next(slot for slot in range(len(taken) + 1) if slot not in taken)
 
     def enter(self, verdict: Verdict) -> None:
-        """Takes a verdict into the book, so that the next newcomer meets it."""
+        """Takes a verdict in, so that the next newcomer meets it."""
         if verdict.twin is not None:
             return
         for claim_id in verdict.superseded:
@@ -124,19 +124,19 @@ class KeyState:
         self.standing[claim_id] = replace(old, period=Period(old.period.start, end))
 
     def forget(self, claim_id: uuid.UUID) -> None:
-        """Takes a claim out of the book."""
+        """Takes a claim out."""
         self.standing.pop(claim_id, None)
         self.waiting.pop(claim_id, None)
         self.contesting.discard(claim_id)
 
     def forget_fragment(self, fragment_id: uuid.UUID) -> None:
-        """Takes all claims of a fragment out of the book."""
+        """Takes all claims of a fragment out."""
         for book in (self.standing, self.waiting):
             for claim_id in [assertion.id for assertion in book.values() if assertion.fragment_id == fragment_id]:
                 self.forget(claim_id)
 
     def opponents(self, assertion: Assertion) -> list[Assertion]:
-        """Whom a assertion opposes among those that stand."""
+        """Whom an assertion opposes among those that stand."""
         return [o for o in self.standing.values() if o.fragment_id != assertion.fragment_id and assertion.opposes(o)]
 
     def replaced_by(self, waiting: Assertion) -> Assertion | None:
@@ -165,7 +165,7 @@ class KeyState:
 
 
 def is_ruled_by_another(assertion: Assertion, speaker: Assertion) -> bool:
-    """Return whether nothing but somebody else's ruling lets a assertion hold against the user's own words."""
+    """Return whether nothing but somebody else's ruling lets an assertion hold against the user's own words."""
     by_another = assertion.is_ruled and assertion.ruled_by != speaker.owner_id
     return by_another and assertion.authority <= speaker.authority
 

@@ -1,4 +1,4 @@
-"""Forgetting many at once: what a filter finds, if it is as much as the caller expects; all of it or nothing."""
+"""Erasure of many at once: what a filter finds, if it is as much as the caller expects; all of it or nothing."""
 
 import datetime
 import uuid

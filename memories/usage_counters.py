@@ -1,4 +1,4 @@
-"""Counting off the request's way: which memories answers contained, which keys were used, how searches went.
+"""Usage counters, off the request's way: which memories answers contained, which keys were used, how searches went.
 
 Collected in memory and written in batches by one thread, never as a row lock on the answer's way. A killed process
 loses at most two seconds of counts; nothing that was acknowledged.

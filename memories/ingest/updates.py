@@ -1,4 +1,4 @@
-"""Changing what stands: allowed up to the writer's ceiling, never silently."""
+"""Updates of what stands: allowed up to the writer's ceiling, never silently."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Saying less: the first sentences of a text, then its telling words, then only that it was there."""
+"""Abridgement: the first sentences of a text, then its telling words, then only that it was there."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Deleting a namespace or a whole project: batch by batch, until nothing is left but events, which hold no text."""
+"""Deletion of a namespace or a whole project: batch by batch, until nothing is left but events, which hold no text."""
 
 from collections.abc import Iterator
 from typing import Any

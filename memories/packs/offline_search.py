@@ -1,4 +1,4 @@
-"""Searching a pack offline: words and meaning, each divided by its best, added. No database is opened."""
+"""Offline search of a pack: words and meaning, each divided by its best, added. No database is opened."""
 
 import re
 from dataclasses import dataclass

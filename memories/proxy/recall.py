@@ -1,4 +1,4 @@
-"""Looking up what the memory knows on a question; whatever goes wrong there, the chat goes on without."""
+"""Recall of what the memory knows on a question; whatever goes wrong there, the chat goes on without."""
 
 import asyncio
 import datetime

@@ -1,4 +1,4 @@
-"""Handing an answer on, piece by piece as it comes, and keeping what was said until it is written down.
+"""Relay of an answer, piece by piece as it comes, and keeping what was said until it is written down.
 
 Note [the end of an answer]: it may end in five ways. The upstream ends it, or breaks it off: seen while waiting for the
 next piece. The caller leaves: the wait is cancelled, or, while a piece is being sent, only `close` tells. The server

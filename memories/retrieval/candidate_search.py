@@ -1,4 +1,4 @@
-"""Finding hits: nearest vectors and BM25 keywords, inside the asked namespaces only.
+"""Candidate search: nearest vectors and BM25 keywords, inside the asked namespaces only.
 
 Raw SQL over the narrow search tables; literals where the planner has to see a partition or a partial index.
 """

@@ -1,4 +1,4 @@
-"""Understanding a question: whom it names, what it quotes, which time it means, what it is about. Pure."""
+"""Features of a question: whom it names, what it quotes, which time it means, what it is about. Pure."""
 
 import datetime
 import re

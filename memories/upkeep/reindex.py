@@ -1,4 +1,4 @@
-"""Rebuilding what is derived from the canonical fragments: nothing seen through the API changes."""
+"""Reindexing what is derived from the canonical fragments: nothing seen through the API changes."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence

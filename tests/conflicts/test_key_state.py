@@ -1,4 +1,4 @@
-"""The key_state of a key: judging in order, slots, precedents, waiting twins, and which conflicts have to be there."""
+"""The key state of a key: judging in order, slots, precedents, waiting twins, and which conflicts have to be there."""
 
 import datetime
 import uuid

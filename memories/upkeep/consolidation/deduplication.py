@@ -1,4 +1,4 @@
-"""Deduplicating: of memories that say the same, the best stays and takes over what the others had."""
+"""Deduplication: of memories that say the same, the best stays and takes over what the others had."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Undoing a run: every row becomes what it was, or nothing changes and the report says which rows stand in the way."""
+"""Rollback of a run: every row becomes what it was, or nothing changes and the report names the rows in the way."""
 
 import datetime
 import uuid

@@ -1,4 +1,4 @@
-"""Holding what is worked on: one worker a project, and fragments in the order in which everybody locks them."""
+"""Locks on what is worked on: one worker a project, and fragments in the order in which everybody locks them."""
 
 import uuid
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Asking the graph: what is known of an entity, and what surrounds it, in the namespaces that the asker reads.
+"""Queries of the graph: what is known of an entity, and what surrounds it, in the namespaces that the asker reads.
 
 Only what a default answer may show counts, names and numbers included: active memories, claims that hold now, none of a
 session's.

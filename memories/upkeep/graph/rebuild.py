@@ -1,4 +1,4 @@
-"""Rebuilding what joins memories: each of it from the canonical rows, batch by batch or for a namespace as a whole."""
+"""Rebuild of what joins memories: each of it from the canonical rows, batch by batch or for a namespace as a whole."""
 
 from collections.abc import Sequence
 from itertools import groupby

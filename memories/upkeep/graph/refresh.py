@@ -1,4 +1,4 @@
-"""Keeping memories connected: what changed is linked, put into the graph and into its episode; then clusters follow."""
+"""Refresh of what joins memories: what changed is linked, put into the graph and its episode; clusters follow."""
 
 import datetime
 import uuid
