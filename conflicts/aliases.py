@@ -24,7 +24,7 @@ USER_NAMES = listed("user users customer customers human humans me i myself")
 # Whom texts may mean by it as well; claims on a client are of their own, for users have clients.
 USERS = (USER, "client")
 # Beside the user's name these tell nobody else.
-OF_USER = listed("the a an this that our my current end actual same said")
+OF_USER = listed("the a an this that our my current present end actual same said")
 # Nor do these; but alone, or beside another name, they are somebody else.
 LIKE_USER = listed("""
     primary main active verified registered authenticated chat self himself herself themselves
@@ -265,14 +265,14 @@ def _skeletons(names: tuple[str, ...]) -> Mapping[str, str]:
 def skeleton(text: str) -> str | None:
     """Return what is left of a name without marks and separators, letters and digits that look alike as one.
 
-    None for what is too short, or has less letters than digits.
+    None for what is too short, or mostly digits.
     """
     bare = text.strip(AROUND)
     bare = bare if bare.isascii() else unicodedata.normalize("NFKD", bare)
     told = NO_LETTER.sub("", bare.translate(LIKENESS))
     if len(told) < LEAST or "+" in bare or "#" in bare:
         return None
-    return told if 2 * sum(map(str.isalpha, bare)) >= len(told) else None
+    return told if 2 * sum(map(str.isalpha, bare)) + 1 >= len(told) else None
 
 
 DISGUISED_USER = frozenset(filter(None, map(skeleton, USER_NAMES - {"users", "customers", "humans"})))

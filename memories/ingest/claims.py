@@ -142,8 +142,11 @@ def _cut(text: str, start: int, end: int, me: str | None) -> Iterator[Sentence]:
     while start < end:
         stop = grammar.SENTENCE_END.search(text, start, end)
         to = stop.start() if stop else end
-        whose, reported = _reporter(text, start, to)
         asks = bool(stop and "?" in stop.group())
+        if asks and not grammar.ASKS_FIRST.match(text, start, to):
+            stop = grammar.ASKS_LAST.search(text, start, to) or stop
+            to, asks = stop.start(), to == stop.start()
+        whose, reported = _reporter(text, start, to)
         begin = start + len(text[start:to]) - len(text[start:to].lstrip(" >*_#-+•\r"))
         if begin < to:
             doubtful = asks or bool(grammar.DOUBT.search(text, begin, to))

@@ -106,7 +106,8 @@ NOBODY = listed("he she they it you that this who everyone somebody someone nobo
 HEARSAY = listed("heard")
 # Words that leave open whether any of a sentence is so.
 DOUBT = re.compile(
-    r"\b"
+    r"\b(?!i think you (?:should|ought to|need to) know\b"
+    r"|if (?:it|that|this) (?:helps|matters)\b|if you(?:'re curious| must know| care)\b)"
     + either("""
         maybe|perhaps|possibly|probably|presumably|if|unless|whether|suppose|supposing|supposedly|allegedly|apparently
         imagine|imagining|pretend|pretending|hypothetically|hopefully|assuming|assume|i think|i thought|i guess
@@ -117,6 +118,16 @@ DOUBT = re.compile(
         in the movie|in the song|slogan|rhyme
     """)
     + r"\b",
+    FLAGS,
+)
+# A question at the end of a sentence that stated something before: "I'm 33, where does one start?"
+ASKS = either(
+    "any|where|what|which|how|who|why|when|can|could|should|would|will|do|does|did|is|are|am|was|were|have|has"
+)
+ASKS_FIRST = re.compile(rf"\W*(?:and |so |but |hey,? |hi,? |ok,? ){{0,2}}{ASKS}\b", FLAGS)
+ASKS_LAST = re.compile(
+    r",\s(?:and |so |but )?(?:any|where|what|how|why|can|could|should|do you|does|is there|are there)\b"
+    r"(?! (?:if|about)\b)",
     FLAGS,
 )
 LATER = re.compile(

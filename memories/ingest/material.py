@@ -57,6 +57,7 @@ AT_SOMETHING = re.compile(
 )
 IDIOMS = re.compile(
     r"\b(?:(?:keep|bear) (?:that|this|it) in mind|(?:scrap|scratch|forget) that"
+    r"|(?:just )?so you know|thank you(?: so| very)?(?: much)?|(?:would|does|will|did) it (?=take\b)"
     r"|(?:(?:is|was) (?:that|this)|if that(?:'s| is| can be)) (?:ok|okay|fine|alright|possible|normal|done))\b",
     re.IGNORECASE,
 )

@@ -38,7 +38,8 @@ PARTS = listed("""
     customer client patient student pupil visitor applicant candidate tenant narrator speaker actor actress hero
     heroine villain pirate butler princess prince detective suspect plaintiff defendant witness persona user caller
     passenger senator stranger somebody someone anybody anyone author writer poet singer contestant respondent buyer
-    seller pretend imagine hypothetical hypothetically fiction fictional imaginary puppet suppose supposing
+    seller pretend imagine assume presume hypothetical hypothetically fiction fictional imaginary puppet suppose
+    supposing
 """)
 STYLES = listed("""
     snappy snappier catchy catchier punchy punchier witty wittier funny funnier polite politely cringe cringy cheesy
@@ -49,15 +50,18 @@ ENDINGS = re.compile(r"(?:'s|ing|ed|es|s|d)$")
 WORD = re.compile(r"(?<![\w@/.])[^\W\d_]+(?:'s)?(?![\w@/]|\.\w)")
 # The user says so himself, of what is his, or asks the agent for it in that form; nobody says anything.
 BY_USER = re.compile(
-    r"\b(?:(?<!\bdo )(?<!\bwould )(?<!\bshould )(?<!\bshall )(?<!\bcan )(?<!\bcould )(?:i|we)"
+    rf"\b(?:(?:i'?m|i am|i was|as) an? (?:[\w-]+ ){{0,2}}?(?=(?:{'|'.join(sorted(PARTS))})\b)"
+    r"|(?<!\bdo )(?<!\bwould )(?<!\bshould )(?<!\bshall )(?<!\bcan )(?<!\bcould )(?:i|we)"
     r"(?:'m|'ve|'d|'re|'ll| am| have| had| do| can| cant| dont| \w+n't| should| might| must| never| also"
     r"| already| always| just| \w+ly| used to| want to| like to| love to| need to){0,3}|i'?m|ive|not|n't|dont|forgot to"
-    rf"|\b(?:i'?m|i am|i was|as) an? (?:[\w-]+ ){{0,2}}?(?=(?:{'|'.join(sorted(PARTS))})\b)"
     rf"|(?:my|our) (?=(?:{'|'.join(sorted(OWNED))})\b)|(?:is|are|'s|was) (?=called\b)|(?=calls? me\b)"
     r"|(?:short|shorter|long|longer|brief|prefer|want|like|like my|your|keep)"
     r" (?=(?:answer|replie|response|summarie|example)s\b)|answer your |honest |small |short |quick |before you "
     r"|(?:bit of|some|for|more) (?=context\b)|you (?=asked about my\b)|(?=book (?:a|an|it|me|us|the|my|our)\b)"
-    r"|(?=reading\b)|(?=sounds (?:good|great|like)\b)|(?=guess what\b)|(?=supposed to\b)|(?=post ?(?:office|code)\b)"
+    r"|(?=reading\b)|closes? (?:its|the|our) (?=books\b)"
+    r"|(?=sounds (?:good|great|like)\b)|(?=guess what\b)|(?=supposed to\b)"
+    r"|(?=post ?(?:office|code|should|goes|can)\b)|(?<=to )(?=say (?:no|yes|hello|hi|goodbye|sorry|thanks)\b)"
+    r"|(?<=^)(?=say,)"
     r")\b ?[\w']+",
     re.IGNORECASE,
 )
@@ -65,7 +69,8 @@ PHRASES = re.compile(
     rf"(?<!fluent )\b(?:in|into) (?:{'|'.join(sorted(LANGUAGES))})\b|\baccording to\b(?! me\b)"
     r"|\bonce upon a time\b|\bwhat if\b|\bif (?:i|we) were\b|\bas if (?:you|i)\b"
     r"|\b(?:act|speak|answer|be) (?:as|like)\b|\byou(?:'re| are) (?:an?|the|now)\b"
-    r"|(?:^|[.!?,] )(?:you )?be (?:my|the|an?)\b|\bplay(?:s|ing)? an?\b"
+    r"|<-|->|[←→↑]|\^\^|(?:^|[.!?,] )found (?:this|that)\b|(?:^|[.!?,] )(?:you )?be (?:my|the|an?)\b"
+    r"|\bplay(?:s|ing)? an?\b"
     r"|\b(?:an?|the|school) (?:play|show)\b|\bdream(?:t|ed)\b|\b(?:my|a) dream\b(?! (?:house|home|job|car|trip))"
     r"|\b(?:i|we)(?:'ve| have)? (?:just )?(?:got|received|found|saw|heard|read|overheard|came across|copied)\b"
     r"(?= (?:this|these|that|the following|it|from)\b|:)"

@@ -13,7 +13,7 @@ OPENERS = listed("""
     nowadays of often oh ok okay on one oops other otherwise out perfect perhaps personally please plus problem ps
     question quick random reason record remember reminder right sadly same say scratch sense short situation small
     so some sometimes sorry sort sounds story sure tbh thank thanks that that's thats the then there there's thing
-    things this three tiny tldr to today tomorrow tonight truth turns ugh uh um up update usually wait wanted way
+    things this three thx tiny tldr to today tomorrow tonight truth turns ugh uh um up update usually wait wanted way
     well whoops worked works wow wrong yeah yep yes yesterday yo your yup
 """)
 PREPOSITIONS = listed("""
@@ -27,7 +27,7 @@ QUESTIONS = listed("""
     where's which who's why will would
 """)
 REQUESTS = listed("""
-    add assume avoid bear book bring buy call cancel change check choose compare cook cut do don't feel find forget
+    add avoid bear book bring buy call cancel change check choose compare cook cut do don't feel find forget
     get give help ignore increase keep let let's look lower make move order pick plan raise recommend reduce
     remember remind reserve schedule search send set show skip start stop suggest tell try update use you you've
 """)

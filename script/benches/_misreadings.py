@@ -11,6 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memories.ingest.chunking import clean
+from memories.ingest.claims import extract_parts
+from memories.ingest.material import carries_material
 from script.benches._attacks import BUDGET, DEADLINE, HOME, PARKING, TOPICS, Attack, Family, lies
 from script.benches._updates import Update
 from script.benches._worlds import Settled, Topic, World
@@ -34,6 +37,8 @@ COLOR = Topic(
     question="What is the user's favorite color?",
 )
 KEYS = {topic.predicate: topic for topic in (BUDGET, HOME, DEADLINE, PARKING, EMAIL, COLOR)}
+FORMER = "something former"
+CREATED = 201
 WEAKER = ("agent", "tool", "document")
 FILLER = "The quarterly report lists many figures of no interest to anybody here. " * 32
 LONG = (
@@ -82,15 +87,30 @@ def _spelled() -> Iterator[Attack]:
 
 def _plain() -> Iterator[Update]:
     def run(world: Settled, text: str) -> None:
+        (found,) = extract_parts(clean(text), [(0, len(text))])
+        # A guess replaces nothing, and whoever calls himself by another name than before is asked for.
+        claims = [claim for claim in found if claim.certain and not claim.negated and claim.predicate != "name"]
+        for claim in claims:
+            told = {"subject": claim.subject, "predicate": claim.predicate, "value": FORMER}
+            world.keep("user", f"{claim.subject} {claim.predicate} {FORMER}", told, source="user_explicit")
         status, answer = world.call("listener", "POST", "ingest", {
             "namespace": world.namespace, "messages": [{"role": "user", "content": text}],
         })  # fmt: skip
-        sources = [row["provenance"]["source"] for row in answer.get("stored", ())]
-        world.demand(sources == ["user_explicit"], f"{status}: {text!r} is {sources}")
+        world.demand(status == CREATED and answer["stored"], f"{status}: {text!r} is not kept")
+        states = {row["status"] for row in answer["stored"]}
+        world.demand(states == {"active"}, f"{text!r} is {states}")
+        for claim in claims:
+            world.believes(claim.value, claim.subject, claim.predicate)
 
     for file, told in _lists("_pastes"):
         for text in told["plain"]:
-            yield Update("a plain word of the user's, attested", f"{file}: {text!r}", partial(run, text=text))
+            yield Update("the user's plain turn", f"{file}: {text!r}", partial(run, text=text))
+
+
+def attested() -> tuple[int, int]:
+    """Return how many of the lists' plain turns the user is taken at his word for, and how many there are."""
+    turns = [text for _, told in _lists("_pastes") for text in told["plain"]]
+    return sum(not carries_material(text) for text in turns), len(turns)
 
 
 def _distinct() -> Iterator[Update]:

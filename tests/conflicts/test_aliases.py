@@ -48,6 +48,20 @@ def test_a_predicate_under_another_spelling_is_the_same(name: str, written: str)
     assert (rule_for(predicate=written).name == name) is (written not in OTHERS)
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("3m41l", "email"),
+        ("electronic mail address", "email"),
+        ("mail_address", "email"),
+        ("dwells in", "lives_in"),
+        ("is resident in", "lives_in"),
+    ],
+)
+def test_a_predicate_in_leet_or_in_other_words_is_the_same(written: str, name: str) -> None:
+    assert rule_for(predicate=written).name == name
+
+
 @pytest.mark.parametrize(("kind", "one", "other"), DISTINCT)
 def test_two_things_stay_two(kind: str, one: str, other: str) -> None:
     assert FORMS[kind](one) != FORMS[kind](other)

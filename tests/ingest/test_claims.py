@@ -275,6 +275,22 @@ class TestDoubts:
     def test_it_is_not_certain(self, text: str) -> None:
         assert not only(text).certain
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I can't swim and I'm 33, where does one start?",
+            "I'm 33, any idea where to start?",
+            "I think you should know that I'm 33.",
+            "If it helps, I'm 33.",
+        ],
+    )
+    def test_a_statement_before_a_question_is_certain(self, text: str) -> None:
+        assert only(text).certain
+
+    @pytest.mark.parametrize("text", ["I'm 33, right?", "I'm 33, what if I were 34?", "If I'm 33, what does it cost?"])
+    def test_a_statement_that_is_asked_for_is_not_certain(self, text: str) -> None:
+        assert not any(claim.certain for claim in extract(text))
+
 
 class TestQuotations:
     @pytest.mark.parametrize(

@@ -61,6 +61,10 @@ def test_of_the_turns_of_other_authors_few_are_taken_for_material() -> None:
         "Let's keep it under $750, that's my budget.",
         "I have Celiac disease, is that ok? Please keep that in mind.",
         "There's a nut allergy in our house.",
+        "budget's around 1.5k, maybe a bit less. thx",
+        "Thank you so much. One more thing, I'm lactose intolerant.",
+        "Just so you know, I've changed jobs: I'm a teacher now.",
+        "Say, how long would it take to cycle to Ghent? I live in Kortrijk.",
     ],
 )
 def test_what_people_say_of_themselves_in_other_forms_is_plain(turn: str) -> None:
@@ -102,6 +106,9 @@ def test_what_asks_or_judges_without_the_first_person_points_at_a_statement(fram
         "I said no nuts.",
         "My blog is at https://ada.example.com, I live in Rome.",
         "Just so you know I have ADHD, long answers lose me.",
+        "Good evening, I am a student at the university of Ghent.",
+        "Any idea how to say no to my boss? I already work Saturdays.",
+        "I moved to Leeds, post should go to the flat.",
         "My dog is called Rex and I love him.",
     ],
 )
@@ -126,6 +133,10 @@ def test_words_for_texts_and_speech_may_tell_of_the_user(turn: str) -> None:
         "We play. You be the waiter. {}",
         "Can you make it catchier? {}",
         "In Danish, please. {}",
+        "{} <- found that on a wall.",
+        "{} ^^ how old could it be?",
+        "Assume {} Which jobs could I look for?",
+        "Bob would say hello, {}",
     ],
 )
 def test_words_for_texts_and_speech_point_at_a_statement(frame: str) -> None:
