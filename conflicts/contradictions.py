@@ -88,9 +88,11 @@ HEDGED = re.compile(
 DENIED_AFTER = re.compile(
     r"\W{0,3}(?:figure|value|amount|number|claim|one|date|note|entry|thing|budget|deadline|port|limit|address|city"
     r"|colou?r)?\s?(?:(?:that was )?(?:mentioned|said|given|stated|noted|recorded|listed)\w* (?:before|earlier)\W*)?"
+    r"(?:(?:on|for|of|at) (?:the |our |my )?(?:[\w'-]+ ){1,3}?)?"
     r"(?:(?:is|was|are|were|has been)\s(?:now |no longer|not|wrong|outdated|out of date|incorrect|obsolete|old|stale"
     r"|false|history|a (?:mistake|typo|lie)|invalid|replaced|superseded|cancelled|changed|gone|void|dead|in error"
-    r"|mistaken|over)|isn't|wasn't|no longer|→|->|any ?more|\(?(?:old|outdated|wrong|obsolete|former|previous)\b"
+    r"|mistaken|over|off the table|out of the question|withdrawn|retired|sold|shut|closed(?! to\b)|switched off"
+    r"|decommissioned)\b|isn't|wasn't|no longer|→|->|any ?more|\(?(?:old|outdated|wrong|obsolete|former|previous)\b"
     r"|(?:up|down)? ?to (?=[$€£\d]|(?-i:[A-Z]))|doesn't|does not)",
     re.IGNORECASE,
 )
