@@ -15,7 +15,7 @@ from conflicts.aliases import USERS, subject_key
 from conflicts.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
 from conflicts.enums import Normaliser
 from conflicts.owners import speaks_of
-from conflicts.passages import Passage, passages, stem
+from conflicts.passages import Passage, passages, stem, stems_of
 from conflicts.sightings import Sighting
 from conflicts.values import canonical_value
 from memories.language.word_lists import listed
@@ -283,7 +283,7 @@ def cues_of(claim: Standing) -> tuple[Cue, ...]:
 
 @lru_cache(maxsize=1024)
 def _cues_named(predicate: str, spellings: tuple[str, ...]) -> tuple[Cue, ...]:
-    named = {tuple(map(stem, re.split(r"[\s_-]+", name.strip()))) for name in (predicate, *spellings)}
+    named = {stems_of(name) for name in (predicate, *spellings)}
     return (*(Cue(stems) for stems in named), *CUES.get(predicate, ()))
 
 
@@ -468,13 +468,13 @@ def _is_attached(passage: Passage, span: tuple[int, int], value: Sighting, claim
         return False
     words = {stem(word) for word in re.findall(r"[^\W\d_]+", gap)}
     if span == first:  # "the port of the staging server is …"
-        words -= {stem(word) for word in re.findall(r"\w+", claim.subject)}
+        words -= set(stems_of(claim.subject))
     return value.sure or loosely or words <= LINKS
 
 
 def _freed(passage: Passage, claim: Standing) -> Contrary | None:
     """An allergy that a text denies: the claim's, or all of them."""
-    words = [stem(word) for word in re.findall(r"\w+", claim.value)]
+    words = [stem(word) for word in re.findall(r"[^\W_]+(?:'[^\W_]+)?", claim.value)]
     clauses = [part for part in CLAUSES.split(passage.text) if part.strip()]
     for clause in [passage.text, *clauses] if len(clauses) < MOST_CLAUSES else clauses:
         stems = [stem(word) for word in re.findall(r"[^\W_]+(?:'[^\W_]+)?", clause)]

@@ -30,7 +30,7 @@ from conflicts.contradictions import (
 )
 from conflicts.cues import CLOSED, PEOPLE
 from conflicts.owners import FELLOWS
-from conflicts.passages import Passage, stem
+from conflicts.passages import Passage, stems_of
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.word_lists import STOPWORDS
 
@@ -136,7 +136,7 @@ def _is_of_subject(said: Sequence[Passage], claim: Standing) -> bool:
     stems = {word.stem for passage in said for word in passage.words}
     if subject_key(claim.subject) in USERS:
         return bool(stems & PEOPLE)
-    return {stem(word) for word in re.findall(r"\w+", claim.subject)} <= stems
+    return set(stems_of(claim.subject)) <= stems
 
 
 def _is_foreign(said: Sequence[Passage]) -> bool:
@@ -187,7 +187,7 @@ def _is_year(value: Sighting, claim: Standing) -> bool:
 def _may_deny(passage: Passage, claim: Standing) -> bool:
     """Whether a sentence may say that a value, which others may stand beside, is none."""
     stems = {word.stem for word in passage.words}
-    named = {stem(word) for word in re.findall(r"\w+", claim.value)} <= stems
+    named = set(stems_of(claim.value)) <= stems
     if stems & FELLOWS or not _is_of_subject([passage], claim) or not (named or _names_key(passage, claim)):
         return False
     if named and NOT_FINE.search(passage.text):

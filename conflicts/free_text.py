@@ -18,8 +18,7 @@ from conflicts.cues import CUES
 from conflicts.keys import Naming, naming
 from conflicts.mentions import keys_of
 from conflicts.models import Ruling
-from conflicts.normalization import canonical_key
-from conflicts.passages import Passage, stem
+from conflicts.passages import Passage, stems_of
 from memories.models import Claim, Fragment
 from memories.models.enums import MATERIAL, STANDING, SourceClass
 
@@ -193,7 +192,7 @@ def _is_another_spelling(draft: ClaimDraft, said: Sequence[Passage], standing: S
             return False
         strange.append(draft.predicate)
     stems = {word.stem for passage in said for word in passage.words}
-    return bool(strange) and not any({stem(word) for word in canonical_key(name).split()} <= stems for name in strange)
+    return bool(strange) and not any(set(stems_of(name)) <= stems for name in strange)
 
 
 def _is_said_beside(value: str, claim: Claim, claims: Sequence[Claim], names: Naming) -> bool:

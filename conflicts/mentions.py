@@ -13,7 +13,7 @@ from conflicts.aliases import USER, USERS, subject_key
 from conflicts.cues import CUES
 from conflicts.keys import Naming
 from conflicts.normalization import canonical_key, digests_of
-from conflicts.passages import Passage, stem
+from conflicts.passages import Passage, Word, stems_of
 from conflicts.predicates import SEEDS, Rule
 from memories.language.word_lists import STOPWORDS
 
@@ -46,38 +46,51 @@ def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], name
         known |= {*_predicates(stems, _built_in()), *_predicates(stems, own)}
     subjects = dict.fromkeys(USERS)
     for passage in asked:
-        words = [canonical_key(word.text.removesuffix("'s")) for word in passage.words[:MOST_WORDS]]
-        subjects |= dict.fromkeys(run for _, _, run in _runs(words, LONGEST_SUBJECT))
+        subjects |= dict.fromkeys(run for _, _, run in _runs(passage, LONGEST_SUBJECT))
     pairs = list(product(sorted(known), subjects))[:MOST]
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in known}
     return digests_of(((subject_key(subject), named[predicate]) for predicate, subject in pairs), salt=names.salt)
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:
-    words = [canonical_key(word.text.removesuffix("'s")) for word in passage.words[:MOST_WORDS]]
     stems = [word.stem for word in passage.words[:MOST_WORDS]]
     known = set(_predicates(stems, _built_in())) | set(_predicates(stems, own))
-    subjects = list(_runs(words, LONGEST_SUBJECT))
+    subjects = list(_runs(passage, LONGEST_SUBJECT))
     for predicate in known:
         for user in USERS:
             yield user, predicate
         for _, _, subject in subjects:
             yield subject, predicate
-    for start, end, predicate in _runs(words, LONGEST_PREDICATE):
+    for start, end, predicate in _runs(passage, LONGEST_PREDICATE):
         yield USER, predicate
         for first, last, subject in subjects:
             if last == start or (last < start <= last + 2) or (first > end and first <= end + 2) or first == end:
                 yield subject, predicate
 
 
-def _runs(words: Sequence[str], longest: int) -> Iterator[tuple[int, int, str]]:
+def _runs(passage: Passage, longest: int) -> Iterator[tuple[int, int, str]]:
     """The runs of words that begin and end with one that means something: their places and what they say."""
-    telling = [bool(word) and word not in STOPWORDS for word in words]
-    for start in range(len(words)):
+    tokens = _tokens(passage.words[:MOST_WORDS])
+    plain = [canonical_key("".join(word.text for word in token).removesuffix("'s")) for token in tokens]
+    telling = [bool(word) and word not in STOPWORDS for word in plain]
+    for start in range(len(tokens)):
         if telling[start]:
-            for end in range(start + 1, min(start + longest, len(words)) + 1):
+            for end in range(start + 1, min(start + longest, len(tokens)) + 1):
                 if telling[end - 1]:
-                    yield start, end, " ".join(words[start:end])
+                    written = canonical_key(passage.text[tokens[start][0].start : tokens[end - 1][-1].end])
+                    for run in dict.fromkeys((" ".join(plain[start:end]), written.removesuffix("'s"))):
+                        yield start, end, run
+
+
+def _tokens(words: Sequence[Word]) -> list[list[Word]]:
+    """The words, those together between which nothing stands: q and 3 are one name."""
+    tokens: list[list[Word]] = []
+    for word in words:
+        if tokens and tokens[-1][-1].end == word.start:
+            tokens[-1].append(word)
+        else:
+            tokens.append([word])
+    return tokens
 
 
 def _predicates(stems: Sequence[str], index: Index) -> Iterator[str]:
@@ -103,7 +116,7 @@ def _index(rules: tuple[Rule, ...]) -> Index:
     found: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
     for rule in rules:
         for name in (rule.name, *rule.aliases):
-            phrase = tuple(map(stem, canonical_key(name).split()))
-            if phrase:
+            if canonical_key(name):
+                phrase = stems_of(name)
                 found[phrase[0]].append((phrase, rule.name))
     return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conflicts.aliases import USER_NAMES, USERS, subject_key
 from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
-from conflicts.passages import Passage, Word, stem
+from conflicts.passages import Passage, Word, stem, stems_of
 from conflicts.sightings import Sighting, is_given_name
 from memories.language.word_lists import STOPWORDS, listed
 
@@ -60,9 +60,9 @@ def speaks_of(
 
     Loosely: what stands behind a comma is nobody's before it, and unsure values are values.
     """
-    subject = [stem(w) for w in re.findall(r"\w+", claim.subject)]
-    subject = [w for w in subject if w not in {"the", "a", "an", "my", "our"}] or subject
-    own = set(subject) | {stem(w) for w in re.findall(r"\w+", claim.value)} | {s for cue in cues for s in cue.stems}
+    named = list(stems_of(claim.subject))
+    subject = [w for w in named if w not in {"the", "a", "an", "my", "our"}] or named
+    own = set(subject) | set(stems_of(claim.value)) | {s for cue in cues for s in cue.stems}
     own |= {word.stem for word in passage.words if any(_counts(v, word, loosely=loosely) for v in values)}
     own |= {"food", "nut"} if claim.predicate == "allergic_to" else set()
     clause = max((m.end() for m in CLAUSE.finditer(passage.text, 0, span[0])), default=0) if loosely else 0
@@ -140,7 +140,7 @@ def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) ->
     )
     if not match or match[2][0].isdigit():
         return False
-    head = stem(match[2])
+    head = next((w.stem for w in passage.words if w.start >= span[1] + match.start(2)), stem(match[2]))
     if head in known | WHOLES | NEUTRAL | STOPWORDS or head in {"zero", "only", "just", "thirteen"}:
         return stem(match[3]) in RELATIVES - known
     follows = passage.text[span[1] + match.end() :]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from conflicts.normalization import visible
 from conflicts.structures import sentences as said_by_structures
@@ -76,6 +77,12 @@ def _goes_on(before: str, sentence: str) -> bool:
 
 def _passage(text: str) -> Passage:
     return Passage(text, tuple(Word(m.group(), stem(m.group()), *m.span()) for m in WORD.finditer(text)))
+
+
+@lru_cache(maxsize=4096)
+def stems_of(name: str) -> tuple[str, ...]:
+    """Return the stems of a name's words, split as they are in a text: "q3" is "q" and "3", an underscore a space."""
+    return tuple(word.stem for word in _passage(plain(name)).words) or (stem(name.strip()),)
 
 
 IRREGULAR = {

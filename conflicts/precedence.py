@@ -4,7 +4,6 @@ Pure. Held against the few candidates of an answer, so it suspects more than adm
 it; a text only stands below the claim, and says what it contradicts.
 """
 
-import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from conflicts.cues import PEOPLE
 from conflicts.doubts import ALIKE, Nearness, Vector, is_in_doubt
 from conflicts.keys import Naming
 from conflicts.mentions import keys_of, keys_told
-from conflicts.passages import Passage, stem
+from conflicts.passages import Passage, stems_of
 
 LONGEST = 600  # characters of a text in which its keys are looked for
 MOST_HELD = 8  # claims that one text is held against
@@ -99,14 +98,14 @@ class ClaimsAtHand:
     def in_doubt_of(self, text: str, vector: Vector | None, claims: Iterable[Upheld]) -> Upheld | None:
         """Return the strongest of the claims of which a text may state another value, those asked for first.
 
-        None where it states the value of another claim of the same key.
+        None where it states the value of another claim of the same key and of no less rank.
         """
         said, asked = self.passages(text), set(self.asked_for)
         named = set(self._near(said, claims))
         nearness = {one: Nearness.between(vector, one.vector, asked=one in asked) for one in claims}
         held = [one for one, near in nearness.items() if one in asked or one in named or near.reaches(ALIKE)]
         for claim in sorted(held, key=lambda one: (one not in asked, -one.rank))[:MOST_HELD]:
-            of_key = [one for one in self.claims if one.key == claim.key]
+            of_key = [one for one in self.claims if one.key == claim.key and one.rank >= claim.rank]
             if all(is_in_doubt(said, self.standing(one), nearness[claim], exclusive=one.exclusive) for one in of_key):
                 return claim
         return None
@@ -139,8 +138,9 @@ class ClaimsAtHand:
         return self._read[text]
 
     def _is_said_beside(self, value: str, claim: Upheld) -> bool:
+        """Whether a claim of no less rank has the value: what is weaker vouches for nobody."""
         others = [one for one in self.claims if one.key == claim.key and one.fragment_id != claim.fragment_id]
-        return any(agrees(value, self.standing(other)) for other in others)
+        return any(agrees(value, self.standing(other)) for other in others if other.rank >= claim.rank)
 
     def _near(self, said: Sequence[Passage], claims: Iterable[Upheld]) -> list[Upheld]:
         """Those whose subject and predicate the words of a text can name at all."""
@@ -149,7 +149,7 @@ class ClaimsAtHand:
 
     @staticmethod
     def _is_near(stems: set[str], claim: Standing) -> bool:
-        subject = {stem(word) for word in re.findall(r"\w+", claim.subject)} - ARTICLES
+        subject = set(stems_of(claim.subject)) - ARTICLES
         if subject_key(claim.subject) not in USERS and not subject <= stems | PEOPLE:
             return False
         return claim.predicate in WORDLESS or any(cue.stems[0] in stems for cue in cues_of(claim))

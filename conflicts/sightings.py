@@ -207,6 +207,9 @@ def same_date(one: str, other: str) -> bool:
     return any(_agree(a, b) for a, b in product(mine, theirs))
 
 
+ANY_DAY = (2000, 1, 1)
+
+
 def _possible(form: str) -> list[tuple[str, ...]]:
     """The (year, month, day) that a form may mean."""
     if form.startswith("/"):
@@ -220,9 +223,8 @@ def _possible(form: str) -> list[tuple[str, ...]]:
 
 def _is_a_day(day: tuple[str, ...]) -> bool:
     """Whether there is such a day, as far as it is told."""
-    year, month, number = (int(part) if part.isdigit() else None for part in day)
     try:
-        datetime.date(year or 2000, month or 1, number or 1)
+        datetime.date(*(int(part) if part.isdecimal() else any_ for part, any_ in zip(day, ANY_DAY, strict=True)))
     except ValueError:
         return False
     return True

@@ -144,8 +144,8 @@ def _cut(text: str, start: int, end: int, me: str | None) -> Iterator[Sentence]:
         to = stop.start() if stop else end
         asks = bool(stop and "?" in stop.group())
         if asks and not grammar.ASKS_FIRST.match(text, start, to):
-            stop = grammar.ASKS_LAST.search(text, start, to) or stop
-            to, asks = stop.start(), to == stop.start()
+            if last := grammar.ASKS_LAST.search(text, start, to):
+                stop, to, asks = last, last.start(), False
         whose, reported = _reporter(text, start, to)
         begin = start + len(text[start:to]) - len(text[start:to].lstrip(" >*_#-+•\r"))
         if begin < to:

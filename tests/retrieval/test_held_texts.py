@@ -1,0 +1,88 @@
+"""A weaker text beside a claim is held against it, whatever the key is called, the date says, and who repeats it."""
+
+import pytest
+
+from conflicts.sightings import same_date
+
+URL = "/api/v1"
+NAMESPACE = "acme:main"
+
+
+@pytest.fixture
+def weak(project, agent_of):
+    """A model's key."""
+    return agent_of(project, owner="model", ceiling="inference")
+
+
+@pytest.fixture
+def say():
+    """Stores a memory by an agent."""
+
+    def post(by, content, *, source="inference", **more):
+        body = {"namespace": NAMESPACE, "content": content, "provenance": {"source": source}, **more}
+        answer = by.client.post(f"{URL}/fragments", body, format="json")
+        assert answer.status_code in (200, 201), answer.json()
+        return answer.json()
+
+    return post
+
+
+@pytest.fixture
+def hits(weak):
+    """What a question finds, best first."""
+
+    def asked(query, **more):
+        body = {"namespace": NAMESPACE, "query": query, **more}
+        answer = weak.client.post(f"{URL}/search", body, format="json")
+        assert answer.status_code == 200, answer.json()
+        return answer.json()["results"]
+
+    return asked
+
+
+@pytest.mark.parametrize("form", ["0000-1-1", "/1/1/0000"])
+def test_a_weekday_when_the_other_date_is_of_the_year_nought_is_another(form):
+    assert same_date("friday", form) is False
+
+
+def test_a_weak_text_of_the_year_nought_when_a_weekday_is_claimed_stops_no_search(alice, weak, say, hits):
+    say(weak, "My deadline is 0000-01-01.")
+    claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
+    said = say(alice, "My deadline is Friday.", source="user_explicit", claim=claim)
+    assert said["id"] in [hit["id"] for hit in hits("When is my deadline?")]
+
+
+@pytest.mark.parametrize("subject", ["trip", "proj_alpha", "Ann's trip", "q3", "room 4b", "O'Brien"])
+def test_a_weaker_text_when_the_subject_is_no_plain_word_stands_not_above_the_claim(subject, alice, weak, say, hits):
+    claim = {"subject": subject, "predicate": "budget", "value": "$750"}
+    said = say(alice, "Finance and I agreed that we may spend $750 there.", source="user_explicit", claim=claim)
+    told = say(weak, f"We have a budget of $350 for {subject} now.")
+    found = hits(f"What is the budget for {subject}?")
+    order = [hit["id"] for hit in found]
+    assert said["id"] in order
+    for hit in found:
+        if hit["id"] == told["id"]:
+            assert order.index(said["id"]) < order.index(told["id"])
+            assert hit["contradicts"] or hit["on_record"]
+
+
+def test_a_weaker_text_when_its_value_is_only_claimed_by_a_weaker_claim_is_labelled(alice, weak, say, hits):
+    claim = {"subject": "regatta", "predicate": "budget", "value": "$750"}
+    say(alice, "The regatta budget is $750.", source="user_explicit", claim=claim)
+    say(weak, "Noted.", claim={**claim, "value": "$900"}, user="eve")
+    told = say(weak, "We agreed on $900 as the regatta budget.", user="eve")
+    (hit,) = [hit for hit in hits("What is the regatta budget?", user="eve") if hit["id"] == told["id"]]
+    assert hit["contradicts"]
+
+
+@pytest.mark.parametrize("predicate", ["q3 budget", "s3 bucket", "node.js version", "k8s_cluster"])
+def test_a_weaker_text_when_the_predicate_is_no_plain_word_stands_not_above_the_claim(
+    predicate, alice, weak, say, hits
+):
+    said = say(alice, "That one is 17.", source="user_explicit", claim={
+        "subject": "harbour", "predicate": predicate, "value": "17",
+    })  # fmt: skip
+    name = predicate.replace("_", " ")
+    told = say(weak, f"The {name} of the harbour is 99.")
+    found = {hit["id"]: place for place, hit in enumerate(hits(f"What is the {name} of the harbour?"))}
+    assert found[said["id"]] < found.get(told["id"], 99)
