@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from conflicts.enums import Ballot, ConflictKind, ConflictReason, Keep, Normaliser, Policy, Resolution
 from memories.models.history import tracked
+from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
-    Catalogue,
     TenantModel,
     TenantQuerySet,
     between,
@@ -42,10 +42,12 @@ class Predicate(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
+    # Forgotten: kept: names no memory.
+    spec = TableSpec(
         kind="canonical",
-        export="record kind `predicate`",
-        erase="kept: names no memory",
+        record="predicate",
+        local=("project_id", "namespace_id", "spelling_digest"),
+        erase="kept",
         fork="copied",
     )
 
@@ -73,8 +75,14 @@ class Vote(TenantModel):
     reason = models.CharField(max_length=1000, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
+    spec = TableSpec(
+        kind="canonical",
+        inside="votes",
+        archived="votes",
+        belongs_to=("fragment_id",),
+        local=("project_id", "fragment_id"),
+        erase="cascade",
+        fork="copied",
     )
 
     class Meta:
@@ -172,11 +180,15 @@ class PendingConflict(TenantModel):
     old_claim: Any = None
 
     objects = PendingConflictQuerySet.as_manager()
-    catalogue = Catalogue(
+    # Forgotten: kept without statement and note: keyed digests, ids and enums.
+    # Forks: copied: what waits, and what a person rejected; other decisions stay where they were made.
+    spec = TableSpec(
         kind="canonical",
-        export="record kind `conflict`",
-        erase="kept without statement and note: keyed digests, ids and enums",
-        fork="copied: what waits, and what a person rejected; other decisions stay where they were made",
+        record="conflict",
+        local=("project_id", "namespace_id"),
+        later={"newcomer_claim": None, "existing_claim": None},
+        erase="kept",
+        fork="copied",
     )
 
     class Meta:
@@ -323,11 +335,10 @@ class Ruling(TenantModel):
     replaced_by = parent("conflicts.Ruling", null=True)
 
     objects = RulingQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical",
-        export="record kind `ruling`",
-        erase="kept without note: keyed digests, ids, enums and times",
-        fork="copied: those in force",
+    # Forgotten: kept without note: keyed digests, ids, enums and times.
+    # Forks: copied: those in force.
+    spec = TableSpec(
+        kind="canonical", record="ruling", local=("project_id", "namespace_id"), erase="kept", fork="copied"
     )
 
     class Meta:
@@ -367,7 +378,8 @@ class Reservation(TenantModel):
     owner_id = models.UUIDField()
     until = models.DateTimeField()
 
-    catalogue = Catalogue(kind="operational", export="not exported", erase="kept: holds no text", fork="not copied")
+    # Forgotten: kept: holds no text.
+    spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
         constraints: ClassVar = [
@@ -386,9 +398,7 @@ class Repetition(TenantModel):
     times = models.PositiveIntegerField()
     last_at = models.DateTimeField()
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported", erase="deleted with its fragment", fork="not copied"
-    )
+    spec = TableSpec(kind="operational", belongs_to=("fragment_id",), erase="cascade")
 
     class Meta:
         constraints: ClassVar = [

@@ -112,15 +112,7 @@ FORMS: dict[tuple[str, str], Form] = {
     ("memories.Tombstone", "reason_details"): _details,
 }
 
-# What a copy holds of a fragment that left: the rows under it, and the ids of those that named it.
-COPIED = {
-    "claims": "memories.Claim",
-    "accesses": "memories.Access",
-    "revisions": "memories.Revision",
-    "votes": "conflicts.Vote",
-    "vectors": "memories.Embedding",
-    "links": "memories.Link",
-}
+# What a copy holds of a fragment that left beside the rows under it: the ids of those that named it.
 _ids = _maybe(_each(_id))
 NAMING: Form = _object({"outdone": _ids}, replaced=_ids, newcomer_of=_ids, existing_of=_ids)
 # What it holds of one whose text was shortened.

@@ -17,11 +17,10 @@ from memories.models import Namespace
 from memories.models.namespace import parts_of
 from memories.models.search import LIVE
 from memories.models.sql import batches, execute, fetch
+from memories.models.table_spec import columns_of, specs, table_of
 
 log = structlog.get_logger(__name__)
 
-# Columns that triggers set, or that are generated.
-MADE = {"memories.Fragment": {"fingerprint", "details_digest", "change"}, "memories.Claim": {"validity"}}
 BATCH = 5_000
 MANY = 1_000  # of which the planner has to know
 TAKEN = "JOIN staged_verdict v ON v.id = {id} AND v.verdict IN ({verdicts})"
@@ -30,13 +29,7 @@ NEW, NEWER = "'insert'", "'insert', 'update'"
 
 def columns(model: str) -> list[str]:
     """The columns of a table that are written, as they are named in SQL."""
-    fields = apps.get_model(model)._meta.concrete_fields
-    return [str(f.column) for f in fields if f.column and f.column not in MADE.get(model, ())]
-
-
-def table_of(model: str) -> str:
-    """The real table."""
-    return str(apps.get_model(model)._meta.db_table)
+    return [column for column in columns_of(apps.get_model(model)) if column not in specs()[model].made]
 
 
 def put(model: str, name: str, source: str, *, once: str = "", replaced: dict[str, str] | None = None) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 
 from memories.models import Archive, Namespace
 from memories.models.sql import batches, fetch
+from memories.models.table_spec import parts_of_records, specs, table_of
 
 BATCH, COPIES = 2_000, 200
 
@@ -35,46 +36,10 @@ TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{\[,]', re.DOTALL)  # a text
 # What a choice of fragments needs to be understood.
 NEEDED = ("owner", "namespace", "user", "predicate", "erasure", "fragment")
 
-# Columns that bundles from before they were made lack, and what these rows mean.
-LATER: dict[str, dict[str, Any]] = {
-    "memories.Erasure": {"namespace_id": None},
-    "memories.Fragment": {"key": ""},
-    "conflicts.PendingConflict": {"newcomer_claim": None, "existing_claim": None},
-    "memories.Claim": {
-        **{"id": None, "position": 0, "verdict": ""},
-        **dict.fromkeys(("superseded_by_id", "span_start", "span_end")),
-    },
-}
-
-# Columns that do not travel, by the table's model: where a row lives, and what triggers and naming make of others.
-PLACE = ("project_id", "namespace_id")
-LEFT_OUT = {
-    "memories.Owner": ("project_id", "user_id"),
-    "memories.Namespace": ("project_id", "forked_from_id", "parent_id", "user"),
-    "conflicts.Predicate": (*PLACE, "spelling_digest"),
-    "memories.Erasure": ("project_id",),
-    "memories.Fragment": (*PLACE, "change", "fingerprint", "details_digest"),
-    "memories.Origin": PLACE,
-    "memories.Claim": (
-        *(*PLACE, "id", "fragment_id", "status", "validity"),
-        *("subject_digest", "predicate_digest", "key_digest", "value_digest"),
-    ),
-    "memories.Access": ("project_id", "fragment_id"),
-    "memories.Revision": ("project_id", "fragment_id"),
-    "conflicts.Vote": ("project_id", "fragment_id"),
-    "memories.ClusterLabel": ("project_id", "fragment_id"),
-    "memories.Link": ("project_id", "fragment_id", "chosen"),
-    "memories.Episode": PLACE,
-    "conflicts.PendingConflict": PLACE,
-    "conflicts.Ruling": PLACE,
-    "memories.Tombstone": PLACE,
-    "memories.Archive": (*PLACE, "payload", "lineage"),
-}
-
 
 def _row(alias: str, model: str) -> str:
     """The columns of a row that travel, as SQL."""
-    return f"to_jsonb({alias}) - '{{{','.join(LEFT_OUT[model])}}}'::text[]"
+    return f"to_jsonb({alias}) - '{{{','.join(specs()[model].left_out)}}}'::text[]"
 
 
 # A namespace, or (kind `user`) the scope of one of its users, whose name says where it belongs.
@@ -135,17 +100,18 @@ ROWS = {
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) ORDER BY t.evicted_at, t.id""",
 }
 
-# What stands under a fragment, as lists, each in an order of its own.
-UNDER = {
-    "revisions": ("memories.Revision", "u.revision", "true"),
-    "votes": ("conflicts.Vote", "u.created_at, u.id", "true"),
-    "labels": ("memories.ClusterLabel", "u.id", "true"),
-    "links": ("memories.Link", "u.kind, u.other_id", f"u.kind <> 'similar' AND {TOLD.format('u.other_id')}"),
+# What stands under a fragment as lists: in which order, and which rows.
+LISTS = {
+    "revisions": ("u.revision", "true"),
+    "votes": ("u.created_at, u.id", "true"),
+    "labels": ("u.id", "true"),
+    "links": ("u.kind, u.other_id", f"u.kind <> 'similar' AND {TOLD.format('u.other_id')}"),
 }
 
 
-def _under(name: str, model: str, order: str, condition: str) -> str:
-    table = model.replace(".", "_").lower()
+def _under(name: str, order: str, condition: str) -> str:
+    model = parts_of_records()[name]
+    table = table_of(model)
     return f"""LEFT JOIN (SELECT u.fragment_id, jsonb_agg({_row("u", model)} ORDER BY {order}) AS held FROM {table} u
         WHERE u.project_id = %(project)s AND u.fragment_id = ANY (%(ids)s::uuid[]) AND {condition}
         GROUP BY u.fragment_id
@@ -159,7 +125,7 @@ FRAGMENTS = f"""SELECT f.id::text, (jsonb_build_object('kind', 'fragment', 'name
         'row', {_row("f", "memories.Fragment")} || CASE WHEN {TOLD.format("f.superseded_by_id")} THEN '{{}}'::jsonb
             ELSE '{{"superseded_by_id": null}}' END, 'claim', {CLAIM.format("c")},
         'access', {_row("a", "memories.Access")},
-        {", ".join(f"'{name}', {name}.held" for name in UNDER)})
+        {", ".join(f"'{name}', {name}.held" for name in LISTS)})
             || CASE WHEN o.held IS NULL THEN '{{}}'::jsonb ELSE jsonb_build_object('claims', o.held) END)::text
     FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
     CROSS JOIN LATERAL (
@@ -170,7 +136,7 @@ FRAGMENTS = f"""SELECT f.id::text, (jsonb_build_object('kind', 'fragment', 'name
     LEFT JOIN LATERAL (SELECT jsonb_agg({CLAIM.format("u")} ORDER BY u.position) AS held FROM memories_claim u
         WHERE u.project_id = %(project)s AND u.fragment_id = f.id AND u.position > 0) AS o ON true
     LEFT JOIN memories_access a ON a.project_id = %(project)s AND a.fragment_id = f.id
-    {" ".join(_under(name, model, order, condition) for name, (model, order, condition) in UNDER.items())}
+    {" ".join(_under(name, order, condition) for name, (order, condition) in LISTS.items())}
     ORDER BY wanted.place"""
 VECTORS = """SELECT e.fragment_id::text, m.name, m.dim, vector_send(e.vector::vector)
     FROM memories_embedding e JOIN memories_embeddingmodel m ON m.id = e.model_id

@@ -11,9 +11,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from memories.backups import forms
-from memories.backups.forms import COPIED, FORMS
-from memories.backups.records import LATER, LEFT_OUT, PLACE, UNDER
+from memories.backups.forms import FORMS
+from memories.backups.records import LISTS
 from memories.models.enums import CopyReason
+from memories.models.table_spec import HOME, parts_of_copies, parts_of_records, specs
 from memories.models.tenant import Xid8Field
 
 DEPTH = 100
@@ -64,14 +65,14 @@ class RecordRow:
     @classmethod
     def of(cls, model: str, *more: str, without: Sequence[str] | None = None) -> "RecordRow":
         """Those of a table that travel, and others, which are texts or null."""
-        left = LEFT_OUT[model] if without is None else without
+        left = specs()[model].left_out if without is None else without
         return cls._made(model, [f for f in _fields(model) if f.column not in left], more=more)
 
     @classmethod
     def copied(cls, model: str) -> "RecordRow":
         """All of a table, as copies hold them: where the row lived is null."""
         fields = [f for f in _fields(model) if f.column != "root_id"]
-        return cls._made(model, fields, homeless=PLACE, generated=GENERATED.get(model, {}))
+        return cls._made(model, fields, homeless=HOME, generated=GENERATED.get(model, {}))
 
     @classmethod
     def _made(
@@ -93,7 +94,7 @@ class RecordRow:
         like |= dict.fromkeys(_columns(fields, models.BinaryField), forms.BYTES)
         return cls(
             frozenset(types),
-            frozenset(LATER.get(model, ())),
+            frozenset(specs()[model].later),
             tuple(types.items()),
             tuple(_columns(fields, ArrayField)),
             tuple(sorted(times & PAST)),
@@ -207,7 +208,9 @@ def _shape(model: str, order: str, *fields: str, row: RecordRow | None = None, *
 def shapes() -> dict[str, Shape]:
     """By kind. Not at import: models have to be loaded."""
     members = RecordRow.of("memories.EpisodeMember", without=("project_id", "episode_id"))
-    copied = {name: RecordRow.copied(model) for name, model in {"fragment": "memories.Fragment", **COPIED}.items()}
+    copied = {
+        name: RecordRow.copied(model) for name, model in {"fragment": "memories.Fragment", **parts_of_copies()}.items()
+    }
     return {
         "owner": _shape("memories.Owner", "created_at"),
         "namespace": _shape("memories.Namespace", "created_at", row=RecordRow.of("memories.Namespace", "forked_from")),
@@ -219,7 +222,7 @@ def shapes() -> dict[str, Shape]:
             single={"claim": RecordRow.of("memories.Claim"), "access": RecordRow.of("memories.Access")},
             lists={
                 "claims": RecordRow.of("memories.Claim"),
-                **{n: RecordRow.of(model) for n, (model, _, _) in UNDER.items()},
+                **{name: RecordRow.of(parts_of_records()[name]) for name in LISTS},
             },
             optional=frozenset({"claims", "vectors"}),
         ),

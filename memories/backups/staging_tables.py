@@ -12,47 +12,34 @@ from typing import Any
 
 from django.apps import apps
 from django.db import DataError, IntegrityError, connection, transaction
+from django.db.models import BinaryField, BooleanField
 
 from memories.access import Principal
-from memories.backups import forms, vectors
+from memories.backups import vectors
 from memories.backups.bundle_reader import BrokenBundle, BundleLine
-from memories.backups.records import LATER
 from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
 from memories.models.namespace import BadUser, parts_of, scope_name
 from memories.models.sql import execute, fetch
+from memories.models.table_spec import parts_of_copies, parts_of_records, records, specs, table_of
+from memories.models.tenant import Xid8Field
 
-# Kinds with a table of their own, and what stands under a fragment, by the name in its record.
-MODELS = {
-    "owner": "memories.Owner",
-    "predicate": "conflicts.Predicate",
-    "erasure": "memories.Erasure",
-    "fragment": "memories.Fragment",
-    "origin": "memories.Origin",
-    "episode": "memories.Episode",
-    "conflict": "conflicts.PendingConflict",
-    "ruling": "conflicts.Ruling",
-    "tombstone": "memories.Tombstone",
-    "archive": "memories.Archive",
-}
-UNDER = {
-    "claim": "memories.Claim",
-    "access": "memories.Access",
-    "revisions": "memories.Revision",
-    "votes": "conflicts.Vote",
-    "labels": "memories.ClusterLabel",
-    "links": "memories.Link",
-}
-NO_DIGEST = dict.fromkeys(("subject_digest", "predicate_digest", "key_digest", "value_digest"), "\\x")
-# What the real tables' triggers or other rooms work out; here only so that no column is empty.
-FILLED: dict[str, dict[str, Any]] = {
-    "fragment": {"fingerprint": "\\x", "details_digest": "\\x", "change": "0"},
-    "predicate": {"spelling_digest": "\\x"},
-    "claim": NO_DIGEST,
-    "links": {"chosen": False},
-}
+# Kinds with a table of their own (scopes have none), and what stands under a fragment, by the name in its record.
+MODELS = {kind: model for kind, model in records().items() if kind != "namespace"}
+UNDER = parts_of_records()
+# What stands for a moment in columns that triggers or other rooms fill.
+EMPTY: dict[type, Any] = {BinaryField: "\\x", Xid8Field: "0", BooleanField: False}
+
+
+def _filled(name: str) -> dict[str, Any]:
+    """Values for the columns that no record has and no table lets be empty."""
+    model = {**MODELS, **UNDER}[name]
+    left_out = [f for f in apps.get_model(model)._meta.concrete_fields if f.column in specs()[model].left_out]
+    return {str(f.column): EMPTY[type(f)] for f in left_out if type(f) in EMPTY}
+
+
 # What copies hold stands here for a moment, so that the CHECKs are heard of it too.
-COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **forms.COPIED}.items()}
+COPIED = {f"copied_{name}": model for name, model in {"fragment": "memories.Fragment", **parts_of_copies()}.items()}
 # Columns that only the staged tables have: where a fragment's record stood, which namespace an erasure names.
 ADDED = {"fragment": ", bundle smallint NOT NULL, ordinal bigint NOT NULL", "erasure": ", scope text"}
 # Of these an increment brings all that there are.
@@ -87,7 +74,7 @@ def create() -> None:
     """Makes the tables, empty."""
     drop()
     for name, model in {**MODELS, **UNDER}.items():
-        table = apps.get_model(model)._meta.db_table
+        table = table_of(model)
         key = "fragment_id" if name in BY_FRAGMENT else "id"
         more = ADDED.get(name, "")
         execute(
@@ -98,9 +85,7 @@ def create() -> None:
         if key == "id" and name in UNDER:
             execute(f"CREATE INDEX ON staged_{name} (fragment_id)", [])
     for name, model in COPIED.items():
-        execute(
-            f"CREATE TEMP TABLE staged_{name} (LIKE {apps.get_model(model)._meta.db_table} INCLUDING CONSTRAINTS)", []
-        )
+        execute(f"CREATE TEMP TABLE staged_{name} (LIKE {table_of(model)} INCLUDING CONSTRAINTS)", [])
     execute(
         f"""CREATE TEMP TABLE {MEMBERS} (LIKE memories_episodemember INCLUDING CONSTRAINTS,
                 PRIMARY KEY (episode_id, fragment_id));
@@ -247,7 +232,7 @@ class StagedBundle:
     def _take_rows(self, kind: str) -> None:
         if kind == "fragment" and self.bundle:
             self._let_go("SELECT (l.body #>> '{row,id}')::uuid FROM staged_line l WHERE l.kind = 'fragment'")
-        filled = dict(FILLED.get(kind, {}), project_id=str(self.principal.project_id))
+        filled = dict(_filled(kind), project_id=str(self.principal.project_id))
         more = ""
         if kind == "fragment":
             filled["bundle"], more = self.bundle, "|| jsonb_build_object('ordinal', l.ordinal)"
@@ -264,7 +249,11 @@ class StagedBundle:
                         %(later)s::jsonb || (l.body -> 'row') || %(filled)s::jsonb {more}
                         || jsonb_build_object({place})) r
                 WHERE l.kind = '{kind}' {"ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""}""",
-            {"filled": json.dumps(filled), "places": self._places(), "later": json.dumps(LATER.get(MODELS[kind], {}))},
+            {
+                "filled": json.dumps(filled),
+                "places": self._places(),
+                "later": json.dumps(dict(specs()[MODELS[kind]].later)),
+            },
         )
         if kind == "fragment":
             for name in UNDER:
@@ -275,7 +264,7 @@ class StagedBundle:
             self._try_copies()
 
     def _take_under(self, name: str) -> None:
-        filled = {**FILLED.get(name, {}), "project_id": str(self.principal.project_id)}
+        filled = {**_filled(name), "project_id": str(self.principal.project_id)}
         each = f"nullif(l.body -> '{name}', 'null')"
         rows = f"(SELECT {each} AS e) AS t" if name in BY_FRAGMENT else f"jsonb_array_elements({each}) AS t (e)"
         more = ""
@@ -288,7 +277,11 @@ class StagedBundle:
                     || jsonb_build_object('fragment_id', l.body #> '{{row,id}}', 'status', l.body #> '{{row,status}}',
                         'namespace_id', %(places)s::jsonb -> (l.body ->> 'namespace')) {more}) r
                 WHERE l.kind = 'fragment' AND t.e IS NOT NULL""",
-            {"filled": json.dumps(filled), "places": self._places(), "later": json.dumps(LATER.get(UNDER[name], {}))},
+            {
+                "filled": json.dumps(filled),
+                "places": self._places(),
+                "later": json.dumps(dict(specs()[UNDER[name]].later)),
+            },
         )
 
     def _try_copies(self) -> None:
@@ -305,7 +298,7 @@ class StagedBundle:
                             'namespace_id', %s::jsonb -> (l.body ->> 'namespace'),
                             'root_id', %s::jsonb -> (l.body ->> 'namespace')) {more}) r
                     WHERE l.kind = 'archive' AND l.body #>> '{{row,reason}}' <> 'compacted'""",
-                [json.dumps(LATER.get(COPIED[name], {})), str(self.principal.project_id), *[self._places()] * 2],
+                [json.dumps(dict(specs()[COPIED[name]].later)), str(self.principal.project_id), *[self._places()] * 2],
             )
         execute(f"TRUNCATE {', '.join(f'staged_{name}' for name in COPIED)}", [])
 

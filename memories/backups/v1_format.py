@@ -22,10 +22,11 @@ from conflicts.public import SOURCE_RANK
 from memories.backups import policies, vectors
 from memories.backups.bundle_reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
 from memories.backups.manifest import Footer, Manifest, canonical
-from memories.backups.records import LEFT_OUT, LONGEST, UNDER
+from memories.backups.records import LISTS, LONGEST
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace
 from memories.models.enums import ExportPolicy, FragmentType, SourceClass, SourceType
+from memories.models.table_spec import specs
 
 VERSION = 1
 RANKS = {str(source): rank for source, rank in SOURCE_RANK.items()}
@@ -187,7 +188,7 @@ def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, An
     row |= {"id": which, "content": chunk["content"], "authority": RANKS.get(row["source"], 1)}
     row["extra"] = {name: value for name, value in more.items() if name not in {*NAMED, "namespace", "extra"}} | extra
     row |= {name: _time(chunk[key], f"chunks[{number}].{key}") for name, key in TIMES}
-    beside = dict.fromkeys(("claim", "access", *UNDER))
+    beside = dict.fromkeys(("claim", "access", *LISTS))
     record: dict[str, Any] = {"kind": "fragment", "namespace": place, "row": row, **beside}
     if chunk.get("embedding") is not None:
         record["vectors"] = [_vector(chunk, refuse)]
@@ -200,7 +201,7 @@ TIMES = (("created_at", "createdAt"), ("updated_at", "updatedAt"))
 def _row(instance: Any) -> dict[str, Any]:
     """The columns of a row that travel."""
     model = instance._meta.label
-    fields = [f for f in apps.get_model(model)._meta.concrete_fields if f.column not in LEFT_OUT[model]]
+    fields = [f for f in apps.get_model(model)._meta.concrete_fields if f.column not in specs()[model].left_out]
     return {str(f.column): getattr(instance, f.attname) for f in fields}
 
 

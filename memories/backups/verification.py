@@ -28,15 +28,11 @@ from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation
 from memories.models.backups import SOUND
 from memories.models.sql import execute, fetch
+from memories.models.table_spec import specs, table_of
 from memories.operations import BadOptions, Options, Progress
 
 # What a drill restores into: temporary tables that stand in front of the real ones until its transaction is undone.
-SHADOWED = (
-    *("memories_owner", "memories_namespace", "conflicts_predicate", "memories_erasure", "memories_fragment"),
-    *("memories_claim", "memories_access", "memories_revision", "conflicts_vote", "memories_clusterlabel"),
-    *("memories_link", "memories_origin", "memories_episode", "memories_episodemember", "conflicts_pendingconflict"),
-    *("conflicts_ruling", "memories_tombstone", "memories_archive", "memories_embedding"),
-)
+SHADOWED = tuple(table_of(label) for label, spec in specs().items() if spec.travels or spec.archived)
 BELOW = ("memories_revision", "conflicts_vote", "memories_clusterlabel", "memories_link")
 KEYS = {
     "memories_access": "fragment_id",
@@ -180,7 +176,7 @@ def _shadow() -> None:
         )
     for table in BELOW:
         execute(f"CREATE INDEX ON pg_temp.{table} (fragment_id)", [])
-    for column in ("fingerprint", "details_digest"):
+    for column in set(specs()["memories.Fragment"].made) - {"change"}:
         execute(f"ALTER TABLE pg_temp.memories_fragment ALTER COLUMN {column} SET DEFAULT ''", [])
 
 

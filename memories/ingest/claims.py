@@ -143,9 +143,9 @@ def _cut(text: str, start: int, end: int, me: str | None) -> Iterator[Sentence]:
         stop = grammar.SENTENCE_END.search(text, start, end)
         to = stop.start() if stop else end
         asks = bool(stop and "?" in stop.group())
-        if asks and not grammar.ASKS_FIRST.match(text, start, to):
-            if last := grammar.ASKS_LAST.search(text, start, to):
-                stop, to, asks = last, last.start(), False
+        ends_asking = asks and not grammar.ASKS_FIRST.match(text, start, to)
+        if ends_asking and (last := grammar.ASKS_LAST.search(text, start, to)):
+            stop, to, asks = last, last.start(), False
         whose, reported = _reporter(text, start, to)
         begin = start + len(text[start:to]) - len(text[start:to].lstrip(" >*_#-+•\r"))
         if begin < to:

@@ -39,7 +39,8 @@ from memories.models.search import (
     PendingEmbedding,
     vector_text,
 )
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet
 from memories.models.tombstones import Archive, Erasure, Tombstone
 from memories.models.upkeep import HeardPair, PlanStep, RunChange
 
@@ -65,7 +66,6 @@ __all__ = [
     "ApiKey",
     "Archive",
     "Backup",
-    "Catalogue",
     "Claim",
     "DocumentFrequency",
     "Embedding",
@@ -100,6 +100,7 @@ __all__ = [
     "Seal",
     "Seat",
     "Task",
+    "TableSpec",
     "TenantModel",
     "TenantQuerySet",
     "Tombstone",

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from memories.models.enums import BackupOrigin, ExportPolicy
 from memories.models.history import tracked
+from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
-    Catalogue,
     TenantModel,
     TenantQuerySet,
     Xid8Field,
@@ -68,12 +68,9 @@ class Backup(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = BackupQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: it is the export",
-        erase="kept: names of namespaces and numbers; its file is named by the answer to a deletion",
-        fork="not copied",
-    )
+    # Not exported: it is the export.
+    # Forgotten: kept: names of namespaces and numbers; its file is named by the answer to a deletion.
+    spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
         constraints: ClassVar = [

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from django.db import models
 
-from memories.models.tenant import Catalogue, TenantQuerySet, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantQuerySet, parent, unique_in_project
 
 
 class Origin(models.Model):
@@ -24,11 +25,9 @@ class Origin(models.Model):
     operation_id = models.UUIDField(null=True)
 
     objects = TenantQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical",
-        export="record kind `origin`",
-        erase="kept: ids only, which say what a merge has to forget too",
-        fork="made anew, naming the same root",
+    # Forgotten: kept: ids only, which say what a merge has to forget too.
+    spec = TableSpec(
+        kind="canonical", record="origin", local=("project_id", "namespace_id"), erase="kept", fork="made anew"
     )
 
     class Meta:

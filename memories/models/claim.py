@@ -15,7 +15,8 @@ from memories.models.enums import OPEN, ClaimScope, Status
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
 from memories.models.namespace import Namespace
-from memories.models.tenant import Catalogue, TenantQuerySet, between, in_calendar, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantQuerySet, between, in_calendar, one_of, parent, unique_in_project
 
 MOST_CLAIMS = 20  # of one fragment
 # Words for what became of a claim while its fragment stands; without one it is as its fragment.
@@ -145,8 +146,33 @@ class Claim(models.Model):
     status = models.CharField(max_length=16, choices=Status)
 
     objects = ClaimQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
+    spec = TableSpec(
+        kind="canonical",
+        inside="claim",
+        archived="claims",
+        belongs_to=("fragment_id",),
+        made=("validity",),
+        local=(
+            "project_id",
+            "namespace_id",
+            "id",
+            "fragment_id",
+            "status",
+            "subject_digest",
+            "predicate_digest",
+            "key_digest",
+            "value_digest",
+        ),
+        later={
+            "id": None,
+            "position": 0,
+            "verdict": "",
+            "superseded_by_id": None,
+            "span_start": None,
+            "span_end": None,
+        },
+        erase="cascade",
+        fork="copied",
     )
 
     class Meta:

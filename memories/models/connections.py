@@ -12,8 +12,8 @@ from django.utils import timezone
 from memories.models.entities import NAME_LIMIT
 from memories.models.enums import LinkKind
 from memories.models.search import EmbeddingModel
+from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
-    Catalogue,
     TenantModel,
     TenantQuerySet,
     between,
@@ -34,12 +34,17 @@ class Link(TenantModel):
     # Of a similar one: whether `other` is among the nearest of `fragment`. A pair is linked when one chose the other.
     chosen = models.BooleanField(default=False, db_default=False)
 
-    catalogue = Catalogue(
+    # Not exported: rebuilt; those drawn by hand inside their fragment.
+    # Forks: rebuilt; those drawn by hand copied.
+    spec = TableSpec(
         kind="derived",
-        export="not exported: rebuilt; those drawn by hand inside their fragment",
-        erase="deleted with either end",
-        fork="rebuilt; those drawn by hand copied",
-        rebuild="manage.py rebuild links, from embeddings; supersession from the claims",
+        inside="links",
+        archived="links",
+        belongs_to=("fragment_id", "other_id"),
+        local=("project_id", "fragment_id", "chosen"),
+        erase="cascade",
+        fork="copied",
+        rebuild="manage.py rebuild links",
     )
 
     class Meta:
@@ -72,12 +77,9 @@ class PendingConnection(models.Model):
     fragment_id = models.UUIDField()
 
     objects = TenantQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: a restore marks anew",
-        erase="an id only; gone with the next run",
-        fork="made anew",
-    )
+    # Not exported: a restore marks anew.
+    # Forgotten: an id only; gone with the next run.
+    spec = TableSpec(kind="operational", erase="swept", fork="made anew")
 
     class Meta:
         constraints: ClassVar = [unique_in_project("pending_connection_project_id", "id")]
@@ -101,9 +103,9 @@ class Connected(TenantModel):
     unexamined = models.BooleanField(default=True)
     clustered_at = models.DateTimeField(null=True)
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported: of the moment", erase="kept: holds no text", fork="made anew"
-    )
+    # Not exported: of the moment.
+    # Forgotten: kept: holds no text.
+    spec = TableSpec(kind="operational", erase="kept", fork="made anew")
 
     class Meta:
         constraints: ClassVar = [
@@ -127,13 +129,9 @@ class Cluster(TenantModel):
     # Of the oldest member.
     created_at = models.DateTimeField()
 
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: rebuilt",
-        erase="members deleted with their fragments; an id and a number stay until the next run",
-        fork="rebuilt",
-        rebuild="manage.py rebuild clusters, from links",
-    )
+    # Not exported: rebuilt.
+    # Forgotten: members deleted with their fragments; an id and a number stay until the next run.
+    spec = TableSpec(kind="derived", erase="swept", fork="made anew", rebuild="manage.py rebuild clusters, from links")
 
     class Meta:
         constraints: ClassVar = [
@@ -161,11 +159,12 @@ class ClusterMember(models.Model):
     cluster = parent("memories.Cluster", related_name="members")
 
     objects = TenantQuerySet.as_manager()
-    catalogue = Catalogue(
+    # Not exported: rebuilt.
+    spec = TableSpec(
         kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its fragment",
-        fork="rebuilt",
+        belongs_to=("fragment_id",),
+        erase="cascade",
+        fork="made anew",
         rebuild="manage.py rebuild clusters, from links",
     )
 
@@ -187,10 +186,13 @@ class ClusterLabel(TenantModel):
     label = models.CharField(max_length=NAME_LIMIT)
     labelled_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
+    # Forgotten: deleted with its fragment; the others keep the label, which is the words of whoever gave it.
+    spec = TableSpec(
         kind="canonical",
-        export="inside its fragment",
-        erase="deleted with its fragment; the others keep the label, which is the words of whoever gave it",
+        inside="labels",
+        belongs_to=("fragment_id",),
+        local=("project_id", "fragment_id"),
+        erase="cascade",
         fork="copied",
     )
 
@@ -218,11 +220,14 @@ class Episode(TenantModel):
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField()
 
-    catalogue = Catalogue(
+    # Exported: those made by hand.
+    # Forgotten: members deleted with their fragments; a title is the words of whoever gave it.
+    spec = TableSpec(
         kind="canonical",
-        export="record kind `episode`, those made by hand",
-        erase="members deleted with their fragments; a title is the words of whoever gave it",
-        fork="those made by hand copied, the others rebuilt",
+        record="episode",
+        local=("project_id", "namespace_id"),
+        erase="swept",
+        fork="copied",
         rebuild="those of conversations: manage.py rebuild episodes",
     )
 
@@ -262,9 +267,7 @@ class EpisodeMember(models.Model):
     position = models.PositiveIntegerField()
 
     objects = TenantQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical", export="inside its episode", erase="deleted with its fragment", fork="copied"
-    )
+    spec = TableSpec(kind="canonical", inside="members", belongs_to=("fragment_id",), erase="cascade", fork="copied")
 
     def __str__(self) -> str:
         return f"{self.fragment_id} in {self.episode_id}"

@@ -10,7 +10,8 @@ from django.db import models
 from django.utils import timezone
 
 from memories.models.sql import execute
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet, unique_in_project
 
 # Milliseconds: a search counts at the first of these that it did not pass, or behind them all.
 SEARCH_BOUNDS = (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
@@ -45,9 +46,9 @@ class SearchDay(TenantModel):
     took = ArrayField(models.PositiveIntegerField())
 
     objects = SearchDayQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational", export="not exported: of its instance", erase="kept: numbers only", fork="not copied"
-    )
+    # Not exported: of its instance.
+    # Forgotten: kept: numbers only.
+    spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
         constraints: ClassVar = [
@@ -82,9 +83,8 @@ class SavedView(TenantModel):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SavedViewQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational", export="not exported", erase="kept: a person's question, no memory", fork="not copied"
-    )
+    # Forgotten: kept: a person's question, no memory.
+    spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
         constraints: ClassVar = [

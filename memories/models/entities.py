@@ -6,7 +6,8 @@ from django.db import models
 
 from memories.models.enums import EntityLabel
 from memories.models.search import SearchRow
-from memories.models.tenant import Catalogue, TenantModel, between, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, between, one_of, parent, unique_in_project
 
 NAME_LIMIT = 200
 
@@ -22,12 +23,10 @@ class Entity(TenantModel):
     node = models.UUIDField()
     spelling = models.CharField(max_length=NAME_LIMIT)
 
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its last mention",
-        fork="rebuilt",
-        rebuild="manage.py rebuild graph, from entities and claims",
+    # Not exported: rebuilt.
+    # Forgotten: deleted with its last mention.
+    spec = TableSpec(
+        kind="derived", erase="swept", fork="made anew", rebuild="manage.py rebuild graph, from entities and claims"
     )
 
     class Meta:
@@ -54,11 +53,12 @@ class Mention(SearchRow):
     label = models.CharField(max_length=16, choices=EntityLabel)
     confidence = models.FloatField()
 
-    catalogue = Catalogue(
+    # Not exported: rebuilt.
+    spec = TableSpec(
         kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its fragment",
-        fork="rebuilt",
+        belongs_to=("fragment_id",),
+        erase="cascade",
+        fork="made anew",
         rebuild="manage.py rebuild graph, from entities and claims",
     )
 
@@ -86,11 +86,12 @@ class Relation(SearchRow):
     predicate = models.CharField(max_length=100)
     object = parent("memories.Entity")
 
-    catalogue = Catalogue(
+    # Not exported: rebuilt.
+    spec = TableSpec(
         kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its fragment",
-        fork="rebuilt",
+        belongs_to=("fragment_id",),
+        erase="cascade",
+        fork="made anew",
         rebuild="manage.py rebuild graph, from claims",
     )
 

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.utils import timezone
 
-from memories.models.tenant import Catalogue, TenantModel, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, parent, unique_in_project
 
 
 class Exchange(TenantModel):
@@ -22,12 +23,9 @@ class Exchange(TenantModel):
     attempts = models.PositiveSmallIntegerField(default=0)
     not_before = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: ingested within seconds",
-        erase="deleted when ingested, which keeps nothing that was forgotten",
-        fork="not copied",
-    )
+    # Not exported: ingested within seconds.
+    # Forgotten: deleted when ingested, which keeps nothing that was forgotten.
+    spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:
         constraints: ClassVar = [unique_in_project("exchange_project_id", "id")]

@@ -24,8 +24,8 @@ from memories.models.scoring import (
     effective_weight,
     trust_parts,
 )
+from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
-    Catalogue,
     Current,
     TenantModel,
     TenantQuerySet,
@@ -179,11 +179,15 @@ class Fragment(TenantModel):
     change = Xid8Field(db_default=Current(), editable=False)
 
     objects = FragmentQuerySet.as_manager()
-    catalogue = Catalogue(
+    # Forgotten: row deleted, fingerprint kept in `erasure`.
+    spec = TableSpec(
         kind="canonical",
-        export="record kind `fragment`",
-        erase="row deleted, fingerprint kept in `erasure`",
-        fork="copied under new ids",
+        record="fragment",
+        made=("change", "fingerprint", "details_digest"),
+        local=("project_id", "namespace_id"),
+        later={"key": ""},
+        erase="swept",
+        fork="copied",
     )
 
     class Meta:
@@ -307,8 +311,13 @@ class Revision(TenantModel):
     claim = models.JSONField(null=True)
     recorded_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="not copied"
+    spec = TableSpec(
+        kind="canonical",
+        inside="revisions",
+        archived="revisions",
+        belongs_to=("fragment_id",),
+        local=("project_id", "fragment_id"),
+        erase="cascade",
     )
 
     class Meta:
@@ -375,8 +384,14 @@ class Access(models.Model):
     stability = models.FloatField(default=1.0)
 
     objects = AccessQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical", export="inside its fragment", erase="deleted with its fragment", fork="copied"
+    spec = TableSpec(
+        kind="canonical",
+        inside="access",
+        archived="accesses",
+        belongs_to=("fragment_id",),
+        local=("project_id", "fragment_id"),
+        erase="cascade",
+        fork="copied",
     )
 
     class Meta:

@@ -12,7 +12,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from memories.models.enums import Decision, ProposalKind, ProposalOutcome, TaskStatus
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet, one_of, parent, unique_in_project
 
 TITLE_LIMIT, SUMMARY_LIMIT = 120, 200  # docs/spec.md §11
 KEPT_PER_TASK = 50  # docs/spec.md §11
@@ -36,12 +37,9 @@ class LlmCall(TenantModel):
     latency_ms = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: memories that came of a call name it",
-        erase="deleted with any memory whose text went in: a hash of few words can be guessed",
-        fork="not copied",
-    )
+    # Not exported: memories that came of a call name it.
+    # Forgotten: deleted with any memory whose text went in: a hash of few words can be guessed.
+    spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:
         constraints: ClassVar = [unique_in_project("llm_call_project_id", "id")]
@@ -122,12 +120,9 @@ class Proposal(TenantModel):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = ProposalQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: what was allowed is a memory",
-        erase="deleted with the memory that it became, and with any that it was made of",
-        fork="not copied",
-    )
+    # Not exported: what was allowed is a memory.
+    # Forgotten: deleted with the memory that it became, and with any that it was made of.
+    spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:
         constraints: ClassVar = [
@@ -184,12 +179,9 @@ class Task(TenantModel):
     proposed_at = models.DateTimeField(null=True)
 
     objects = TaskQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: what ended is a memory",
-        erase="deleted with the memory of its end",
-        fork="not copied",
-    )
+    # Not exported: what ended is a memory.
+    # Forgotten: deleted with the memory of its end.
+    spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:
         constraints: ClassVar = [
@@ -214,12 +206,9 @@ class PendingReading(TenantModel):
     attempts = models.PositiveIntegerField(default=0)
     not_before = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: what it finds is a claim",
-        erase="deleted with its fragment",
-        fork="not copied: the original is read",
-    )
+    # Not exported: what it finds is a claim.
+    # Forks: not copied: the original is read.
+    spec = TableSpec(kind="operational", belongs_to=("fragment_id",), erase="cascade")
 
     class Meta:
         constraints: ClassVar = [

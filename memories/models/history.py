@@ -8,14 +8,12 @@ import pghistory
 import pgtrigger
 from django.db import models
 
-from memories.models.tenant import Catalogue, Current, Xid8Field
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import Current, Xid8Field
 
-EVENTS = Catalogue(
-    kind="operational",
-    export="not exported: bound to its instance",
-    erase="kept: holds no text",
-    fork="not copied",
-)
+# Not exported: bound to its instance.
+# Forgotten: kept: holds no text.
+EVENTS = TableSpec(kind="operational", erase="kept")
 
 
 def tracked(
@@ -45,7 +43,7 @@ def tracked(
             attrs={
                 "pgh_id": models.BigAutoField(primary_key=True),
                 "recorded_in": Xid8Field(db_default=Current(), editable=False),
-                "catalogue": EVENTS,
+                "spec": EVENTS,
                 "late": late,
                 **digest,
                 **{column: _nullable(model, column) for column in late},

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from memories.models.enums import SourceClass, Users, Verb
 from memories.models.history import tracked
-from memories.models.tenant import Catalogue, TenantModel, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, one_of, parent, unique_in_project
 
 ALPHABET = string.digits + string.ascii_letters
 ID_LENGTH, SECRET_LENGTH, CRC_LENGTH = 10, 43, 6
@@ -90,12 +91,9 @@ class Grant(TenantModel):
     requests_per_minute = models.PositiveIntegerField(default=600)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    catalogue = Catalogue(
-        kind="operational",
-        export="not exported: provenance names it softly",
-        erase="kept: holds no text",
-        fork="shared",
-    )
+    # Not exported: provenance names it softly.
+    # Forgotten: kept: holds no text.
+    spec = TableSpec(kind="operational", erase="kept", fork="shared")
 
     class Meta:
         constraints: ClassVar = [
@@ -126,9 +124,9 @@ class ApiKey(TenantModel):
     last_used_at = models.DateTimeField(null=True)
     rotated_from = parent("memories.ApiKey", null=True)
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported: secrets stay", erase="kept: holds no text", fork="shared"
-    )
+    # Not exported: secrets stay.
+    # Forgotten: kept: holds no text.
+    spec = TableSpec(kind="operational", erase="kept", fork="shared")
 
     class Meta:
         constraints: ClassVar = [

@@ -15,7 +15,8 @@ from django.utils import timezone
 from memories.models.enums import ArchivePolicy
 from memories.models.history import tracked
 from memories.models.project import NAME_PART
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet, one_of, parent, unique_in_project
 
 FORM = re.compile(rf"({NAME_PART}):({NAME_PART})", re.ASCII)
 # The same, or the scope of one of its users: `project:agent/user`, the user percent-encoded.
@@ -139,7 +140,14 @@ class Namespace(TenantModel):
     parent = parent("memories.Namespace", null=True)
 
     objects = NamespaceQuerySet.as_manager()
-    catalogue = Catalogue(kind="canonical", export="record kind `namespace`", erase="kept: a name only", fork="copied")
+    # Forgotten: kept: a name only.
+    spec = TableSpec(
+        kind="canonical",
+        record="namespace",
+        local=("project_id", "forked_from_id", "parent_id", "user"),
+        erase="kept",
+        fork="copied",
+    )
 
     class Meta:
         constraints: ClassVar = [

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from memories.models.enums import OperationState
 from memories.models.history import tracked
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet, Xid8Field, one_of, parent, unique_in_project
 
 MOST_STAGES = 200
 
@@ -47,7 +48,8 @@ class Operation(TenantModel):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    catalogue = Catalogue(kind="operational", export="not exported", erase="kept: holds no text", fork="not copied")
+    # Forgotten: kept: holds no text.
+    spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
         constraints: ClassVar = [
@@ -105,7 +107,8 @@ class Receipt(TenantModel):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = ReceiptQuerySet.as_manager()
-    catalogue = Catalogue(kind="operational", export="not exported", erase="fragment id taken out", fork="not copied")
+    # Forgotten: fragment id taken out.
+    spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:
         constraints: ClassVar = [unique_in_project("receipt_project_id", "id")]
@@ -138,9 +141,8 @@ class RepeatedRequest(TenantModel):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = RepeatedRequestQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="operational", export="not exported", erase="deleted when it names the fragment", fork="not copied"
-    )
+    # Forgotten: deleted when it names the fragment.
+    spec = TableSpec(kind="operational", erase="swept")
 
     class Meta:
         constraints: ClassVar = [
@@ -168,9 +170,8 @@ class Seal(TenantModel):
     signer = models.CharField(max_length=64)
     sealed_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported: bound to its instance", erase="kept", fork="not copied"
-    )
+    # Not exported: bound to its instance.
+    spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
         constraints: ClassVar = [

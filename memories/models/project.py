@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from memories.models.enums import OwnerKind, Role
 from memories.models.history import EVENTS, tracked
-from memories.models.tenant import Catalogue, Current, TenantModel, Xid8Field, one_of, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import Current, TenantModel, Xid8Field, one_of, unique_in_project
 
 NAME_PART = r"[a-z0-9][a-z0-9._-]{0,62}"
 name_part = RegexValidator(rf"^{NAME_PART}\Z", "Use a–z, 0–9, '.', '_' and '-', starting with a letter or digit.")
@@ -79,7 +80,7 @@ class AccountEvent(models.Model):
     credentials_digest = models.BinaryField(max_length=32)
     recorded_in = Xid8Field(db_default=Current(), editable=False)
 
-    catalogue = EVENTS
+    spec = EVENTS
 
     class Meta:
         indexes: ClassVar = [
@@ -105,9 +106,8 @@ class Owner(TenantModel):
     user_id = models.IntegerField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    catalogue = Catalogue(
-        kind="canonical", export="record kind `owner` (id and name)", erase="kept: names no memory", fork="shared"
-    )
+    # Forgotten: kept: names no memory.
+    spec = TableSpec(kind="canonical", record="owner", local=("project_id", "user_id"), erase="kept", fork="shared")
 
     class Meta:
         constraints: ClassVar = [

@@ -13,7 +13,8 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from memories.models.enums import ModelState, Status
-from memories.models.tenant import Catalogue, TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, TenantQuerySet, between, one_of, parent, unique_in_project
 
 PARTITIONS = 16
 LARGEST_DIM = 4000  # what an index over half precision takes
@@ -108,10 +109,11 @@ class Embedding(SearchRow):
     cold = models.BooleanField(default=False)
 
     objects = EmbeddingQuerySet.as_manager()
-    catalogue = Catalogue(
+    spec = TableSpec(
         kind="derived",
-        export="on request",
-        erase="deleted with its fragment",
+        archived="vectors",
+        belongs_to=("fragment_id",),
+        erase="cascade",
         fork="copied",
         rebuild="manage.py rebuild embeddings",
     )
@@ -132,10 +134,11 @@ class Keywords(SearchRow):
     words = SearchVectorField()
     length = models.IntegerField()
 
-    catalogue = Catalogue(
+    # Not exported: rebuilt.
+    spec = TableSpec(
         kind="derived",
-        export="not exported: rebuilt",
-        erase="deleted with its fragment",
+        belongs_to=("fragment_id",),
+        erase="cascade",
         fork="copied",
         rebuild="manage.py rebuild keywords",
     )
@@ -159,13 +162,9 @@ class KeywordStatistics(TenantModel):
     mean_length = models.FloatField()
     counted_at = models.DateTimeField(default=timezone.now)
 
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: counted anew",
-        erase="kept: numbers only",
-        fork="counted anew",
-        rebuild="the task keep_statistics",
-    )
+    # Not exported: counted anew.
+    # Forgotten: kept: numbers only.
+    spec = TableSpec(kind="derived", erase="kept", fork="made anew", rebuild="the task keep_statistics")
 
     class Meta:
         constraints: ClassVar = [
@@ -190,13 +189,9 @@ class DocumentFrequency(models.Model):
     documents = models.PositiveIntegerField()
 
     objects = TenantQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="derived",
-        export="not exported: counted anew",
-        erase="counted anew without it: words of at least five texts stand here",
-        fork="counted anew",
-        rebuild="the task keep_statistics",
-    )
+    # Not exported: counted anew.
+    # Forgotten: counted anew without it: words of at least five texts stand here.
+    spec = TableSpec(kind="derived", erase="swept", fork="made anew", rebuild="the task keep_statistics")
 
     class Meta:
         db_table = "memories_documentfrequency"
@@ -229,10 +224,11 @@ class PendingEmbedding(TenantModel):
     not_before = models.DateTimeField(default=timezone.now)
 
     objects = PendingEmbeddingQuerySet.as_manager()
-    catalogue = Catalogue(
+    # Not exported: a restore marks anew.
+    spec = TableSpec(
         kind="operational",
-        export="not exported: a restore marks anew",
-        erase="deleted with its fragment",
+        belongs_to=("fragment_id",),
+        erase="cascade",
         fork="made anew",
         rebuild="manage.py rebuild embeddings",
     )

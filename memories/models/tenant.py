@@ -2,25 +2,14 @@
 
 import datetime
 import uuid
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from django.db import models
 from django.db.models import lookups
 
-Kind = Literal["canonical", "derived", "operational"]
+from memories.models.table_spec import TableSpec
+
 FIRST, LAST = datetime.datetime.min.replace(tzinfo=datetime.UTC), datetime.datetime.max.replace(tzinfo=datetime.UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """How a tenant table is treated by backups, forgetting, forks and rebuilds. A test reads it for every table."""
-
-    kind: Kind
-    export: str
-    erase: str
-    fork: str
-    rebuild: str = "not rebuilt: it is canonical or of the moment"
 
 
 class Xid8Field(models.BigIntegerField):  # type: ignore[type-arg]  # generic to the type checker only
@@ -63,7 +52,7 @@ class TenantModel(models.Model):
     )
 
     objects = TenantQuerySet.as_manager()
-    catalogue: ClassVar[Catalogue]
+    spec: ClassVar[TableSpec]
 
     class Meta:
         abstract = True

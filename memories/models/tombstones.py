@@ -15,8 +15,8 @@ from django.utils import timezone
 from memories.models.enums import Compression, CopyReason, EvictionReason, SourceType
 from memories.models.fragment import Fragment
 from memories.models.history import tracked
+from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
-    Catalogue,
     TenantModel,
     TenantQuerySet,
     between,
@@ -105,8 +105,9 @@ class Archive(TenantModel):
     lineage = ArrayField(models.UUIDField(), null=True)
 
     objects = ArchiveQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical", export="record kind `archive`", erase="deleted by fragment id", fork="not copied"
+    # Forgotten: deleted by fragment id.
+    spec = TableSpec(
+        kind="canonical", record="archive", local=("project_id", "namespace_id", "payload", "lineage"), erase="swept"
     )
 
     class Meta:
@@ -170,9 +171,8 @@ class Tombstone(TenantModel):
     # Of the fragment: who may restore or forget it needs a ceiling as high.
     authority = models.SmallIntegerField(default=1)
 
-    catalogue = Catalogue(
-        kind="canonical", export="record kind `tombstone`", erase="deleted with its fragment id", fork="not copied"
-    )
+    # Forgotten: deleted with its fragment id.
+    spec = TableSpec(kind="canonical", record="tombstone", local=("project_id", "namespace_id"), erase="swept")
 
     class Meta:
         constraints: ClassVar = [
@@ -288,8 +288,14 @@ class Erasure(TenantModel):
     erased_at = models.DateTimeField(default=timezone.now)
 
     objects = ErasureQuerySet.as_manager()
-    catalogue = Catalogue(
-        kind="canonical", export="record kind `erasure`", erase="kept: it is the erasure", fork="copied"
+    # Forgotten: kept: it is the erasure.
+    spec = TableSpec(
+        kind="canonical",
+        record="erasure",
+        local=("project_id",),
+        later={"namespace_id": None},
+        erase="kept",
+        fork="copied",
     )
 
     class Meta:

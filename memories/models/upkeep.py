@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from django.db import models
 
-from memories.models.tenant import Catalogue, TenantModel, parent, unique_in_project
+from memories.models.table_spec import TableSpec
+from memories.models.tenant import TenantModel, parent, unique_in_project
 
 
 class PlanStep(TenantModel):
@@ -23,9 +24,7 @@ class PlanStep(TenantModel):
     # Its run was undone: it is not planned again.
     declined = models.BooleanField(default=False)
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported", erase="deleted with either fragment", fork="not copied"
-    )
+    spec = TableSpec(kind="operational", erase="cascade")
 
     class Meta:
         constraints: ClassVar = [
@@ -58,9 +57,7 @@ class RunChange(TenantModel):
     before = models.JSONField(null=True)
     after = models.CharField(max_length=64, blank=True)
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported", erase="deleted with its fragment", fork="not copied"
-    )
+    spec = TableSpec(kind="operational", belongs_to=("fragment_id",), erase="cascade")
 
     class Meta:
         constraints: ClassVar = [
@@ -78,9 +75,8 @@ class HeardPair(TenantModel):
     one = parent("memories.Fragment")
     other = parent("memories.Fragment")
 
-    catalogue = Catalogue(
-        kind="operational", export="not exported: votes say it too", erase="deleted with either end", fork="not copied"
-    )
+    # Not exported: votes say it too.
+    spec = TableSpec(kind="operational", erase="cascade")
 
     class Meta:
         constraints: ClassVar = [

@@ -1,7 +1,8 @@
 """Copies: memories of one namespace stand in another under new ids, with all that stands under them.
 
-Which tables those are says each one's catalogue; a test compares. Set-based, in the open transaction: a temporary table
-holds the old and the new ids. New ids are digests of the old and the namespace, so that a second look names the same.
+Which tables those are says each one's spec; a server that copies others does not start. Set-based, in the open
+transaction: a temporary table holds the old and the new ids. New ids are digests of the old and the namespace, so that
+a second look names the same.
 """
 
 import hashlib
@@ -10,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 
 from memories.models import Namespace
 from memories.models.lineage import lineages_in, quoting
 from memories.models.search import LIVE
 from memories.models.sql import execute, fetch
+from memories.models.table_spec import made_columns, specs, table_of
 
-BY_TRIGGER = {"fingerprint", "details_digest", "change"}
 # `w` says where a row goes: it is its place's row of `branch_places`, or its memory's of `branch_copies`.
 NEW_ID = "md5(t.{column}::text || w.target::text)::uuid"
 MAPPED = "(SELECT m.new FROM branch_copies m WHERE m.old = t.{column})"
@@ -48,7 +49,7 @@ class Part:
     @property
     def table(self) -> str:
         """Its name in the database."""
-        return str(apps.get_model(self.model)._meta.db_table)
+        return table_of(self.model)
 
 
 def _under(model: str, *, own_id: bool = False, rows: str = "true") -> Part:
@@ -134,6 +135,11 @@ PARTS_OF_NAMESPACES = (
         {"episode_id": NEW_ID.format(column="episode_id"), "fragment_id": "w.new"},
     ),
 )
+# The namespace itself is made before.
+if {part.model for part in (*PARTS, *PARTS_OF_NAMESPACES)} != {
+    label for label, spec in specs().items() if spec.fork == "copied" and label != "memories.Namespace"
+}:
+    raise ImproperlyConfigured("A fork copies other tables than the specs of the tables say.")
 # A text that was forgotten on either side is copied nowhere, whoever says it still.
 CHOSEN = """
     INSERT INTO branch_copies (old, new, target)
@@ -249,7 +255,7 @@ def copy(way: CopyRoute, part: Part, *, clash: str = "") -> int:
                    AND attgenerated = '' ORDER BY attnum""",
             [part.table],
         )
-        if name not in BY_TRIGGER or name in part.instead
+        if name not in made_columns() or name in part.instead
     ]
     instead = {"namespace_id": "w.target", "root_id": "%(root)s::uuid", **part.instead}
     values = [instead.get(name, f't."{name}"') for name in columns]

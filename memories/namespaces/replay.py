@@ -12,14 +12,15 @@ from memories import failpoints
 from memories.ingest import replace, stated
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.enums import STANDING, Status
+from memories.models.table_spec import made_columns
 from memories.namespaces.copies import CopyRoute, new_id
 from memories.namespaces.diff import BranchRival, relevances, rivals_of
 
 BATCH = 500
 ALIKE = 1e-9  # relevances that differ by less are equal
 # Columns that a replayed memory does not keep: where it stands, and what the gate or a trigger decides.
-DECIDED = {"id", "namespace", "status", "superseded_by", "archived_reason", "fingerprint", "details_digest", "change"}
-KEPT = [f.attname for f in Fragment._meta.concrete_fields if f.name not in DECIDED]
+DECIDED = {"id", "namespace", "status", "superseded_by", "archived_reason"}
+KEPT = [f.attname for f in Fragment._meta.concrete_fields if f.name not in DECIDED | made_columns()]
 
 
 @dataclass(slots=True)

@@ -4,12 +4,11 @@ import base64
 import json
 
 import numpy as np
-from django.apps import apps
 
 from conflicts.public import ClaimDraft
 from memories import access
 from memories.backups import records
-from memories.models import Archive, Embedding, Episode, EpisodeMember, Namespace
+from memories.models import Archive, Embedding, Episode, EpisodeMember, Namespace, table_spec
 from memories.providers import active_model
 
 
@@ -114,12 +113,9 @@ def test_episodes_made_by_hand_with_their_members(principal, store):
 
 
 def test_every_canonical_table_travels():
-    whole = {"record kind `" + kind for kind in records.KINDS}
-    canonical = [m for m in apps.get_models() if getattr(getattr(m, "catalogue", None), "kind", "") == "canonical"]
-    assert len(canonical) > 10
-    for model in canonical:
-        said = model.catalogue.export
-        assert said.startswith("inside its ") or said.partition("`")[0] + "`" + said.split("`")[1] in whole, model
+    assert set(table_spec.records()) == set(records.KINDS) - {"user"}
+    assert set(records.LISTS) == set(table_spec.parts_of_records()) - {"claim", "access"}
+    assert [label for label, spec in table_spec.specs().items() if spec.kind == "canonical" and not spec.travels] == []
 
 
 def test_a_choice_of_memories_brings_what_it_needs(principal, store):

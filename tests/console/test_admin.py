@@ -42,7 +42,7 @@ def test_rows_that_code_looks_after_are_not_made_by_hand(root, table):
 
 
 def test_no_tenant_table_is_there():
-    tenant = {model for model in apps.get_models() if hasattr(model, "catalogue")}
+    tenant = {model for model in apps.get_models() if hasattr(model, "spec")}
     assert len(tenant) > 10
     assert tenant.isdisjoint(admin.site._registry)
 

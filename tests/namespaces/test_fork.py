@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from django.apps import apps
 from django.utils import timezone
 
 from conflicts.models import PendingConflict, Predicate
@@ -21,7 +20,6 @@ from memories.models import (
     Namespace,
     Origin,
 )
-from memories.namespaces.copies import PARTS, PARTS_OF_NAMESPACES
 from memories.upkeep.graph import put_together
 from tests.namespaces.conftest import MAIN, SIDE
 
@@ -75,13 +73,6 @@ def test_everything_stands_in_the_branch_under_new_ids(fork, full, rows, place_o
         origins = dict(Origin.objects.filter(**mine).values_list("fragment_id", "origin_id"))
         assert origins == {new: old for old, new in new_of.items()}
         assert place_of(SIDE).forked_from_id == place_of(MAIN).id
-
-
-def test_the_catalogue_says_what_is_copied():
-    models = [model for model in apps.get_models() if hasattr(model, "catalogue")]
-    said = {m._meta.db_table for m in models if "copied" in m.catalogue.fork.replace("not copied", "")}
-    # The namespace itself is made before.
-    assert said - {"memories_namespace"} == {part.table for part in (*PARTS, *PARTS_OF_NAMESPACES)}
 
 
 def test_the_canonical_digest_of_the_source_stays(fork, full, digest):

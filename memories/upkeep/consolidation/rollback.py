@@ -15,6 +15,7 @@ from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Fragment, Operation, PlanStep, RunChange
 from memories.models.enums import OperationState
+from memories.models.table_spec import HOME, made_columns
 from memories.operations import Progress
 from memories.upkeep.consolidation import reports
 from memories.upkeep.consolidation.change_log import PLACES
@@ -24,7 +25,7 @@ RECORDED = ("consolidate", "merge")  # kinds of operations of which the former s
 # Being read moves these, and no undo waits for that.
 SOFT = {"memories_access"}
 # Set by triggers, or never changing.
-DERIVED = {"id", "project_id", "change", "fingerprint", "details_digest", "validity", "namespace_id", "fragment_id"}
+FIXED = {"id", "fragment_id", *HOME}
 CHANGED = """
     SELECT c.fragment_id FROM memories_runchange c
     LEFT JOIN {table} t ON t.project_id = c.project_id AND t.{row} = c.row_id
@@ -183,7 +184,7 @@ def _for(statement: str, place: str) -> sql.Composed:
             [place],
         )
         columns = [row[0] for row in cursor]
-    own = [name for name in columns if name not in DERIVED]
+    own = [name for name in columns if name not in FIXED | made_columns()]
     # A column that did not change is not among the former values: it stays.
     taken = [
         sql.SQL("{c} = CASE WHEN c.before ? {n} THEN r.{c} ELSE t.{c} END").format(

@@ -16,16 +16,8 @@ from memories.models import Archive
 from memories.models.bulk import insert
 from memories.models.search import LIVE
 from memories.models.sql import execute, fetch
+from memories.models.table_spec import made_columns, parts_of_copies, specs, table_of
 
-# What stands under a fragment, by name in the copy: the model, and the columns by which it belongs to the fragment.
-UNDER: dict[str, tuple[str, tuple[str, ...]]] = {
-    "claims": ("memories.Claim", ("fragment_id",)),
-    "accesses": ("memories.Access", ("fragment_id",)),
-    "revisions": ("memories.Revision", ("fragment_id",)),
-    "votes": ("conflicts.Vote", ("fragment_id",)),
-    "vectors": ("memories.Embedding", ("fragment_id",)),
-    "links": ("memories.Link", ("fragment_id", "other_id")),
-}
 # Who only names the fragment, and loses the name when it goes: the model, the column, when the name is put back.
 NAMING: dict[str, tuple[str, str, str]] = {
     "replaced": ("memories.Fragment", "superseded_by_id", "t.status = 'superseded'"),
@@ -56,7 +48,6 @@ ANEW = {
         "root_id": "(SELECT coalesce(n.parent_id, n.id) FROM memories_namespace n WHERE n.id = r.namespace_id)",
     },
 }
-BY_TRIGGER = ("fingerprint", "details_digest", "change")
 # What has to be there still for a row to be put back.
 STILL = {
     "vectors": """EXISTS (SELECT FROM memories_embeddingmodel m
@@ -81,12 +72,13 @@ def take(
 ) -> None:
     """Copies the fragments, which the caller holds, into the archive."""
     parts = [
-        f"'{name}', (SELECT jsonb_agg(to_jsonb(u) - 'root_id') FROM {_table(model)} u WHERE u.project_id = f.project_id"
-        f" AND f.id IN ({', '.join(f'u.{column}' for column in columns)}))"
-        for name, (model, columns) in UNDER.items()
+        f"'{name}', (SELECT jsonb_agg(to_jsonb(u) - 'root_id') FROM {table_of(model)} u"
+        " WHERE u.project_id = f.project_id"
+        f" AND f.id IN ({', '.join(f'u.{column}' for column in specs()[model].belongs_to)}))"
+        for name, model in parts_of_copies().items()
     ]
     parts += [
-        f"'{name}', (SELECT jsonb_agg(u.id) FROM {_table(model)} u"
+        f"'{name}', (SELECT jsonb_agg(u.id) FROM {table_of(model)} u"
         f" WHERE u.project_id = f.project_id AND u.{column} = f.id)"
         for name, (model, column, _) in NAMING.items()
     ]
@@ -133,8 +125,8 @@ def put_back(copies: Sequence[Archive], *, statuses: Sequence[str]) -> None:
     held = [copy.text() for copy in copies], list(statuses)
     _insert("memories.Fragment", _with_status("jsonb_build_array(c.held -> 'fragment')"), held)
     for name, (model, column, when) in NAMING.items():
-        _name_again(project_id, held[0], name, table=_table(model), column=column, when=when)
-    for name, (model, _) in UNDER.items():
+        _name_again(project_id, held[0], name, table=table_of(model), column=column, when=when)
+    for name, model in parts_of_copies().items():
         rows = f"coalesce(nullif(c.held -> '{name}', 'null'), '[]')"
         _insert(model, _with_status(rows) if name in OF_THAT_STATUS else rows, held, still=STILL.get(name, "true"))
     index_keywords(ids)
@@ -148,11 +140,11 @@ def _with_status(rows: str) -> str:
 def _insert(model: str, rows: str, held: tuple[list[str], list[str]], *, still: str = "true") -> None:
     """Inserts the rows that an expression finds in each copy `c`, with the columns that the model knows."""
     fields = apps.get_model(model)._meta.concrete_fields
-    columns = [str(f.column) for f in fields if f.column and not f.generated and f.column not in BY_TRIGGER]
+    columns = [str(f.column) for f in fields if f.column and not f.generated and f.column not in made_columns()]
     named = ", ".join(f'"{column}"' for column in columns)
     anew = ANEW.get(model, {})
     values = ", ".join(anew.get(column, f'r."{column}"') for column in columns)
-    table = _table(model)
+    table = table_of(model)
     execute(
         f"""WITH r AS MATERIALIZED (  -- read once: a join in another order would read every copy for each row
                 SELECT r.*
@@ -189,7 +181,3 @@ def _await_vectors(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> 
            ON CONFLICT (project_id, fragment_id, model_id) DO NOTHING""",
         [list(LIVE), project_id, list(fragment_ids)],
     )
-
-
-def _table(model: str) -> str:
-    return str(apps.get_model(model)._meta.db_table)

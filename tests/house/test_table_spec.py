@@ -2,9 +2,10 @@
 
 import pytest
 from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, connections
 
-from memories.models import AccountEvent, Catalogue
+from memories.models import AccountEvent, TableSpec, table_spec
 from memories.models.history import event_models
 
 GLOBAL = {"memories_project", "memories_membership", "memories_embeddingmodel", "memories_heartbeat"}
@@ -73,11 +74,29 @@ def test_references_to_tenants_carry_the_project_and_do_not_wait(model, db):
 
 @TENANT
 def test_it_says_how_it_is_treated(model):
-    said = model.catalogue
-    assert isinstance(said, Catalogue)
-    assert said.kind in ("canonical", "derived", "operational")
-    assert all((said.export, said.erase, said.fork))
-    assert said.kind != "derived" or not said.rebuild.startswith("not rebuilt")
+    spec = model.spec
+    assert isinstance(spec, TableSpec)
+    assert spec.kind != "canonical" or spec.travels
+    assert spec.kind != "derived" or spec.rebuild
+    assert {*spec.left_out, *spec.later, *spec.belongs_to} <= {*table_spec.columns_of(model), *spec.made}
+
+
+@TENANT
+def test_rows_that_go_with_their_fragment_are_deleted_by_the_database(model, db):
+    cascading = ask(
+        """SELECT a.attname FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid
+           WHERE a.attnum = ANY (c.conkey) AND c.contype = 'f' AND c.confdeltype = 'c' AND c.conrelid = %s::regclass
+               AND c.confrelid = 'memories_fragment'::regclass AND a.attname <> 'project_id'""",
+        model._meta.db_table,
+    )
+    if model.spec.erase == "cascade":
+        assert {name for (name,) in cascading} >= set(model.spec.belongs_to)
+
+
+def test_a_table_when_it_has_no_spec_does_not_start(monkeypatch):
+    monkeypatch.delattr("memories.models.LlmCall.spec")
+    with pytest.raises(ImproperlyConfigured, match=r"memories\.LlmCall has no TableSpec"):
+        table_spec.specs.__wrapped__()
 
 
 def test_every_tenant_table_in_the_database_is_known(db):
