@@ -1,24 +1,26 @@
 """Task history: what agents report of their tasks, and the short, bounded view of it that prompts get."""
 
 import datetime
+import threading
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cachetools import TTLCache
 from django.db import OperationalError, connection, transaction
 
 from conflicts.public import BlockedByErasure
 from memories import access
 from memories.access import Principal
-from memories.governance.cache import Cache
 from memories.ingest import Draft, Prepared, keep_event, prepare
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal, Task
 from memories.models.enums import FragmentType, Outcome, ProposalKind, SourceType, TaskStatus, Verb
 from memories.models.governance import SUMMARY_LIMIT, TITLE_LIMIT
 
 MOST = 50
+FRESH = 1.5  # seconds
 PATIENCE = datetime.timedelta(seconds=3)
 OUTCOMES = {TaskStatus.COMPLETED: Outcome.POSITIVE, TaskStatus.FAILED: Outcome.NEGATIVE}
 IMPASSE, WITHIN = 3, datetime.timedelta(minutes=30)  # so many failed reports within this time
@@ -137,7 +139,8 @@ def _milliseconds(start: float) -> float:
     return round((time.perf_counter() - start) * 1000, 3)
 
 
-_cache: Cache[Snapshot] = Cache()
+_cache: TTLCache[tuple[uuid.UUID, frozenset[uuid.UUID], int], Snapshot] = TTLCache(maxsize=1_000, ttl=FRESH)
+_caching = threading.Lock()
 
 
 def recent(
@@ -153,10 +156,13 @@ def recent(
         return NoHistory().recent(principal, namespaces, limit=limit, now=now)
     start = time.perf_counter()
     key = (principal.project_id, frozenset(place.id for place in namespaces), limit)
-    if (known := _cache.get(key)) is not None and _all_there(principal, known):
+    with _caching:
+        known = _cache.get(key)
+    if known is not None and _all_there(principal, known):
         return Snapshot(known.tasks, known.source, known.fetched_at, _milliseconds(start), cache_hit=True)
     found = (history or OwnHistory()).recent(principal, namespaces, limit=limit, now=now)
-    _cache.put(key, found)
+    with _caching:
+        _cache[key] = found
     return found
 
 
@@ -219,7 +225,9 @@ def report_task(
 
 
 def _forget_answers(project_id: uuid.UUID) -> None:
-    _cache.forget(lambda key: key[0] == project_id)
+    with _caching:
+        for key in [key for key in _cache if key[0] == project_id]:
+            _cache.pop(key, None)
 
 
 def _remembered(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> Fragment:

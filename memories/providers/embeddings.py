@@ -3,16 +3,17 @@
 import hashlib
 import threading
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
+from cachetools import LRUCache
 from django.conf import settings
 from django.db import DatabaseError, connection
 from prometheus_client import Counter, Histogram
 
 from memories.models import EmbeddingModel
-from memories.providers.cache import Recent
 from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, TextsRefused, Vectors
 from memories.providers.endpoint import Endpoint
 from memories.providers.fake import FakeEmbedder
@@ -33,7 +34,9 @@ FAMILIES: dict[str, Callable[[str, int], Embedder]] = {"sentence-transformers": 
 
 _made: dict[tuple[str, str, int], Embedder] = {}
 _making = threading.Lock()
-_queries: Recent[Any] = Recent()
+# Questions asked lately, by model and digest.
+_queries: LRUCache[tuple[uuid.UUID, bytes], Any] = LRUCache(settings.EMBEDDINGS_CACHE_SIZE)
+_asking = threading.Lock()
 
 
 def offered() -> tuple[str, ...]:
@@ -80,7 +83,9 @@ def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
 def embed_query(text: str, *, model: EmbeddingModel) -> Any:
     """The unit vector of a question, or None when the embedder fails. Questions asked lately are known."""
     key = (model.id, hashlib.sha256(text.encode(errors="surrogatepass")).digest())
-    if (known := _queries.get(key)) is not None:
+    with _asking:
+        known = _queries.get(key)
+    if known is not None:
         CACHED.labels(model.name).inc()
         return known
     _give_back()
@@ -90,7 +95,8 @@ def embed_query(text: str, *, model: EmbeddingModel) -> Any:
         _report(error, model, texts=1)
         return None
     vector.setflags(write=False)
-    _queries.put(key, vector, size=settings.EMBEDDINGS_CACHE_SIZE)
+    with _asking:
+        _queries[key] = vector
     return vector
 
 

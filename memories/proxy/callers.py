@@ -4,10 +4,9 @@ import asyncio
 import datetime
 import hashlib
 import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable
 
+from cachetools import TTLCache
 from django.db import InterfaceError, OperationalError
 
 from memories import rate_limits, usage_counters
@@ -22,34 +21,13 @@ MOST = 10_000
 Finding = Callable[[str, datetime.datetime], Principal | None]
 
 
-class Acquaintances:
-    """The keys that were found valid lately, by digest. Threads may share it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._seen: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
-
-    def remember(self, key: str, principal: Principal | None, *, at: float) -> None:
-        """Notes what the database said of a key."""
-        with self._lock:
-            self._seen.pop(_digest(key), None)
-            if principal:
-                self._seen[_digest(key)] = (at, principal)
-            if len(self._seen) > MOST:
-                self._seen.popitem(last=False)
-
-    def recall(self, key: str, *, at: float) -> Principal | None:
-        """Who that was, if it was within GRACE."""
-        with self._lock:
-            seen, principal = self._seen.get(_digest(key), (0.0, None))
-        return principal if at - seen <= GRACE else None
-
-
 def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode(errors="replace")).digest()
 
 
-_acquaintances = Acquaintances()
+# Who was found valid lately, by the key's digest.
+_acquaintances: TTLCache[bytes, Principal] = TTLCache(maxsize=MOST, ttl=GRACE)
+_meeting = threading.Lock()
 
 
 async def caller_in_time(authorization: str, *, now: datetime.datetime, deadline: float) -> Principal:
@@ -87,18 +65,21 @@ def _wait(principal: Principal) -> float:
 
 
 def _found(key: str, now: datetime.datetime) -> Principal | None:
-    at = time.monotonic()
     try:
         principal = principal_of_key(key, now=now)
     except (OperationalError, InterfaceError):
         return _known(key, now)
-    _acquaintances.remember(key, principal, at=at)
+    with _meeting:
+        _acquaintances.pop(_digest(key), None)
+        if principal:
+            _acquaintances[_digest(key)] = principal
     return principal
 
 
 def _known(key: str, now: datetime.datetime) -> Principal:
     """Who held this key within GRACE. Raises OperationalError for a stranger."""
-    known = _acquaintances.recall(key, at=time.monotonic())
+    with _meeting:
+        known = _acquaintances.get(_digest(key))
     if known is None:
         raise OperationalError("the database is away")
     return known

@@ -3,11 +3,11 @@
 import datetime
 
 import pytest
+from cachetools import TTLCache
 from django.db import connections, transaction
 
 from memories import access, governance, jobs
 from memories.governance import tasks
-from memories.governance.cache import FOR, Cache
 from memories.models import Fragment, Operation, Task
 from tests.governed import Judge
 
@@ -18,7 +18,7 @@ URL = "/api/v1/tasks"
 def clock(monkeypatch):
     """The cache's time, which stands still."""
     at = [0.0]
-    monkeypatch.setattr(tasks, "_cache", Cache(clock=lambda: at[0]))
+    monkeypatch.setattr(tasks, "_cache", TTLCache(10, tasks.FRESH, timer=lambda: at[0]))
     return at
 
 
@@ -66,7 +66,7 @@ def test_task_hist_1_provenance_is_always_told(bob, alice, clock):
     assert (first["source"], first["cache_hit"], second["cache_hit"]) == ("database", False, True)
     assert first["fetched_at"] == second["fetched_at"]
     assert first["latency_ms"] >= 0
-    clock[0] += FOR
+    clock[0] += tasks.FRESH
     assert recent(bob)["provenance"]["cache_hit"] is False
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import httpx2
 import openai
 import pytest
+from cachetools import TTLCache
 from django.db import OperationalError, connections, transaction
 
 from memories.proxy import callers, capture, recall, relay
@@ -99,7 +100,7 @@ def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, mon
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_unavailable")
     assert int(refused.headers["Retry-After"]) > 0
     assert "secret" not in refused.text
-    monkeypatch.setattr(callers, "GRACE", -1.0)
+    callers._acquaintances.clear()  # as after a while
     assert send(chat()).status_code == 503
 
 
@@ -129,13 +130,20 @@ def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, is
     assert len(captured(1 + chats)) == 1 + chats, "what was said meanwhile is written down afterwards"
 
 
-def test_a_revoked_key_is_forgotten_at_once():
-    known = callers.Acquaintances()
-    known.remember("key", object(), at=0.0)
-    assert known.recall("key", at=callers.GRACE)
-    assert known.recall("key", at=callers.GRACE + 1) is None
-    known.remember("key", None, at=1.0)
-    assert known.recall("key", at=1.0) is None
+def test_a_key_is_known_for_a_while_and_forgotten_at_once_when_it_is_revoked(monkeypatch, now):
+    at = [0.0]
+    monkeypatch.setattr(callers, "_acquaintances", TTLCache(callers.MOST, callers.GRACE, timer=lambda: at[0]))
+    found, holder = [object()], callers._known
+    monkeypatch.setattr(callers, "principal_of_key", lambda key, *, now: found[0])
+    assert callers._found("key", now) is holder("key", now) is found[0]
+    at[0] = callers.GRACE
+    with pytest.raises(OperationalError):
+        holder("key", now)
+    callers._found("key", now)
+    found[0] = None
+    assert callers._found("key", now) is None
+    with pytest.raises(OperationalError):
+        holder("key", now)
 
 
 def test_an_upstream_that_is_not_there(send, settings, captured):
