@@ -81,9 +81,9 @@ def replace(
     return {"fragments": before, "after": snapshot(project_id, [older]), "succession": done.as_json()}
 
 
-def put_back(project_id: uuid.UUID, done: Mapping[str, Any]) -> None:
+def put_back(project_id: uuid.UUID, done: Mapping[str, Any], *, now: datetime.datetime) -> None:
     """Everything is as before `replace`; the caller holds the same. Raises CannotUndo when it was changed since."""
     if not same_belief(snapshot(project_id, map(uuid.UUID, done["after"])), done["after"]):
         raise CannotUndo("the older memory was changed since")
-    bring_back(project_id, done["fragments"])
+    bring_back(project_id, done["fragments"], now=now)
     Succession.from_json(done["succession"]).take_back(project_id)

@@ -55,7 +55,7 @@ def shadows(
     """
     project_id = fragments[0].project_id
     watched = Claim.objects.watched({f.namespace_id for f in fragments}, above=0)
-    said = [read(f.content) if f.namespace_id in watched else [] for f in fragments]
+    said = [read(f.wording) if f.namespace_id in watched else [] for f in fragments]
     keys = [keys_of(s, namings[f.namespace_id]) for s, f in zip(said, fragments, strict=True)]
     found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
     ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
@@ -138,7 +138,7 @@ def _shadow(
     beside: Sequence[ClaimDraft],
 ) -> Shadow:
     statements, change, unsure = [], None, set()
-    plainly = is_said_plainly(fragment.content) and not fragment.extra.get(MATERIAL)
+    plainly = is_said_plainly(fragment.wording) and not fragment.extra.get(MATERIAL)
     # The user's own words reach what was ruled, too: both are served until somebody decides.
     is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:

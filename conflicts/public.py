@@ -97,6 +97,7 @@ from conflicts.search_index import (
     forgotten_texts,
     index_keywords,
     place_vectors,
+    refuse_forgotten,
 )
 from conflicts.votes import Counted, is_disputed, vote
 
@@ -203,6 +204,7 @@ __all__ = [
     "rank_of",
     "readmit",
     "refuse_below",
+    "refuse_forgotten",
     "register_predicate",
     "registered_predicates",
     "repetitions",

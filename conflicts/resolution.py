@@ -202,7 +202,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         rulings.take_away(settled_ids, row.project_id)
         try:
             with transaction.atomic(), one_value_checked_at_the_end():
-                bring_back(row.project_id, done["fragments"])
+                bring_back(row.project_id, done["fragments"], now=now)
                 Effects.from_json(done).take_back(row.project_id, now=now)
         except StaleRule as error:
             raise CannotUndo("the predicate's rule was changed since", then="change that rule instead") from error

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from django.db.models import F
+
 from conflicts.admission import Newcomer
 from conflicts.cardinality import make_multi_valued, restore_predicate
 from conflicts.claims import ClaimDraft, assertion_of, claim_of
@@ -71,7 +73,7 @@ class Effects:
         """Undoes them."""
         self.succession.take_back(project_id)
         made = Fragment.objects.within(project_id).filter(id__in=self.made)
-        made.update(status=Status.ARCHIVED, archived_reason=UNDONE, updated_at=now)
+        made.update(status=Status.ARCHIVED, archived_reason=UNDONE, updated_at=now, revision=F("revision") + 1)
         Claim.objects.within(project_id).filter(id__in=self.claims).delete()
         if self.predicate is not None:
             restore_predicate(

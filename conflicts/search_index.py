@@ -40,8 +40,9 @@ def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
 
 def forgotten_among(fragments: Sequence[Fragment]) -> list[int]:
     """Which of these fragments say what was forgotten where they are to stand; by index."""
-    texts = [(fragment.namespace_id, fragment.content, fragment.authority) for fragment in fragments]
-    return forgotten_texts(fragments[0].project_id, texts) if fragments else []
+    said = [(n, text) for n, row in enumerate(fragments) for text in (row.content, *row.procedure)]
+    texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in said]
+    return sorted({said[i][0] for i in forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
 
 
 def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:

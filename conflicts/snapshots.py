@@ -5,6 +5,8 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import F
+
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import LinkKind
 
@@ -45,13 +47,17 @@ def same_belief(one: State, other: State) -> bool:
     return belief(one) == belief(other)
 
 
-def bring_back(project_id: uuid.UUID, state: State) -> None:
-    """Makes these fragments and claims what they were; what no longer replaces them is not linked to them either."""
+def bring_back(project_id: uuid.UUID, state: State, *, now: datetime.datetime) -> None:
+    """Makes these fragments and claims what they were; what no longer replaces them is not linked to them either.
+
+    It is a change like any other: a backup from before it is older.
+    """
     standing = [key for key, parts in state.items() if parts["fragment"][FRAGMENT.index("superseded_by_id")] is None]
     Link.objects.within(project_id).filter(other__in=standing, kind=LinkKind.SUPERSEDES).delete()
     for fragment_id, parts in state.items():
         mine = Fragment.objects.within(project_id).filter(id=fragment_id)
-        mine.update(**dict(zip(FRAGMENT, parts["fragment"], strict=True)))
+        former = dict(zip(FRAGMENT, parts["fragment"], strict=True))
+        mine.update(**{**former, "updated_at": now, "revision": F("revision") + 1})
         claims = Claim.objects.within(project_id).filter(fragment=fragment_id)
         if "claim" in parts:
             claims.update(**dict(zip(CLAIM, parts["claim"], strict=True)))

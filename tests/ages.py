@@ -3,10 +3,11 @@
 import datetime
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
-from memories import access, ingest, jobs, operations
+from memories import access, ingest, jobs, operations, upkeep
 from memories.models import Access, Fragment, Link
 
 TABLES = {
@@ -22,15 +23,30 @@ TABLES = {
 }
 
 
+def belief_digest(namespace):
+    """The canonical digest but for when each memory was changed last: an undo is a change. Inside `access.enter`."""
+    with transaction.atomic():
+        rows = Fragment.objects.within(namespace.project_id).filter(namespace=namespace)
+        rows.update(updated_at=F("created_at"), revision=1)
+        found = upkeep.canonical_digest(namespace)
+        transaction.set_rollback(True)
+    return found
+
+
 @pytest.fixture
 def picture(principal):
-    """Everything stored of the project's fragments, byte for byte; only the change number is left out."""
+    """Everything stored of the project's fragments, byte for byte; only the change number is left out.
 
-    def take():
+    `dated=False`: and when each was changed last, for an undo is a change.
+    """
+
+    def take(*, dated=True):
         with access.enter(principal, why="test"), connection.cursor() as cursor:
             rows = {}
             for table, key in TABLES.items():
                 operational = "- 'id' - 'not_before'" if table == "memories_pendingembedding" else ""
+                if table == "memories_fragment" and not dated:
+                    operational = "- 'updated_at' - 'revision'"
                 cursor.execute(
                     f"SELECT {key}, to_jsonb(t) - 'change' {operational} FROM {table} t WHERE project_id = %s",
                     [principal.project_id],

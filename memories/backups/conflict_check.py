@@ -1,6 +1,7 @@
 """Conflict check: what comes back and would oppose what is believed here passes the gate, at its original authority."""
 
 import datetime
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
+from memories.backups.auxiliary_tables import KEPT
 from memories.backups.insertion import NEWER
 from memories.ingest import stated
 from memories.models import Claim, Fragment
@@ -33,6 +35,22 @@ AT_ODDS = f"""SELECT DISTINCT one.fragment_id FROM staged_claim one
         AND tstzrange(two.valid_from, two.valid_until) && tstzrange(one.valid_from, one.valid_until)
     WHERE one.namespace_id = %(there)s AND one.exclusive AND two.exclusive
         AND one.status IN {STANDING} AND two.status IN {STANDING}"""
+
+# What stands here, and yields in the bundle to somebody whose claim of the key, or whose text, is weaker.
+OVERRULED = f"""UPDATE staged_verdict v SET verdict = 'skipped_stale', reason = 'stronger'
+    FROM memories_claim c, staged_claim s JOIN staged_digest d ON d.claim_id = s.id
+        JOIN staged_fragment f ON f.id = s.fragment_id
+        JOIN staged_fragment w ON w.id = coalesce(s.superseded_by_id, f.superseded_by_id)
+    WHERE v.verdict = 'update' AND v.id = f.id AND f.namespace_id = %(there)s AND s.status NOT IN {STANDING}
+        AND c.project_id = %(project)s AND c.namespace_id = %(here)s AND c.fragment_id = f.id
+        AND c.key_digest = d.key_digest AND c.status IN {STANDING}
+        AND c.authority > coalesce((SELECT max(o.authority) FROM staged_claim o
+            JOIN staged_digest e ON e.claim_id = o.id WHERE o.fragment_id = w.id AND e.key_digest = d.key_digest),
+            w.authority)
+        AND NOT EXISTS (SELECT FROM conflicts_ruling r WHERE r.project_id = c.project_id
+            AND r.namespace_id = c.namespace_id AND r.replaced_by_id IS NULL AND w.id = ANY (r.chosen_fragments))
+        AND NOT EXISTS (SELECT FROM staged_ruling r WHERE w.id = ANY (r.chosen_fragments) AND {KEPT.format("r")})"""
+REPLACED = "s.kind = 'supersedes' AND v.id = s.other_id AND v.reason = 'stronger'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +82,17 @@ def contested(
     return _heard([each for each in coming if each[0].fragment.id not in agreed])
 
 
+def keep_stronger(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> int:
+    """Lets stand what a weaker memory of the bundle would replace by no ruling, neither here nor there; how many.
+
+    The weaker one passes the gate then.
+    """
+    kept = execute(OVERRULED, {"project": project_id, "there": there, "here": here})
+    if kept:
+        execute(f"DELETE FROM staged_links s USING staged_verdict v WHERE {REPLACED}", {})
+    return kept
+
+
 def _anybody_stands(values: Mapping[str, Any]) -> bool:
     """Whether a claim stands here that does not itself come from the bundle, or is replaced by it."""
     ((found,),) = fetch(
@@ -81,7 +110,7 @@ def _heard(coming: list[tuple[Newcomer, Sequence[Claim]]]) -> dict[uuid.UUID, Co
 
 
 def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]:
-    own = ("id", "content", "compression", "authority", "status", "source", "owner_id", "created_at")
+    own = ("id", "content", "extra", "compression", "authority", "status", "source", "owner_id", "created_at")
     names = [*(f"s.{name}" for name in own), *(f"c.{name}" for name in CLAIMED), *(f"d.{name}" for name in DIGESTS)]
     rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id, c.position", values)
     found: list[tuple[Newcomer, Sequence[Claim]]] = []
@@ -89,12 +118,13 @@ def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]
         told = list(group)
         place = {"project_id": values["project"], "namespace_id": values["here"]}
         fragment = Fragment(**place, **dict(zip(own, told[0], strict=False)))
+        fragment.extra = json.loads(fragment.extra)
         claimed = [dict(zip((*CLAIMED, *DIGESTS), row[len(own) :], strict=True)) for row in told]
         claims = [
             Claim(fragment=fragment, status=fragment.status, **place, **c) for c in claimed if c["subject"] is not None
         ]
         drafts = [ClaimDraft.of(claim) for claim in claims]
-        found.append((Newcomer(fragment, None, drafts, stated(fragment.content)), claims))
+        found.append((Newcomer(fragment, None, drafts, stated(fragment.content, fragment.extra)), claims))
     return found
 
 

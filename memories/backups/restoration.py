@@ -303,6 +303,8 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     erasure_filter.spare(project_id)
     told["rules_left"] = auxiliary_tables.rules_left(there=there, here=here)
     insertion.name_claims(project_id, there=there, here=here)
+    kept = conflict_check.keep_stronger(project_id, there=there, here=here)
+    told["update"], told["skipped_stale"] = told["update"] - kept, told["skipped_stale"] + kept
     waiting = conflict_check.contested(project_id, there=there, here=here, now=now)
     insertion.write(project_id, here=here, held_back=list(waiting), told=told)
     failpoints.reach("restore.half")

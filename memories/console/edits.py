@@ -82,7 +82,7 @@ def _says(text: str, claim: ClaimDraft) -> bool:
 def _said(text: str, claim: ClaimDraft) -> list[Statement]:
     """What a text states of a claim's key."""
     key = canonical_key(claim.subject), canonical_key(claim.predicate)
-    return [one for one in ingest.stated(text) if (canonical_key(one.subject), canonical_key(one.predicate)) == key]
+    return [one for one in ingest.stated(text, {}) if (canonical_key(one.subject), canonical_key(one.predicate)) == key]
 
 
 def _doubt(text: str, old: ClaimDraft) -> Edit:

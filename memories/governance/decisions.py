@@ -65,7 +65,7 @@ def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime
         if row.before is not None:
             if newer.status != Status.ACTIVE:
                 raise CannotUndo("the newer memory does not stand any more")
-            put_back(row.project_id, row.before)
+            put_back(row.project_id, row.before, now=now)
             row.before = None
         _note(row, decision="", decided_by=None, decided_at=None)
         return row

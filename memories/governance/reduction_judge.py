@@ -107,7 +107,7 @@ def strongest(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> int:
 
 def _agrees(candidate: ProposalCandidate, text: str) -> bool:
     """Whether a text, as an inference, contradicts nothing of more authority."""
-    said = stated(text)
+    said = stated(text, {})
     if not said:
         return True
     project = Project.objects.get(name=candidate.project)

@@ -114,7 +114,7 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
     held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
     originals = Archive.objects.within(project_id).originals(held)
     for row in held:
-        said = stated(originals.get(row.id, row.content))
+        said = stated(originals.get(row.id, row.content), row.extra)
         row.updated_at = now
         readmit(Newcomer(row, None, claims_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
     return [row.id for row in held if row.status in STANDING]

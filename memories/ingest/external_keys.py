@@ -88,7 +88,7 @@ def replace(
     The caller holds its keys and its row. Raise BlockedByErasure.
     """
     said = newcomer.fragment
-    new_text, former = said.content != row.content, claims_of(row)
+    new_text, new_words, former = said.content != row.content, said.wording != row.wording, claims_of(row)
     new_claim = _told(former) != _told(newcomer.claims)
     if new_claim:
         keep_former(row)
@@ -96,7 +96,7 @@ def replace(
         setattr(row, name, getattr(said, name))
     row.is_pinned, row.is_anchor = row.is_pinned or said.is_pinned, row.is_anchor or said.is_anchor
     row.revision, row.updated_at = row.revision + 1, now
-    if not (new_text or new_claim) and row.status in (Status.ACTIVE, Status.DISPUTED, Status.QUARANTINED):
+    if not (new_words or new_claim) and row.status in (Status.ACTIVE, Status.DISPUTED, Status.QUARANTINED):
         row.save()
         return Admission(row, replaced=True)
     if row.status == Status.SUPERSEDED:

@@ -76,8 +76,8 @@ def _returned(row: Fragment, lost: Sequence[uuid.UUID], said: str, *, now: datet
     drafts = [replace(draft, verdict="", superseded_by=None) for draft in claims_of(row)]
     if len(former) > 1:
         mine = [draft for draft, claim in zip(drafts, former, strict=True) if claim.id in lost]
-        return _in_part(Newcomer(row, None, mine, stated(said)), now=now)
-    newcomer = Newcomer(row, None, drafts, stated(said))
+        return _in_part(Newcomer(row, None, mine, stated(said, row.extra)), now=now)
+    newcomer = Newcomer(row, None, drafts, stated(said, row.extra))
     if not undisturbed([(newcomer, former)], now=now):
         execute(YIELDED, [row.project_id, row.id])
         return False

@@ -1,7 +1,8 @@
 """Stated claims: what a text was read to say, and which of it its fragment claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from conflicts.public import SOURCE_RANK, ClaimDraft, Statement
 from memories.ingest.claims import Extracted, extract
@@ -9,6 +10,7 @@ from memories.ingest.drafts import Draft
 from memories.models import Fragment
 from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, SourceClass
+from memories.models.fragment import procedure_of
 
 FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
 
@@ -54,20 +56,22 @@ def read(draft: Draft, *, claim: bool = True) -> Reading:
     told = extract(draft.content, speaker=draft.speaker) if draft.read_before is None else draft.read_before
     found = [said for said in told if said.certain]
     claims = [said for said in found if not said.negated and not said.quoted]
+    beside = [said for part in procedure_of(draft.extra) for said in extract(part) if said.certain]
     return Reading(
         statements=[
             Statement(
                 said.subject, said.predicate, said.value, said.negated, claim and said.negated and said.first_person
             )
             for said in found
-        ],
+        ]
+        + [Statement(said.subject, said.predicate, said.value, said.negated) for said in beside],
         claims=claims if claim else (),
     )
 
 
-def stated(content: str) -> Sequence[Statement]:
-    """What the text of a memory that is stored already states for certain; it takes nothing back any more."""
-    return read(Draft(namespace="", content=content), claim=False).statements
+def stated(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:
+    """What a stored memory's text, and what stands beside it, states for certain; it takes nothing back any more."""
+    return read(Draft(namespace="", content=content, extra=dict(extra)), claim=False).statements
 
 
 def reread(fragment: Fragment) -> Reading:
@@ -75,4 +79,4 @@ def reread(fragment: Fragment) -> Reading:
     told = extract(fragment.content)
     if fragment.extra.get(MATERIAL):
         told = [replace(said, first_person=False) for said in told]
-    return read(Draft(namespace="", content=fragment.content, read_before=told))
+    return read(Draft(namespace="", content=fragment.content, extra=fragment.extra, read_before=told))

@@ -16,6 +16,7 @@ from conflicts.public import (
     may_protect,
     protection,
     readmit,
+    refuse_forgotten,
     rewrite,
     withdraw,
 )
@@ -31,7 +32,8 @@ from memories.models import (
     Fragment,
     Revision,
 )
-from memories.models.enums import Compression, SourceClass, Status, Verb
+from memories.models.enums import MATERIAL, Compression, SourceClass, Status, Verb
+from memories.models.fragment import wording_of
 from memories.providers import active_model, embed
 
 ARCHIVED_BY_HAND = "by_hand"
@@ -108,17 +110,17 @@ def revise(
     if vector is None and embed_now and "content" in changes:
         (vector,) = embed([changes["content"]], model=model)
     with access.enter(principal, why="revise"):
-        if {"content", "claims"} & changes.keys():
+        if {"content", "claims", "extra"} & changes.keys():
             hold_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision(current=row.revision)
-        fields = {name: value for name, value in changes.items() if name != "claims"}
+        fields = _fields(row, changes)
         new_text = "content" in changes and changes["content"] != row.content
-        if new_text or "claims" in changes:
+        new_words = wording_of(fields.get("content", row.content), fields.get("extra", row.extra)) != row.wording
+        decides = new_words or "claims" in changes
+        if decides:
             refuse_rewriting(principal, row)
-        if "tags" in fields:
-            fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
         if new_text:
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
         if "claims" in changes:
@@ -128,12 +130,24 @@ def revise(
             setattr(row, name, value)
         row.revision += 1
         row.updated_at = now
-        if new_text or "claims" in changes:
+        if decides:
+            if new_words:
+                refuse_forgotten([row])
             claims = changes.get("claims", claims_of(row))
             _decide_anew(principal, row, claims, vector, model=model if new_text else None, now=now)
         else:
             row.save(update_fields=[*fields, "revision", "updated_at"])
         return row
+
+
+def _fields(row: Fragment, changes: dict[str, Any]) -> dict[str, Any]:
+    """The fields to change; the agent stays among the tags, and material is not said to be none."""
+    fields = {name: value for name, value in changes.items() if name != "claims"}
+    if "tags" in fields:
+        fields["tags"] = list(dict.fromkeys([*fields["tags"], row.agent_id]))
+    if "extra" in fields and row.extra.get(MATERIAL):
+        fields["extra"] = {**fields["extra"], MATERIAL: True}
+    return fields
 
 
 def _bound(principal: Principal, row: Fragment, fields: dict[str, Any]) -> None:
@@ -164,7 +178,7 @@ def _decide_anew(
         claims = [replace(draft, span=None) for draft in claims]
     disputed = row.status == Status.DISPUTED
     readmit(
-        Newcomer(row, vector, claims, stated(row.content)),
+        Newcomer(row, vector, claims, stated(row.content, row.extra)),
         model=model,
         now=now,
         by_a_person=principal.kind == "person",
@@ -274,7 +288,7 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         said = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
         row.updated_at = now
         readmit(
-            Newcomer(row, None, claims_of(row), stated(said)),
+            Newcomer(row, None, claims_of(row), stated(said, row.extra)),
             now=now,
             by_a_person=principal.kind == "person",
             returning=True,

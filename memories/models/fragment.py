@@ -121,6 +121,20 @@ class FragmentQuerySet(TenantQuerySet):
         return self.order_by("-created_at", "-id")
 
 
+PROCEDURE = ["trigger", "steps"]  # what may stand beside a text in `extra`, and is said with it
+
+
+def procedure_of(extra: Mapping[str, Any]) -> list[str]:
+    """Return the trigger and the steps that stand beside a text, as they are shown."""
+    steps = extra.get("steps")
+    return [str(part) for part in (extra.get("trigger"), *(steps if isinstance(steps, list) else ())) if part]
+
+
+def wording_of(content: str, extra: Mapping[str, Any]) -> str:
+    """Return all that a memory says: its text, its trigger and its steps, whatever its type is by now."""
+    return "\n".join([content, *procedure_of(extra)])
+
+
 @tracked(*EVENT_FIELDS)
 class Fragment(TenantModel):
     """One memory. `created_at`, authority, grant, owner and lineage never change: a trigger refuses it."""
@@ -257,6 +271,16 @@ class Fragment(TenantModel):
     def __str__(self) -> str:
         """Type, the first 100 characters, agent and project."""
         return f"[{self.type}] {self.content[:100]} ({self.agent_id}, {self.project.name})"
+
+    @property
+    def procedure(self) -> list[str]:
+        """When to do it and in which steps, as far as given beside the text."""
+        return procedure_of(self.extra)
+
+    @property
+    def wording(self) -> str:
+        """All that it says; see `wording_of`."""
+        return wording_of(self.content, self.extra)
 
     @property
     def last_used_at(self) -> datetime.datetime:

@@ -13,7 +13,7 @@ from django.db.models import Func, Value
 from django.utils import timezone
 
 from memories.models.enums import Compression, CopyReason, EvictionReason, SourceType
-from memories.models.fragment import Fragment
+from memories.models.fragment import PROCEDURE, Fragment, procedure_of
 from memories.models.history import tracked
 from memories.models.table_spec import TableSpec
 from memories.models.tenant import (
@@ -80,7 +80,8 @@ class ArchiveQuerySet(TenantQuerySet):
         """Every text that the copies of some fragments hold, each with the fragment."""
         for copy in self.of(fragment_ids):
             held = copy.unpacked()
-            yield copy.fragment_id, held["fragment"]["content"]
+            parts = procedure_of(held["fragment"].get("extra") or {})
+            yield from ((copy.fragment_id, text) for text in (held["fragment"]["content"], *parts))
             yield from ((copy.fragment_id, revision["content"]) for revision in held.get("revisions") or [])
 
     def conflicts_of(self, fragment_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
@@ -226,10 +227,12 @@ class ErasureQuerySet(TenantQuerySet):
         texts: Sequence[tuple[uuid.UUID, str]] = (),
         everywhere: bool = False,
     ) -> None:
-        """Keeps the fingerprints of fragments' texts, their former texts and these, forgotten with this authority.
+        """Keeps the fingerprints of what fragments say, their former texts and these, forgotten with this authority.
 
         They bar these texts in the namespace of each fragment, or everywhere in the project.
         """
+        rows = Fragment.objects.within(project_id).filter(id__in=fragment_ids, extra__has_any_keys=PROCEDURE)
+        texts = [*texts, *((i, part) for i, extra in rows.values_list("id", "extra") for part in procedure_of(extra))]
         with connection.cursor() as cursor:
             cursor.execute(
                 """WITH home AS MATERIALIZED (

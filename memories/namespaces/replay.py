@@ -99,8 +99,9 @@ def _batch(
     project_id = way.source.project_id
     found = {row.id: row for row in with_protection(Fragment.objects.within(project_id).filter(id__in=ids))}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
-    texts = [(way.target.id, found[i].content, found[i].authority) for i in ids]
-    barred = {ids[n] for n in forgotten_texts(project_id, texts)}
+    said = [(i, text) for i in ids for text in (found[i].content, *found[i].procedure)]
+    texts = [(way.target.id, text, found[i].authority) for i, text in said]
+    barred = {said[n][0] for n in forgotten_texts(project_id, texts)}
     done.forgotten += sorted(barred)
     coming = []
     for i in ids:
@@ -194,7 +195,7 @@ def _newcomers(
             _copy_of(way, row, names),
             vector_of.get(row.id),
             [_elsewhere(ClaimDraft.of(claim), names) for claim in claims.get(row.id, ())],
-            stated(row.content) if reads else (),
+            stated(row.content, row.extra) if reads else (),
         )
         for row in rows
     ]

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from conflicts.public import Upheld, Vector, claim_ruled, text_ruled
 from memories.models import Claim, Fragment
+from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.models.sql import fetch
 from memories.retrieval.candidate_search import Search
@@ -58,7 +59,7 @@ class Candidate:
     # claims, where claims are weighed.
     rank: int = 0
     owner_id: uuid.UUID | None = None
-    content: str = ""
+    wording: str = ""
     claims: list[Upheld] = field(default_factory=list)
     vector: Vector | None = None
     # The keys under which its claim gives way to another candidate's.
@@ -116,8 +117,9 @@ LOADED = """
     WHERE f.project_id = %s AND f.id {among}"""
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
-PLAIN = "f.authority, f.owner_id, '', NULL, NULL"
-BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content,
+PLAIN = "f.authority, f.owner_id, '', NULL, NULL, NULL"
+SAID_BESIDE = "CASE WHEN jsonb_exists_any(f.extra, '{trigger,steps}') THEN f.extra END"
+BELIEVED = f"""greatest(f.authority, {text_ruled("f")}), f.owner_id, f.content, {SAID_BESIDE},
         (SELECT jsonb_agg(jsonb_build_array(m.subject, m.predicate, m.value, m.exclusive, encode(m.key_digest, 'hex'),
             greatest(m.authority, {claim_ruled("m")})) ORDER BY m.position)
         FROM memories_claim m WHERE m.project_id = f.project_id AND m.fragment_id = f.id AND m.status = 'active'),
@@ -174,8 +176,8 @@ def _load(
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    *scored, rank, owner_id, content, claims, sent, passes = row
-    found = Candidate(*[*scored, rank, owner_id, content])
+    *scored, rank, owner_id, content, beside, claims, sent, passes = row
+    found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(beside or "{}"))])
     found.passes = passes
     found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
     found.speaker = _speaker(found.speaker)

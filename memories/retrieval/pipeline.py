@@ -138,7 +138,7 @@ def _with_claims(
     question: Question, places: Places, found: list[Candidate], wanted: Search, trail: Trail
 ) -> tuple[list[Candidate], ClaimsAtHand]:
     """The candidates with the claims that the question asks for, or that the best texts speak of, found or not."""
-    texts = [one.content for one in found if trail.paths[one.id].is_near(READ)]
+    texts = [one.wording for one in found if trail.paths[one.id].is_near(READ)]
     keys = keys_sought(question.query, texts, places.names.values())
     scopes = [scope for scope in places.own if scope.id in places.names]
     sought = load_claims(scopes, keys, wanted)

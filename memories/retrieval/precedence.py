@@ -130,11 +130,11 @@ class Seating:
         outdone = [claim for claim in stronger if claim.key in candidate.lost]
         first = max(outdone, key=lambda claim: claim.rank, default=None)
         told = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
-        held = Held(first) if first else held_against(candidate.content, candidate.vector, told, stronger, self.claims)
+        held = Held(first) if first else held_against(candidate.wording, candidate.vector, told, stronger, self.claims)
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
         before = [claim for claim in (held.contradicts, held.on_record) if claim]
         before = [claim for claim in before if claim == held.contradicts or claim in asked]
-        above = dict.fromkeys(claim.fragment_id for claim in [*before, *self.claims.named_by(candidate.content, asked)])
+        above = dict.fromkeys(claim.fragment_id for claim in [*before, *self.claims.named_by(candidate.wording, asked)])
         return held, [i for i in above if i in self._by_id]
 
 
@@ -167,6 +167,6 @@ def held(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) ->
             for one in claims.claims
             if may_hold(one, row, places, rank=row.authority) and not claims.is_settled(one, own)
         ]
-        return held_against(row.content, None, told, stronger, claims) if stronger else Held()
+        return held_against(row.wording, None, told, stronger, claims) if stronger else Held()
 
     return {row.id: said(row) for row in fragments}

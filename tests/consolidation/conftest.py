@@ -9,6 +9,7 @@ from django.utils import timezone
 from memories import access, ingest, jobs, upkeep
 from memories.models import Access, Embedding, Fragment, Link, Namespace, Operation
 from memories.providers import active_model
+from tests.ages import belief_digest
 
 MAIN = "acme:main"
 DAY = datetime.timedelta(days=1)
@@ -120,6 +121,17 @@ def digest(principal, main):
     def look(namespace=None):
         with access.enter(principal, why="test"):
             return upkeep.canonical_digest(namespace or Namespace.objects.get(id=main.id))
+
+    return look
+
+
+@pytest.fixture
+def belief(principal, main):
+    """As `digest`, but for when each memory was changed last."""
+
+    def look():
+        with access.enter(principal, why="test"):
+            return belief_digest(Namespace.objects.get(id=main.id))
 
     return look
 

@@ -145,7 +145,7 @@ def test_a_weaker_contradiction_waits_for_a_person(run, remember, now_of, princi
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["of_this_run", "of_a_run_before"])
-def test_who_waits_yields_to_a_winner_that_says_the_same(run, undo, remember, now_of, digest, alice, bob, before):
+def test_who_waits_yields_to_a_winner_that_says_the_same(run, undo, remember, now_of, belief, alice, bob, before):
     old = remember("The budget is $7500.", vector=unit(1), by=alice.principal, age=9)
     waiting = remember("The budget is $750.", vector=unit(0, 1), by=bob.principal, age=8)
     expected = {"resolved": 2, "pending": 0, "claims": 1}
@@ -153,14 +153,14 @@ def test_who_waits_yields_to_a_winner_that_says_the_same(run, undo, remember, no
         assert run().report["contradictions"] == {"resolved": 0, "pending": 1, "claims": 1}
         expected["claims"] = 0
     newest = remember("The budget is $750.", vector=unit(0, 0, 1), by=alice.principal)
-    stood = digest()
+    stood = belief()
     foreseen = run(dry_run=True).report
     done = run()
     assert done.report["contradictions"] == foreseen["contradictions"] == expected
     assert done.report["after"] == foreseen["after"] == {"total": 3, "active": 1}
     assert [now_of(row).superseded_by_id for row in (old, waiting)] == [newest.id, newest.id]
     undo(done)
-    assert digest() == stood
+    assert belief() == stood
 
 
 def test_who_waits_for_somebody_forgotten_is_decided_on_again(run, remember, now_of, principal, now):

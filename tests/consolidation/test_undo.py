@@ -37,29 +37,29 @@ def full(remember, link, alice, bob):
     return fill
 
 
-def test_undo_is_the_identity(run, undo, full, digest, operation_of, count):
+def test_undo_is_the_identity(run, undo, full, belief, operation_of, count):
     full()
-    before = digest()
+    before = belief()
     done = run()
     numbers = done.report
     found = [numbers[name] for name in ("merged", "corroborated", "archived", "decayed")]
     found += [numbers["contradictions"][name] for name in ("resolved", "pending")]
     assert all([*found, *numbers["compressed"].values(), *numbers["pruned"].values()])
-    assert digest() != before
+    assert belief() != before
     undone = undo(done)
     assert (undone.state, undone.kind, undone.error) == ("succeeded", "undo", None)
-    assert digest() == before
+    assert belief() == before
     assert operation_of(done).report["undone"]["by"] == str(undone.id)
     assert count(RunChange) == 0
 
 
-def test_what_was_undone_is_not_done_again(run, undo, full, digest):
+def test_what_was_undone_is_not_done_again(run, undo, full, belief):
     full()
-    before = digest()
+    before = belief()
     undo(run())
     again = run()
     assert again.report["planned"] == 0
-    assert digest() == before
+    assert belief() == before
 
 
 def test_a_row_that_changed_since_stands_in_the_way(run, undo, full, digest, principal, now):

@@ -41,12 +41,12 @@ def statuses(principal, rows):
 
 @pytest.mark.parametrize("decision", ["accepted", "dismissed"])
 def test_what_was_decided_is_taken_back_and_waits_again(principal, texts, pair, picture, now, decision):
-    before = picture()
+    before = picture(dated=False)
     decided = governance.decide(principal, pair.id, decision, now=now)
     assert (decided.before is not None) is (decision == "accepted")
     row = governance.undo(principal, pair.id, now=now)
     assert (row.waiting, row.decision, row.decided_by, row.decided_at, row.before) == (True, "", None, None, None)
-    assert picture() == before
+    assert picture(dated=False) == before
     governance.decide(principal, pair.id, "accepted", now=now)
     assert statuses(principal, texts) == ["superseded", "active", "active", "active"]
 
@@ -54,7 +54,7 @@ def test_what_was_decided_is_taken_back_and_waits_again(principal, texts, pair, 
 def test_a_dispute_that_the_acceptance_ended_waits_again(principal, alice, bob, store, contradict, picture, now):
     older, newer = (store("acme:main", text, by=alice.principal, source="user_explicit") for text in TEXTS[:2])
     dispute = vote(bob.principal, older.id, "dispute", reason="", now=now).conflict
-    row, before = contradict(older, newer), picture()
+    row, before = contradict(older, newer), picture(dated=False)
     strong = dataclasses.replace(principal, ceiling="user_explicit")
 
     def settled():
@@ -64,18 +64,18 @@ def test_a_dispute_that_the_acceptance_ended_waits_again(principal, alice, bob, 
     governance.decide(strong, row.id, "accepted", now=now)
     assert settled() == "obsolete"
     governance.undo(strong, row.id, now=now)
-    assert (settled(), picture()) == ("", before)
+    assert (settled(), picture(dated=False)) == ("", before)
 
 
 def test_nothing_is_taken_back_twice(principal, pair, texts, picture, now):
-    before = picture()
+    before = picture(dated=False)
     with pytest.raises(CannotUndo):
         governance.undo(principal, pair.id, now=now)
     governance.decide(principal, pair.id, "accepted", now=now)
     governance.undo(principal, pair.id, now=now)
     with pytest.raises(CannotUndo):
         governance.undo(principal, pair.id, now=now)
-    assert (same(principal, pair).waiting, picture()) == (True, before)
+    assert (same(principal, pair).waiting, picture(dated=False)) == (True, before)
 
 
 def _archived(principal, texts, contradict, now):
@@ -194,12 +194,12 @@ def test_whatever_was_decided_taken_back_in_turn_leaves_everything_as_it_was(
     with transaction.atomic():
         rows = [_made(store, n, **dict(trait)) for n, trait in enumerate(traits)]
         waiting = [(contradict(rows[older], rows[newer]), decision) for older, newer, decision in wishes]
-        before, done = picture(), []
+        before, done = picture(dated=False), []
         for row, decision in waiting:
             done += _decided(principal, row, decision, now=now)
         for row in reversed(done):
             governance.undo(principal, row.id, now=now)
-        assert picture() == before
+        assert picture(dated=False) == before
         assert all(same(principal, row).waiting for row, _ in waiting)
         transaction.set_rollback(True)
 

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from memories import access, jobs, upkeep
 from memories.models import Fragment, Operation
+from tests.ages import belief_digest
 
 MAIN, SIDE = "acme:main", "acme:side"
 
@@ -71,6 +72,17 @@ def digest(principal, place_of):
     def look(name=MAIN):
         with access.enter(principal, why="test"):
             return upkeep.canonical_digest(place_of(name))
+
+    return look
+
+
+@pytest.fixture
+def belief(principal, place_of):
+    """As `digest`, but for when each memory was changed last."""
+
+    def look(name=MAIN):
+        with access.enter(principal, why="test"):
+            return belief_digest(place_of(name))
 
     return look
 

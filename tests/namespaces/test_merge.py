@@ -272,19 +272,19 @@ def test_of_several_of_a_source_the_best_is_named_beside_the_others(store, bob, 
     assert told["beside"] == {str(first.id): str(last.id)}
 
 
-def test_undo_gives_the_former_state(begun, merge, undo, store, alice, bob, rows, digest, now, count):
+def test_undo_gives_the_former_state(begun, merge, undo, store, alice, bob, rows, belief, now, count):
     store(SIDE, "Otters swim at night.", by=bob.principal)
     store(SIDE, "Ada is seven.", by=alice.principal, claim=ClaimDraft("Ada", "age", "7"), source="tool_output")
     store(SIDE, "Ada is eight.", by=bob.principal, claim=ClaimDraft("Ada", "age", "8"))
     twin = named_in(rows, SIDE)
     bob.client.post(f"/api/v1/fragments/{twin.id}/reinforce", format="json")
     ingest.revise(alice.principal, twin.id, changes={"content": "The heron left."}, revision=None, now=now)
-    before, origins = digest(), count(Origin)
+    before, origins = belief(), count(Origin)
     done = merge()
-    assert digest() != before
+    assert belief() != before
     back = undo(done)
     assert (back.state, back.error) == ("succeeded", None)
-    assert digest() == before
+    assert belief() == before
     assert count(Origin) == origins
     again = merge()
     assert again.report == done.report
@@ -383,7 +383,7 @@ def test_a_merge_bound_to_its_preview_merges_what_was_shown(begun, merge, store,
         merge(plan_id=str(again.id))
 
 
-def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, fork, merge, undo, digest, principal):
+def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, fork, merge, undo, belief, principal):
     def told(place):
         with access.enter(principal, why="test"):
             mine = Claim.objects.within(principal.project_id).filter(namespace__name=place)
@@ -396,14 +396,14 @@ def test_several_claims_are_forked_and_merged_each_by_itself(store, alice, bob, 
     store(MAIN, "Ada is seven and has Rex.", **tool, claims=two)
     fork()
     assert told(SIDE) == told(MAIN) == [("6", "active"), ("7", "quarantined"), ("Rex", "active")]
-    before = digest()
+    before = belief()
     more = [ClaimDraft("Ada", "cat name", "Tom"), ClaimDraft("Ada", "dog name", "Max")]
     store(SIDE, "Ada has Tom and Max.", **user, claims=more)
     store(MAIN, "The cat is Kit.", **user, claim=ClaimDraft("Ada", "cat name", "Kit"))
-    between = digest()
+    between = belief()
     done = merge()
     assert done.state == "succeeded", done.error
     assert ("Rex", "superseded") in told(MAIN)
     assert ("Max", "active") in told(MAIN)
     assert undo(done).state == "succeeded"
-    assert digest() == between != before
+    assert belief() == between != before

@@ -12,6 +12,7 @@ from memories.access import Principal
 from memories.models import Access, Fragment, Link, Namespace, PlanStep
 from memories.models.bulk import insert
 from memories.providers import active_model
+from tests.ages import belief_digest
 
 NOW = datetime.datetime(2026, 11, 1, 12, tzinfo=datetime.UTC)
 DAY = datetime.timedelta(days=1)
@@ -148,10 +149,10 @@ class Ground:
             steps = PlanStep.objects.filter(operation=operation, action="merge")
             return dict(steps.values_list("fragment_id", "other_id"))
 
-    def digest(self):
-        """The canonical digest."""
+    def digest(self, *, dated=True):
+        """The canonical digest, or the belief's."""
         with access.enter(self.principal, why="test"):
-            return upkeep.canonical_digest(self.namespace)
+            return (upkeep.canonical_digest if dated else belief_digest)(self.namespace)
 
     def rows(self):
         """Every fragment by id, with its access at hand."""

@@ -28,6 +28,7 @@ from memories import access
 from memories.ingest import reread
 from memories.models import Claim, Fragment
 from memories.models.enums import Compression, SourceType, Status
+from memories.models.fragment import PROCEDURE
 from memories.upkeep.consolidation.plan_state import MOST_HEARD, Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 from memories.upkeep.protections import DOCUMENTED
@@ -121,7 +122,7 @@ def _texts(outlook: Outlook) -> list[Newcomer]:
     found = []
     changed = Q(change__gte=outlook.examined_to)
     if words := _new_words(outlook):
-        changed |= Q(content__iregex=words)
+        changed |= Q(content__iregex=words) | Q(extra__has_any_keys=PROCEDURE)
     for batch in _unclaimed(outlook, changed):
         with access.enter(outlook.principal, why="plan"):
             contrary = contradicting(batch, now=outlook.now)

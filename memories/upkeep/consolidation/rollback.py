@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 from psycopg import sql
 
 from conflicts.public import lock_namespace, refuse_below, with_protection
@@ -26,6 +27,13 @@ RECORDED = ("consolidate", "merge")  # kinds of operations of which the former s
 SOFT = {"memories_access"}
 # Set by triggers, or never changing.
 FIXED = {"id", "fragment_id", *HOME}
+# What the run dated its undo dates too: a backup from before that is older.
+DATED = {
+    "memories_fragment": {
+        "updated_at": "updated_at = CASE WHEN c.before ? 'updated_at' THEN %(now)s ELSE t.updated_at END",
+        "revision": "revision = t.revision + (c.before ? 'updated_at')::int",
+    }
+}
 CHANGED = """
     SELECT c.fragment_id FROM memories_runchange c
     LEFT JOIN {table} t ON t.project_id = c.project_id AND t.{row} = c.row_id
@@ -173,7 +181,7 @@ def _bring_back(run: Operation) -> int:
 
 
 def _values(run: Operation, place: str) -> dict[str, Any]:
-    return {"project": run.project_id, "run": run.id, "place": place, "soft": place in SOFT}
+    return {"project": run.project_id, "run": run.id, "place": place, "soft": place in SOFT, "now": timezone.now()}
 
 
 def _for(statement: str, place: str) -> sql.Composed:
@@ -184,7 +192,8 @@ def _for(statement: str, place: str) -> sql.Composed:
             [place],
         )
         columns = [row[0] for row in cursor]
-    own = [name for name in columns if name not in FIXED | made_columns()]
+    dated = DATED.get(place, {})
+    own = [name for name in columns if name not in FIXED | made_columns() | dated.keys()]
     # A column that did not change is not among the former values: it stays.
     taken = [
         sql.SQL("{c} = CASE WHEN c.before ? {n} THEN r.{c} ELSE t.{c} END").format(
@@ -196,7 +205,7 @@ def _for(statement: str, place: str) -> sql.Composed:
     return sql.SQL(statement).format(
         table=sql.Identifier(place),
         row=sql.Identifier(PLACES[place]),
-        columns=sql.SQL(", ").join(taken),
+        columns=sql.SQL(", ").join([*taken, *map(sql.SQL, dated.values())]),
         all_columns=sql.SQL(", ").join(map(sql.Identifier, whole)),
         their_columns=sql.SQL(", ").join([sql.SQL("r.{}").format(sql.Identifier(name)) for name in whole]),
     )

@@ -115,11 +115,12 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     originals = Archive.objects.within(project_id).originals([each.fragment for each in coming])
     texts = [originals.get(each.fragment.id, each.fragment.content) for each in coming]
     rows = [each.fragment for each in coming]
-    asked = [(row.namespace_id, text, row.authority) for row, text in zip(rows, texts, strict=True)]
-    barred = {rows[i].id for i in forgotten_texts(project_id, asked)}
+    said = [(row, part) for row, text in zip(rows, texts, strict=True) for part in (text, *row.procedure)]
+    asked = [(row.namespace_id, part, row.authority) for row, part in said]
+    barred = {said[i][0].id for i in forgotten_texts(project_id, asked)}
     barred |= _quoting(project_id, coming, barred)
     heard = [
-        (Newcomer(each.fragment, None, [ClaimDraft.of(claim) for claim in each.claims], stated(text)), each.claims)
+        (each.newcomer(text), each.claims)
         for each, text in zip(coming, texts, strict=True)
         if each.status in STANDING and each.fragment.id not in barred
     ]
@@ -147,6 +148,11 @@ class Coming:
     status: str
     lineage: Sequence[uuid.UUID]
 
+    def newcomer(self, text: str) -> Newcomer:
+        """As the gate hears it, with the text that it had before it was compacted."""
+        drafts = [ClaimDraft.of(claim) for claim in self.claims]
+        return Newcomer(self.fragment, None, drafts, stated(text, self.fragment.extra))
+
 
 def _quoting(project_id: uuid.UUID, coming: Sequence[Coming], barred: Set[uuid.UUID]) -> set[uuid.UUID]:
     """The digests among them that quote what was forgotten, or one that is barred."""
@@ -166,6 +172,7 @@ def _coming(copy: Archive) -> Coming:
         **ids,
         **{name: row[name] for name in ("content", "compression", "authority", "status", "source")},
         owner_id=row["owner_id"] and uuid.UUID(row["owner_id"]),
+        extra=row.get("extra") or {},
     )
     said = sorted((_claim(claim, fragment) for claim in claims or ()), key=lambda claim: claim.position)
     return Coming(copy, fragment, said, row["status"], copy.lineage or ())
