@@ -1,49 +1,24 @@
 """Lists: `{next, previous, results}`, by cursor, newest first; ties by id, so that no page skips or repeats a row."""
 
-import base64
-import binascii
-import datetime
-import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
-NEWEST_FIRST, OLDEST_FIRST = ("-created_at", "-id"), ("created_at", "id")
+from memories.cursors import BadCursor, Cursor, reading_order
+
+NEWEST_FIRST = ("-created_at", "-id")
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """A place between two rows, and whether the page before or after it is wanted."""
-
-    back: bool
-    at: datetime.datetime
-    row: uuid.UUID
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """The cursor of a link. Raises ValidationError for anything that is not one of ours."""
-        try:
-            way, at, row = base64.urlsafe_b64decode(text.encode()).decode().split("|")
-            moment = datetime.datetime.fromisoformat(at)
-            if way not in ("<", ">") or moment.tzinfo is None:
-                raise ValueError(text)
-            return cls(way == "<", moment.astimezone(datetime.UTC), uuid.UUID(row))
-        except (ValueError, OverflowError, binascii.Error) as error:
-            raise serializers.ValidationError({"cursor": ["This is no cursor of a list."]}) from error
-
-    def __str__(self) -> str:
-        text = f"{'<' if self.back else '>'}|{self.at.isoformat()}|{self.row}"
-        return base64.urlsafe_b64encode(text.encode()).decode()
-
-    def beyond(self) -> Q:
-        """The rows on the wanted side."""
-        side = "gt" if self.back else "lt"
-        return Q(**{f"created_at__{side}": self.at}) | Q(**{"created_at": self.at, f"id__{side}": self.row})
+def cursor_of(text: str | None, *, times: int = 1, ids: int = 1) -> Cursor | None:
+    """Return the cursor of a link, None for none. Raise ValidationError for anything that is not one of ours."""
+    try:
+        return Cursor.read(text, times=times, ids=ids) if text else None
+    except BadCursor as error:
+        raise serializers.ValidationError({"cursor": ["This is no cursor of a list."]}) from error
 
 
 def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
@@ -65,22 +40,35 @@ def paged(
     cursor: str | None,
 ) -> dict[str, Any]:
     """One page of `rows`, each page in a fixed number of queries. Raises ValidationError for a bad cursor."""
-    place = Cursor.read(cursor) if cursor else None
-    back = place is not None and place.back
-    asked = rows.filter(place.beyond()) if place else rows
-    found = list(asked.order_by(*(OLDEST_FIRST if back else NEWEST_FIRST))[: limit + 1])
-    more, page = len(found) > limit, found[:limit]
-    if back:
-        page.reverse()
+    found, links = page_at(request, rows, NEWEST_FIRST, limit=limit, cursor=cursor_of(cursor))
+    return {**links, "results": answers(found)}
+
+
+def page_at(
+    request: Request, rows: QuerySet[Any], order: Sequence[str], *, limit: int, cursor: Cursor | None
+) -> tuple[list[Any], dict[str, str | None]]:
+    """Return the page of `rows` at a cursor, in that order, and the links to its neighbours."""
+    back = cursor is not None and cursor.back
+    asked = rows.filter(cursor.beyond(order)) if cursor else rows
+    found = list(asked.order_by(*reading_order(order, cursor))[: limit + 1])
+    page = found[:limit][::-1] if back else found[:limit]
+
+    def at(row: Any, *, back: bool) -> Cursor:
+        return Cursor.at(row, order, back=back)
+
+    return page, links_of(request, page, at, more=len(found) > limit, cursor=cursor)
+
+
+def links_of(
+    request: Request, page: Sequence[Any], at: Callable[..., Cursor], *, more: bool, cursor: Cursor | None
+) -> dict[str, str | None]:
+    """Return the links to the neighbours of the page at a cursor; `more` says whether rows are left beyond it."""
+    has_next, has_previous = (True, more) if cursor and cursor.back else (more, cursor is not None)
 
     def link(row: Any, *, back: bool) -> str:
-        return str(
-            replace_query_param(request.build_absolute_uri(), "cursor", str(Cursor(back, row.created_at, row.id)))
-        )
+        return str(replace_query_param(request.build_absolute_uri(), "cursor", str(at(row, back=back))))
 
-    has_next, has_previous = (True, more) if back else (more, place is not None)
     return {
         "next": link(page[-1], back=False) if page and has_next else None,
         "previous": link(page[0], back=True) if page and has_previous else None,
-        "results": answers(page),
     }

@@ -12,15 +12,16 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.console.explorer_query import ALL, ExplorerQuery
 from memories.console.facets import Facet, facets_of
-from memories.console.pagination import PageCursor
 from memories.console.presenters import Bar, score_bar
 from memories.console.reasons import HitReason, Missed, reasons_of
+from memories.cursors import Cursor
 from memories.models import Fragment, Namespace
 from memories.models.enums import Status
 from memories.models.namespace import SHARED, NamespaceQuerySet
 from memories.retrieval import Question, find
 
 PAGE = 50
+NEWEST_FIRST = ("-created_at", "-id")
 HITS = 30  # of a search: what lies further down is found by better words
 DEEP = 1_000  # hits among which to look for what a search has no filter for
 LISTS = 40  # pairs of namespace and status that are walked one by one
@@ -71,7 +72,7 @@ def browse(principal: Principal, asked: ExplorerQuery, *, now: datetime.datetime
     names = [namespace.name for namespace in namespaces]
     found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
     shown = [MemoryRow(row, row.trust_at(now), asked.url(row.id)) for row in page[:PAGE]]
-    older = asked.url(cursor=PageCursor(page[PAGE - 1].created_at, page[PAGE - 1].id)) if len(page) > PAGE else None
+    older = asked.url(cursor=Cursor.at(page[PAGE - 1], NEWEST_FIRST)) if len(page) > PAGE else None
     is_new = not asked.narrowed and not any(option.count for option in facets[0].options)
     return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
 
@@ -79,7 +80,7 @@ def browse(principal: Principal, asked: ExplorerQuery, *, now: datetime.datetime
 def _page(rows: QuerySet[Any], asked: ExplorerQuery, scopes: NamespaceQuerySet) -> list[Fragment]:
     """A page and one row more, which tells whether there are older ones."""
     if asked.cursor:
-        rows = rows.filter(asked.cursor.older())
+        rows = rows.filter(asked.cursor.beyond(NEWEST_FIRST))
     statuses = Status.values if asked.status == ALL else [asked.status]
     if asked.namespace:
         scopes = scopes.filter(Q(name=asked.namespace) | Q(parent__name=asked.namespace))
@@ -89,14 +90,14 @@ def _page(rows: QuerySet[Any], asked: ExplorerQuery, scopes: NamespaceQuerySet) 
     found = rows.filter(asked.conditions())
     if len(places) * len(statuses) <= LISTS:
         found = found.filter(id__in=_newest(found, places, statuses))
-    return list(found.select_related("namespace").order_by("-created_at", "-id")[: PAGE + 1])
+    return list(found.select_related("namespace").order_by(*NEWEST_FIRST)[: PAGE + 1])
 
 
 def _newest(rows: QuerySet[Any], places: list[Namespace], statuses: list[str]) -> list[uuid.UUID]:
     """A page's ids of each namespace and status: each is one walk along an index; sorting all rows costs far more."""
 
     def of(status: str) -> ArraySubquery:
-        one = rows.filter(namespace=OuterRef("id"), status=status).order_by("-created_at", "-id")
+        one = rows.filter(namespace=OuterRef("id"), status=status).order_by(*NEWEST_FIRST)
         return ArraySubquery(one.values("id")[: PAGE + 1])
 
     if not places:

@@ -12,7 +12,7 @@ from django.http import Http404, QueryDict
 from django.urls import reverse
 
 from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance, in_tenth_of_trust
-from memories.console.pagination import PageCursor
+from memories.cursors import Cursor
 from memories.models import ApiKey
 from memories.models.enums import FragmentType, SourceClass, Status, Tier
 from memories.models.namespace import BadUser, parts_of, user_of
@@ -84,7 +84,7 @@ class ExplorerQuery:
     weights: str = ""
     # The tab of the opened memory; stays as one goes from memory to memory.
     tab: str = ""
-    cursor: PageCursor | None = None
+    cursor: Cursor | None = None
 
     @classmethod
     def of(cls, params: QueryDict, *, project: str) -> Self:
@@ -101,7 +101,7 @@ class ExplorerQuery:
         if any("\0" in text for text in texts.values()):
             raise Http404
         try:
-            cursor = PageCursor.parse(params.get("cursor", ""))
+            cursor = Cursor.read(text) if (text := params.get("cursor", "")) else None
             if texts["day"]:
                 day = datetime.date.fromisoformat(texts["day"].removesuffix(ON)).isoformat()
                 texts["day"] = day + (ON if texts["day"].endswith(ON) else "")

@@ -1,40 +1,14 @@
 """A list that goes on: its newest rows, and the address of the older ones."""
 
-import datetime
-import uuid
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from django.db.models import Q
 from django.http import Http404, QueryDict
 from django.urls import reverse
 
+from memories.cursors import BadCursor, Cursor
+
 PAGE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class PageCursor:
-    """Where the next page begins: after this row, newest first."""
-
-    at: datetime.datetime
-    id: uuid.UUID
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """The place, or None for no cursor. Raises ValueError, OverflowError."""
-        if not text:
-            return None
-        at, _, row_id = text.partition("~")
-        return cls(datetime.datetime.fromisoformat(at).astimezone(datetime.UTC), uuid.UUID(row_id))
-
-    def __str__(self) -> str:
-        return f"{self.at.astimezone(datetime.UTC).isoformat()}~{self.id}"
-
-    def older(self, by: str = "created_at") -> Q:
-        """The rows after it."""
-        same = Q(**{by: self.at, "id__lt": self.id})
-        # Said twice: the first is what an index can begin at.
-        return Q(**{f"{by}__lte": self.at}) & (Q(**{f"{by}__lt": self.at}) | same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +24,14 @@ def page_of(rows: Any, asked: QueryDict, *, of: str, by: str = "created_at") -> 
 
     Inside `access.enter`. Raises Http404.
     """
+    order = (f"-{by}", "-id")
     try:
-        cursor = PageCursor.parse(asked.get("cursor", ""))
-    except (ValueError, OverflowError) as error:
+        cursor = Cursor.read(text) if (text := asked.get("cursor", "")) else None
+    except BadCursor as error:
         raise Http404 from error
-    found = list((rows.filter(cursor.older(by)) if cursor else rows).order_by(f"-{by}", "-id")[: PAGE + 1])
+    found = list((rows.filter(cursor.beyond(order)) if cursor else rows).order_by(*order)[: PAGE + 1])
     if len(found) <= PAGE:
         return Page(found, "")
-    there, last = asked.copy(), found[PAGE - 1]
-    there["cursor"] = str(PageCursor(getattr(last, by), last.id))
+    there = asked.copy()
+    there["cursor"] = str(Cursor.at(found[PAGE - 1], order))
     return Page(found[:PAGE], f"{reverse(f'console:{of}')}?{there.urlencode()}")

@@ -1,5 +1,6 @@
 """/memories/: browsing and searching."""
 
+import datetime
 import html
 import re
 import uuid
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from memories import access, ingest, keys
 from memories.console import explorer_list
+from memories.cursors import Cursor
 from memories.models import Access, Fragment
 from tests.console.conftest import words
 
@@ -141,7 +143,9 @@ def test_empty_project_says_what_to_do(vera):
 
 def test_nothing_found_says_what_to_do(vera, marsh):
     assert "No memory matches these filters" in words(vera.get(WHERE, {"tier": "cold"}))
-    assert "There is nothing older" in words(vera.get(WHERE, {"cursor": f"2001-01-01T00:00:00+00:00~{uuid.uuid4()}"}))
+    assert "There is nothing older" in words(
+        vera.get(WHERE, {"cursor": str(Cursor((datetime.datetime.min.replace(tzinfo=datetime.UTC), uuid.uuid4())))})
+    )
 
 
 def test_copied_curl_is_what_the_page_shows(vera, alice, marsh):
