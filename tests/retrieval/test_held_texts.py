@@ -2,6 +2,7 @@
 
 import pytest
 
+from conflicts.contradictions import Standing, is_spoken_of, read
 from conflicts.sightings import same_date
 
 URL = "/api/v1"
@@ -86,3 +87,29 @@ def test_a_weaker_text_when_the_predicate_is_no_plain_word_stands_not_above_the_
     told = say(weak, f"The {name} of the harbour is 99.")
     found = {hit["id"]: place for place, hit in enumerate(hits(f"What is the {name} of the harbour?"))}
     assert found[said["id"]] < found.get(told["id"], 99)
+
+
+@pytest.mark.parametrize("subject", ["my", "a", "The", "our"])
+def test_a_question_when_a_claims_subject_is_an_article_or_a_possessive_is_answered(subject, weak):
+    body = {"namespace": "acme:main", "content": "It is $7.", "provenance": {"source": "inference"}}
+    body["claim"] = {"subject": subject, "predicate": "budget", "value": "$7"}
+    assert weak.client.post(f"{URL}/fragments", body, format="json").status_code == 201
+    question = {"namespace": "acme:main", "query": f"What is {subject} budget for the whole trip?"}
+    assert weak.client.post(f"{URL}/search", question, format="json").status_code == 200
+
+
+@pytest.mark.parametrize("subject", ["my", "a", "the", "an", "our"])
+def test_what_is_spoken_of_when_a_subject_is_only_an_article_is_decided(subject):
+    said = read(f"What is {subject} budget for the whole trip?")
+    assert is_spoken_of(said, Standing(subject, "budget", "$7", "money", ())) in (True, False)
+
+
+@pytest.mark.parametrize("date", ["/25/12/2026", "2026-13-45", "2026-02-30"])
+def test_a_weekday_when_the_other_date_reads_only_one_way_or_is_none_is_compared(date):
+    assert same_date("friday", date) in (True, False)
+
+
+def test_a_date_with_the_day_first_when_a_weekday_stands_is_stored(alice, say):
+    claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
+    say(alice, "My deadline is Friday.", source="tool_output", claim=claim)
+    say(alice, "My deadline is 25/12/2026.", source="tool_output")

@@ -131,3 +131,14 @@ def test_a_grant_for_no_users_reaches_none_at_any_endpoint(agent_of, project, st
     assert alone.client.get("/api/v1/users").json()["results"] == []
     assert alone.client.delete(f"/api/v1/users/{address_of('ann')}?expected_count=1").status_code == 404
     assert state() == before
+
+
+@pytest.mark.parametrize("path", ["search/batch", "fragments/batch"])
+def test_a_part_of_a_batch_when_it_names_another_user_than_the_header_is_refused(path, alice):
+    told = {"namespace": "acme:main", "content": "Ann keeps bees.", "user": "ann"}
+    assert alice.client.post("/api/v1/fragments", told, format="json").status_code == 201
+    part = {"namespace": "acme:main", "user": "ann", "query": "bees", "content": "Ann keeps bees."}
+    part.pop("content" if path == "search/batch" else "query")
+    body = {"searches" if path == "search/batch" else "fragments": [part]}
+    answer = alice.client.post(f"/api/v1/{path}", body, format="json", headers={"X-NovaMem-User": "bob"})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "user")

@@ -1,9 +1,6 @@
-"""What a review from outside found: each of these fails until it is mended."""
+"""What a person chose, and what a user said, stays whatever weaker keys do."""
 
 import pytest
-
-from conflicts.contradictions import Standing, is_spoken_of, read
-from conflicts.sightings import same_date
 
 URL = "/api/v1"
 CLAIM = {"subject": "trip", "predicate": "budget"}
@@ -123,79 +120,3 @@ def test_what_a_user_said_for_all_when_a_model_says_otherwise_in_a_scope_is_not_
     question = {"namespace": "acme:main", "user": "ann", "query": "What is the budget of the trip?"}
     hits = weak.client.post(f"{URL}/search", question, format="json").json()["results"]
     assert said["id"] in [hit["id"] for hit in hits]
-
-
-NAMED = ["I'm Bob: my budget is $999.", "i'm bob. my budget is $999.", "I'm known as Bob. My budget is $999."]
-NAMED += ["My first name is Bob. My budget is $999.", "I am not Ann. My budget is $999."]
-
-
-NAMED += ["I'm not the user. My budget is $999.", "I'm another user. My budget is $999."]
-NAMED += ["I'm someone else now. My budget is $999.", "I borrowed her laptop. My budget is $999."]
-NAMED += ["I'm the new owner of this account. My budget is $999.", "Me llamo Bob. My budget is $999."]
-
-
-@pytest.fixture
-def hears(project, agent_of):
-    """The key of a chat that hears users."""
-    return agent_of(project, owner="chat", may_attest_user=True)
-
-
-@pytest.fixture
-def turn(hears):
-    """What becomes of a user's turn."""
-
-    def told(user, content):
-        body = {"namespace": "acme:main", "user": user, "messages": [{"role": "user", "content": content}]}
-        return hears.client.post(f"{URL}/ingest", body, format="json").json()["stored"][0]
-
-    return told
-
-
-@pytest.mark.parametrize("words", NAMED)
-def test_a_turn_when_its_speaker_names_himself_otherwise_is_not_attested(words, turn):
-    turn("ann", "My budget is $500.")
-    assert turn("ann", words)["provenance"]["authority"] == 3
-
-
-@pytest.mark.parametrize("user", ["u_8731", "8f0c6c1e-1111-4222-8333-444455556666"])
-def test_a_user_of_an_opaque_id_when_they_give_their_name_is_believed(user, turn):
-    turn(user, "My name is Ann.")
-    turn(user, "My budget is $500.")
-    claims = turn(user, "I'm Ann, and my budget is $600.")["claims"]
-    assert {claim["status"] for claim in claims} == {"active"}
-
-
-@pytest.mark.parametrize("subject", ["my", "a", "The", "our"])
-def test_a_question_when_a_claims_subject_is_an_article_or_a_possessive_is_answered(subject, weak):
-    body = {"namespace": "acme:main", "content": "It is $7.", "provenance": {"source": "inference"}}
-    body["claim"] = {"subject": subject, "predicate": "budget", "value": "$7"}
-    assert weak.client.post(f"{URL}/fragments", body, format="json").status_code == 201
-    question = {"namespace": "acme:main", "query": f"What is {subject} budget for the whole trip?"}
-    assert weak.client.post(f"{URL}/search", question, format="json").status_code == 200
-
-
-@pytest.mark.parametrize("subject", ["my", "a", "the", "an", "our"])
-def test_what_is_spoken_of_when_a_subject_is_only_an_article_is_decided(subject):
-    said = read(f"What is {subject} budget for the whole trip?")
-    assert is_spoken_of(said, Standing(subject, "budget", "$7", "money", ())) in (True, False)
-
-
-@pytest.mark.parametrize("date", ["/25/12/2026", "2026-13-45", "2026-02-30"])
-def test_a_weekday_when_the_other_date_reads_only_one_way_or_is_none_is_compared(date):
-    assert same_date("friday", date) in (True, False)
-
-
-def test_a_date_with_the_day_first_when_a_weekday_stands_is_stored(alice, say):
-    claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
-    say(alice, "My deadline is Friday.", source="tool_output", claim=claim)
-    say(alice, "My deadline is 25/12/2026.", source="tool_output")
-
-
-@pytest.mark.parametrize("path", ["search/batch", "fragments/batch"])
-def test_a_part_of_a_batch_when_it_names_another_user_than_the_header_is_refused(path, alice, say):
-    say(alice, "Ann keeps bees.", user="ann")
-    part = {"namespace": "acme:main", "user": "ann", "query": "bees", "content": "Ann keeps bees."}
-    part.pop("content" if path == "search/batch" else "query")
-    body = {"searches" if path == "search/batch" else "fragments": [part]}
-    answer = alice.client.post(f"{URL}/{path}", body, format="json", headers={"X-NovaMem-User": "bob"})
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "user")
