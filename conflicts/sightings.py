@@ -280,13 +280,19 @@ def _amount(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+MOST_WORDS = 24  # of a number: more would be above all that anybody counts
+
+
 def _spelled(text: str) -> float | None:
     """The number that words spell: "seven hundred and fifty"; None when they spell none."""
-    digits = [UNITS.get(word, 10) for word in re.split(r"[ -]+", text.lower().strip())]
+    words = re.split(r"[ -]+", text.lower().strip())
+    digits = [UNITS.get(word, 10) for word in words]
+    if len(words) > MOST_WORDS:
+        return None
     if len(digits) > 2 and max(digits) < 10:  # "five four three two"
         return float("".join(map(str, digits)))
     total, current, any_word = 0, 0, False
-    for word in re.split(r"[ -]+", text.lower().strip()):
+    for word in words:
         if word == "and" or not word:
             continue
         any_word = True

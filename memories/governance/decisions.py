@@ -11,6 +11,7 @@ from conflicts.public import (
     CannotUndo,
     NotApplicable,
     lock_namespace,
+    protection,
     put_back,
     replace,
 )
@@ -96,7 +97,7 @@ def _sides(principal: Principal, row: Proposal, *, refused: type[Exception]) -> 
     if principal.kind == "key" and principal.owner_id in {side.owner_id for side in sides.values()}:
         raise NotPermitted("a key can't decide on what its owner wrote: a person does")
     older, newer = (sides[one] for one in row.about)
-    if SOURCE_RANK[SourceClass(principal.ceiling)] < older.authority:
+    if SOURCE_RANK[SourceClass(principal.ceiling)] < max(older.authority, protection(row.project_id, older.id)):
         raise NotPermitted("the older memory's authority is above this key's ceiling")
     return older, newer
 

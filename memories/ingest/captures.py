@@ -13,7 +13,7 @@ from memories import access
 from memories.access import NotPermitted, Principal
 from memories.ingest.chatter import chatter
 from memories.ingest.chunking import clean, split
-from memories.ingest.echo_filter import without_echoes
+from memories.ingest.echo_filter import repeats, without_echoes
 from memories.ingest.files import Message
 from memories.ingest.material import carries_material
 from memories.ingest.messages import ROLE_SOURCE, IngestReport, keep_messages, prepare_messages
@@ -149,13 +149,16 @@ def _said_before(row: Exchange, turn: CapturedTurn) -> str | None:
 def _unheard(speaker: Principal, turn: CapturedTurn, handed_out: HandedOut) -> str:
     """What the turn says beyond the memories that were handed out.
 
-    Users are taken whole or not at all: what they say again with more authority than the memory had is a confirmation.
+    Users are taken whole, or not at all where they repeat a memory word by word: the same words in another order are an
+    update. What a user or a tool says again with more authority than the memory had is a confirmation.
     """
-    if turn.role != "user":
+    if turn.role == "assistant":
         return without_echoes(turn.content, [text for text, _ in handed_out])
     rank = _rank(speaker, turn)
     stronger = [text for text, authority in handed_out if authority >= rank]
-    return turn.content if without_echoes(turn.content, stronger) else ""
+    if turn.role == "user":
+        return "" if repeats(turn.content, stronger) else turn.content
+    return without_echoes(turn.content, stronger)
 
 
 def _rank(speaker: Principal, turn: CapturedTurn) -> int:

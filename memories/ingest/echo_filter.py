@@ -56,6 +56,17 @@ def without_echoes(text: str, memories: Iterable[str]) -> str:
     return "".join(left).strip() if tells else ""
 
 
+def repeats(text: str, memories: Iterable[str]) -> bool:
+    """Return whether each sentence of a text stands in a memory in the same words and order."""
+    said = {_words(part) for memory in memories for part in (memory, *SENTENCE.findall(memory))}
+    sentences = [words for sentence in SENTENCE.findall(text) if (words := _words(sentence))]
+    return _words(text) in said or bool(sentences) and all(words in said for words in sentences)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower().replace("’", "'") for word in WORD.findall(text))
+
+
 def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
     """Whether a memory says it, or memories say each of its clauses. A question says nothing again."""
     if sentence.rstrip("\"'”’)] \n").endswith("?"):

@@ -9,7 +9,7 @@ from memories import access
 from memories.cursors import BadCursor, Cursor, reading_order
 from memories.models import Fragment
 
-ORDER = ("-created_at", "-id")
+ORDER = ("-event_at", "-id")
 AT = datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
 
 
@@ -32,7 +32,7 @@ def test_pages_of_rows_of_one_moment_skip_and_repeat_nothing(size, principal, st
         store("acme:main", f"Row {n}.")
     with access.enter(principal, why="test"):
         rows = Fragment.objects.within(project.id)
-        rows.update(created_at=AT)
+        rows.update(event_at=AT)
         every, seen, cursor = [row.id for row in rows.order_by(*ORDER)], [], None
         while page := list((rows.filter(cursor.beyond(ORDER)) if cursor else rows).order_by(*ORDER)[:size]):
             seen += [row.id for row in page]

@@ -523,6 +523,7 @@ class Model:
         done, former = conflict.before, {said.id: (said.state(), said.beside) for said in self.said.values()}
         for i, (state, beside) in done["said"].items():
             self.said[i].restore(state)
+            self.said[i].updated = now
             parted, self.said[i].beside = self.said[i].beside - beside, beside
             for j in parted & self.said.keys():
                 self.said[j].beside -= {i}

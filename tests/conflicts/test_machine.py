@@ -64,7 +64,7 @@ WAITING = """
     SELECT id, kind, newcomer_id, existing_id, revision FROM conflicts_pendingconflict
     WHERE project_id = %s AND resolved_at IS NULL ORDER BY created_at, id"""
 EVERYTHING = """
-    SELECT to_jsonb(f) - 'change' || jsonb_build_object('claim', to_jsonb(c),
+    SELECT to_jsonb(f) - '{change,revision,updated_at}'::text[] || jsonb_build_object('claim', to_jsonb(c),
         'links', (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.id) FROM memories_link l WHERE l.fragment_id = f.id),
         'votes', (SELECT jsonb_agg(to_jsonb(v) ORDER BY v.id) FROM conflicts_vote v WHERE v.fragment_id = f.id),
         'conflicts', (SELECT jsonb_agg(to_jsonb(p) - '{id,revision,created_at,reason,new_trust,existing_trust}'::text[]
@@ -343,7 +343,7 @@ class Belief(RuleBasedStateMachine):
         self.do(lambda: undo(self.person, row_id, now=self.now), follow)
 
     def everything(self):
-        """Every row of belief, but for the counters of revisions."""
+        """Every row of belief, but for when it was changed last and how often."""
         with connection.cursor() as cursor:
             cursor.execute(EVERYTHING, [self.project.id])
             return {self.name(row["id"]): row for row in (json.loads(told) for (told,) in cursor)}

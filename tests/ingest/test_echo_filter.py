@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.ingest.echo_filter import SENTENCE, without_echoes
+from memories.ingest.echo_filter import SENTENCE, repeats, without_echoes
 
 HERON = "The heron nests behind the old mill."
 BUDGET = "Ann's budget for the kitchen is $750."
@@ -56,3 +56,23 @@ def test_without_memories_nothing_is_an_echo():
 def test_sentences_are_the_whole_text(text):
     assert "".join(SENTENCE.findall(text)) == text
     assert without_echoes(text, ["Heron mill."]) in (text, "") or len(text) > 0
+
+
+@pytest.mark.parametrize(
+    ("memory", "turn"),
+    [
+        ("My budget was $900 before, now it is $750.", "My budget is $900."),
+        ("I moved from Lisbon to Berlin last year.", "I moved to Lisbon."),
+        ("I prefer tea to coffee.", "I prefer coffee to tea."),
+        ("My manager is Ann and my deputy is Bob.", "My manager is Bob."),
+    ],
+)
+def test_the_words_of_a_memory_in_another_order_repeat_it_not(memory, turn):
+    assert not repeats(turn, [memory])
+
+
+@pytest.mark.parametrize(
+    "turn", ["I prefer tea to coffee.", "i prefer TEA to coffee", "I live in Rome. I prefer tea to coffee."]
+)
+def test_the_sentences_of_memories_repeat_them(turn):
+    assert repeats(turn, ["I prefer tea to coffee. It is late.", "I live in Rome."])

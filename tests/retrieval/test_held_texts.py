@@ -113,3 +113,10 @@ def test_a_date_with_the_day_first_when_a_weekday_stands_is_stored(alice, say):
     claim = {"subject": "user", "predicate": "deadline", "value": "Friday"}
     say(alice, "My deadline is Friday.", source="tool_output", claim=claim)
     say(alice, "My deadline is 25/12/2026.", source="tool_output")
+
+
+def test_a_weak_text_of_a_number_beyond_all_counting_stops_no_search(alice, weak, say, hits):
+    say(weak, "The trip budget is " + "hundred " * 160 + "dollars.")
+    claim = {"subject": "trip", "predicate": "budget", "value": "$750"}
+    said = say(alice, "The trip budget is $750.", source="user_explicit", claim=claim)
+    assert said["id"] in [hit["id"] for hit in hits("What is the trip budget?")]
