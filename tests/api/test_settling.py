@@ -56,7 +56,8 @@ def waiting(say, tell):
 @pytest.fixture
 def see(alice):
     """Everything that settling may change, without what runs with the clock, revisions, and what became obsolete."""
-    moving = {"relevance_score", "effective_weight", "trust", "confidence"}
+    # Among them when a row was changed last and how often: taking back is a change.
+    moving = {"updated_at", "revision", "relevance_score", "effective_weight", "trust", "confidence"}
 
     def look(**more):
         rows = alice.client.get("/api/v1/fragments", {"status": "all", "limit": 200}).json()["results"]
