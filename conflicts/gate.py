@@ -2,7 +2,7 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -147,13 +147,19 @@ class GateDecision:
 
 
 def decide(
-    newcomer: Assertion, standing: Sequence[Assertion], *, policy: str = Policy.REVIEW, beside: bool = False
+    newcomer: Assertion,
+    standing: Sequence[Assertion],
+    *,
+    policy: str = Policy.REVIEW,
+    beside: bool = False,
+    contesting: Collection[uuid.UUID] = (),
 ) -> GateDecision:
     """Decides once for all standing claims of the key. All or nothing: whoever loses to one replaces none.
 
     A newcomer wins when its authority is above every opponent's, or equal and of the same owner (the newer wins), or
     equal where the predicate's policy says that the newest wins. Where it keeps both, equals of other owners are no
-    opponents. Who repeats one of two values that a person kept opposes neither. What is said `beside` other things is
+    opponents. Who repeats one of two values that a person kept opposes neither; those in `contesting` stand without
+    that, until somebody decides. What is said `beside` other things is
     no repetition: it stands beside those that say the same.
     """
     twins = tuple(other for other in standing if newcomer.repeats(other))
@@ -166,7 +172,7 @@ def decide(
         for other in standing
         if newcomer.opposes(other)
         and not _is_kept(newcomer, other, policy)
-        and not any(_stays_beside(newcomer, twin, other) for twin in twins)
+        and (other.id in contesting or not any(_stays_beside(newcomer, twin, other) for twin in twins))
     ]
     objections = {other: reason for other in opponents if (reason := objection(newcomer, other, policy))}
     if objections:

@@ -48,7 +48,7 @@ class KeyState:
         """
         others = [assertion for assertion in self.standing.values() if assertion.fragment_id != newcomer.fragment_id]
         newcomer = replace(newcomer, period=clipped(newcomer, others))
-        decision = decide(newcomer, others, policy=policy, beside=beside)
+        decision = decide(newcomer, others, policy=policy, beside=beside, contesting=self.contesting)
         if decision.outcome == GateOutcome.DEDUPLICATED:
             assert decision.twin is not None
             return Verdict(newcomer, Status.ACTIVE, twin=decision.twin.id)

@@ -315,6 +315,8 @@ class Model:
         After a decision nobody waits with what its owner took back by a later value that stands.
         """
         self.look_up()
+        for said in sorted(self._contesting(key), key=lambda one: one.id):
+            self._replace_former(said, now)
         for waiting in self.on(key, WAITING):
             mine = self.pending(kind="claim", newcomer=waiting.id)
             same = [o for o in self.on(key) if repeats(waiting, o) and o.authority >= waiting.authority]
@@ -335,10 +337,19 @@ class Model:
                     self.conflicts.append(Open("claim", waiting.id, existing, waiting))
         self._face_rulings(key)
 
+    def _contesting(self, key):
+        return [said for said in self.on(key) if self.contests(said) or said.id in self.contesting]
+
+    def _replace_former(self, said, now):
+        """Once no ruling is in the way, what its owner said before yields, and what is believed less."""
+        opponents = [o for o in self.on(said.key) if o.id != said.id and opposes(said, o)]
+        if all(self._beats(said, o, False) and o.at <= said.at for o in opponents):
+            for former in opponents:
+                self._supersede(former, said, now)
+
     def _face_rulings(self, key):
-        for said in self.on(key):
-            if self.contests(said) or said.id in self.contesting:
-                self._face(said, {o.id for o in self.on(key) if o.id != said.id and opposes(said, o)})
+        for said in self._contesting(key):
+            self._face(said, {o.id for o in self.on(key) if o.id != said.id and opposes(said, o)})
         self.contesting.clear()
 
     def _face(self, said, opponents):
@@ -514,6 +525,10 @@ class Model:
         here = [said for said in self.said.values() if said.status == "active" and said.id not in coming]
         return any(said.exclusive and meets(self.said[i], said) for i in coming for said in here)
 
+    def _collide(self, pair, restored):
+        """Whether two can't stand together again: what contests a ruling waits for a person, or replaces the other."""
+        return not any(said.id not in restored and self.contests(said) for said in pair)
+
     def undo(self, conflict, now):
         """Everything as before. Raises Refused where it must be refused."""
         conflict = conflict.settled_with or conflict
@@ -528,7 +543,7 @@ class Model:
             for j in parted & self.said.keys():
                 self.said[j].beside -= {i}
         self.look_up()
-        if self.rivals():
+        if any(self._collide(pair, done["said"]) for pair in self.rivals()):
             rule_again()
             for i, (state, beside) in former.items():
                 self.said[i].restore(state)

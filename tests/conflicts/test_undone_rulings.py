@@ -29,7 +29,9 @@ def hear(agents, content):
     assert answer["stored"][0]["provenance"]["authority"] == 6, answer
 
 
-def test_the_users_later_word_stands_alone_when_the_ruling_against_it_is_undone(agents):
+@pytest.fixture
+def ruled(agents):
+    """The path of a conflict: the user said $750, and a person chose a tool's $900."""
     hear(agents, "My budget is $750.")
     body = {"namespace": "acme:main", "content": "The user's budget is $900.", "claim": {**KEY, "value": "$900"}}
     body |= {"provenance": {"source": "tool_output"}}
@@ -37,9 +39,20 @@ def test_the_users_later_word_stands_alone_when_the_ruling_against_it_is_undone(
     path = f"{URL}/conflicts/{conflict['id']}"
     wish = {"action": "supersede", "revision": agents["carol"].get(path).json()["revision"]}
     assert agents["carol"].post(f"{path}/resolve", wish, format="json").status_code == 200
+    return path
+
+
+def test_the_users_word_against_a_ruling_when_the_user_agrees_later_is_replaced(agents, ruled):
     hear(agents, "My budget is $800.")
     assert claims(agents) == ["$800", "$900"]
-    assert agents["carol"].post(f"{path}/undo").status_code == 200
+    hear(agents, "My budget is $900.")
+    assert claims(agents) == ["$900"]
+
+
+def test_the_users_later_word_stands_alone_when_the_ruling_against_it_is_undone(agents, ruled):
+    hear(agents, "My budget is $800.")
+    assert claims(agents) == ["$800", "$900"]
+    assert agents["carol"].post(f"{ruled}/undo").status_code == 200
     assert claims(agents) == ["$800"]
     left = agents["carol"].get(f"{URL}/conflicts", {"namespace": "acme:main"}).json()["results"]
     assert [(row["newcomer"]["content"], row["existing"]["content"]) for row in left] == [
