@@ -42,7 +42,7 @@ class Predicate(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    # Forgotten: kept: names no memory.
+    # Kept: names no memory.
     spec = TableSpec(
         kind="canonical",
         record="predicate",
@@ -180,8 +180,8 @@ class PendingConflict(TenantModel):
     old_claim: Any = None
 
     objects = PendingConflictQuerySet.as_manager()
-    # Forgotten: kept without statement and note: keyed digests, ids and enums.
-    # Forks: copied: what waits, and what a person rejected; other decisions stay where they were made.
+    # Kept without statement and note: keyed digests, ids and enums.
+    # Copied: what waits, and what a person rejected; other decisions stay where they were made.
     spec = TableSpec(
         kind="canonical",
         record="conflict",
@@ -335,8 +335,8 @@ class Ruling(TenantModel):
     replaced_by = parent("conflicts.Ruling", null=True)
 
     objects = RulingQuerySet.as_manager()
-    # Forgotten: kept without note: keyed digests, ids, enums and times.
-    # Forks: copied: those in force.
+    # Kept without note: keyed digests, ids, enums and times.
+    # Copied: those in force.
     spec = TableSpec(
         kind="canonical", record="ruling", local=("project_id", "namespace_id"), erase="kept", fork="copied"
     )
@@ -378,7 +378,6 @@ class Reservation(TenantModel):
     owner_id = models.UUIDField()
     until = models.DateTimeField()
 
-    # Forgotten: kept: holds no text.
     spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:

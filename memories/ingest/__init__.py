@@ -9,6 +9,7 @@ from memories.ingest.erasure import Erased, erase, forget, has_digests
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
+from memories.ingest.material import material_among
 from memories.ingest.messages import (
     IngestReport,
     PreparedMessages,
@@ -56,6 +57,7 @@ __all__ = [
     "erase",
     "forget",
     "fragment_for_change",
+    "material_among",
     "may_rewrite",
     "has_digests",
     "ingest",

@@ -6,6 +6,7 @@ taken for material by mistake is kept all the same, with less authority: docs/de
 """
 
 import re
+from collections.abc import Iterable
 from itertools import dropwhile, pairwise
 
 from memories.ingest.chunking import clean
@@ -38,7 +39,7 @@ LETTER = re.compile(
     r"|^\s*dear \w"
     r"|^\s*(?:(?:(?:best|kind|warm|many|with) ){0,2}(?:regards|wishes)|sincerely|yours|best|cheers)\b[^\n]{0,30}$"
     r"|^--\s|^#{1,6} |^\s*\||^page \d|^[QA]\s*:|\([A-Z][a-z]+, [^()]*\)$"
-    r"|^\s*sent from my\b|^\s*[-=_*]{3,}\s*$|^\s*\[?\d{1,2}:\d\d",
+    r"|^\s*sent from my\b|^\s*[-=_*\"'`~]{3,}\s*$|^\s*\[?\d{1,2}:\d\d",
     re.IGNORECASE | re.MULTILINE,
 )
 OTHERS = re.compile(r"\b(?:he|she|they|him|her|his|hers|their|them|he's|she's|they're)\b", re.IGNORECASE)
@@ -114,6 +115,19 @@ def carries_material(text: str) -> bool:
         or not (_says_little(sentences) or all(map(_is_plain, sentences, ["", *sentences])))
         or sum(bool(TELLS_ON.match(sentence)) for sentence in sentences) > MOST_TOLD
     )
+
+
+def material_among(turns: Iterable[tuple[str, str]]) -> list[bool]:
+    """Return for each (role, text) whether it carries material, or follows such a turn before anybody answers.
+
+    "Here is the mail:", and then the mail: what was announced may come in a message of its own.
+    """
+    found, announced = [], False
+    for role, text in turns:
+        heard = role in ("user", "tool", "function")
+        announced = role != "assistant" and (announced or heard and carries_material(text))
+        found.append(heard and announced)
+    return found
 
 
 def _points_elsewhere(text: str) -> bool:

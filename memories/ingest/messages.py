@@ -14,7 +14,7 @@ from memories.ingest.claims import extract_parts
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
 from memories.ingest.introductions import without_strangers
-from memories.ingest.material import carries_material
+from memories.ingest.material import material_among
 from memories.ingest.pipeline import Prepared, keep_each, prepare
 from memories.models import Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, SourceClass, SourceType
@@ -47,18 +47,20 @@ class IngestReport:
 def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[list[tuple[int, Draft]], list[Skipped]]:
     """A draft per piece worth keeping (with its message's index), and what was skipped."""
     drafts, skipped = [], []
+    messages = list(messages)
+    material = material_among((message.role, clean(message.content)) for message in messages)
     for index, message in enumerate(messages):
         if reason := skip_reason(message.content, role=message.role):
             skipped.append(Skipped(index, reason))
         else:
-            drafts += [(index, draft) for draft in _drafts(message, namespace)]
+            drafts += [(index, draft) for draft in _drafts(message, namespace, material=material[index])]
     return drafts, skipped
 
 
-def _drafts(message: Message, namespace: str) -> list[Draft]:
+def _drafts(message: Message, namespace: str, *, material: bool) -> list[Draft]:
     document = message.kind == "text"
     text = clean(message.content)
-    material = message.role == "user" and carries_material(text)
+    material = message.role == "user" and material
     speaker = message.speaker or (None if message.role == "user" else message.role)
     draft = Draft(
         namespace=namespace,

@@ -69,7 +69,7 @@ class Backup(TenantModel):
 
     objects = BackupQuerySet.as_manager()
     # Not exported: it is the export.
-    # Forgotten: kept: names of namespaces and numbers; its file is named by the answer to a deletion.
+    # Kept: names of namespaces and numbers; its file is named by the answer to a deletion.
     spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:

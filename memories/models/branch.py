@@ -25,7 +25,7 @@ class Origin(models.Model):
     operation_id = models.UUIDField(null=True)
 
     objects = TenantQuerySet.as_manager()
-    # Forgotten: kept: ids only, which say what a merge has to forget too.
+    # Kept: ids only, which say what a merge has to forget too.
     spec = TableSpec(
         kind="canonical", record="origin", local=("project_id", "namespace_id"), erase="kept", fork="made anew"
     )

@@ -104,7 +104,6 @@ class Connected(TenantModel):
     clustered_at = models.DateTimeField(null=True)
 
     # Not exported: of the moment.
-    # Forgotten: kept: holds no text.
     spec = TableSpec(kind="operational", erase="kept", fork="made anew")
 
     class Meta:
@@ -129,7 +128,6 @@ class Cluster(TenantModel):
     # Of the oldest member.
     created_at = models.DateTimeField()
 
-    # Not exported: rebuilt.
     # Forgotten: members deleted with their fragments; an id and a number stay until the next run.
     spec = TableSpec(kind="derived", erase="swept", fork="made anew", rebuild="manage.py rebuild clusters, from links")
 
@@ -159,7 +157,6 @@ class ClusterMember(models.Model):
     cluster = parent("memories.Cluster", related_name="members")
 
     objects = TenantQuerySet.as_manager()
-    # Not exported: rebuilt.
     spec = TableSpec(
         kind="derived",
         belongs_to=("fragment_id",),

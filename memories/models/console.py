@@ -47,7 +47,6 @@ class SearchDay(TenantModel):
 
     objects = SearchDayQuerySet.as_manager()
     # Not exported: of its instance.
-    # Forgotten: kept: numbers only.
     spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:
@@ -83,7 +82,7 @@ class SavedView(TenantModel):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SavedViewQuerySet.as_manager()
-    # Forgotten: kept: a person's question, no memory.
+    # Kept: a person's question, no memory.
     spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:

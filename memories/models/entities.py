@@ -23,7 +23,6 @@ class Entity(TenantModel):
     node = models.UUIDField()
     spelling = models.CharField(max_length=NAME_LIMIT)
 
-    # Not exported: rebuilt.
     # Forgotten: deleted with its last mention.
     spec = TableSpec(
         kind="derived", erase="swept", fork="made anew", rebuild="manage.py rebuild graph, from entities and claims"
@@ -53,7 +52,6 @@ class Mention(SearchRow):
     label = models.CharField(max_length=16, choices=EntityLabel)
     confidence = models.FloatField()
 
-    # Not exported: rebuilt.
     spec = TableSpec(
         kind="derived",
         belongs_to=("fragment_id",),
@@ -86,7 +84,6 @@ class Relation(SearchRow):
     predicate = models.CharField(max_length=100)
     object = parent("memories.Entity")
 
-    # Not exported: rebuilt.
     spec = TableSpec(
         kind="derived",
         belongs_to=("fragment_id",),

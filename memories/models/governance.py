@@ -207,7 +207,7 @@ class PendingReading(TenantModel):
     not_before = models.DateTimeField(default=timezone.now)
 
     # Not exported: what it finds is a claim.
-    # Forks: not copied: the original is read.
+    # Not copied: the original is read.
     spec = TableSpec(kind="operational", belongs_to=("fragment_id",), erase="cascade")
 
     class Meta:

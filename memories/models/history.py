@@ -12,7 +12,6 @@ from memories.models.table_spec import TableSpec
 from memories.models.tenant import Current, Xid8Field
 
 # Not exported: bound to its instance.
-# Forgotten: kept: holds no text.
 EVENTS = TableSpec(kind="operational", erase="kept")
 
 

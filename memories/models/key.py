@@ -92,7 +92,6 @@ class Grant(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     # Not exported: provenance names it softly.
-    # Forgotten: kept: holds no text.
     spec = TableSpec(kind="operational", erase="kept", fork="shared")
 
     class Meta:
@@ -125,7 +124,6 @@ class ApiKey(TenantModel):
     rotated_from = parent("memories.ApiKey", null=True)
 
     # Not exported: secrets stay.
-    # Forgotten: kept: holds no text.
     spec = TableSpec(kind="operational", erase="kept", fork="shared")
 
     class Meta:

@@ -140,7 +140,7 @@ class Namespace(TenantModel):
     parent = parent("memories.Namespace", null=True)
 
     objects = NamespaceQuerySet.as_manager()
-    # Forgotten: kept: a name only.
+    # Kept: a name only.
     spec = TableSpec(
         kind="canonical",
         record="namespace",

@@ -48,7 +48,6 @@ class Operation(TenantModel):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    # Forgotten: kept: holds no text.
     spec = TableSpec(kind="operational", erase="kept")
 
     class Meta:

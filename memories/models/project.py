@@ -106,7 +106,7 @@ class Owner(TenantModel):
     user_id = models.IntegerField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # Forgotten: kept: names no memory.
+    # Kept: names no memory.
     spec = TableSpec(kind="canonical", record="owner", local=("project_id", "user_id"), erase="kept", fork="shared")
 
     class Meta:

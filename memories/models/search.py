@@ -134,7 +134,6 @@ class Keywords(SearchRow):
     words = SearchVectorField()
     length = models.IntegerField()
 
-    # Not exported: rebuilt.
     spec = TableSpec(
         kind="derived",
         belongs_to=("fragment_id",),
@@ -162,8 +161,6 @@ class KeywordStatistics(TenantModel):
     mean_length = models.FloatField()
     counted_at = models.DateTimeField(default=timezone.now)
 
-    # Not exported: counted anew.
-    # Forgotten: kept: numbers only.
     spec = TableSpec(kind="derived", erase="kept", fork="made anew", rebuild="the task keep_statistics")
 
     class Meta:
@@ -189,7 +186,6 @@ class DocumentFrequency(models.Model):
     documents = models.PositiveIntegerField()
 
     objects = TenantQuerySet.as_manager()
-    # Not exported: counted anew.
     # Forgotten: counted anew without it: words of at least five texts stand here.
     spec = TableSpec(kind="derived", erase="swept", fork="made anew", rebuild="the task keep_statistics")
 

@@ -291,7 +291,7 @@ class Erasure(TenantModel):
     erased_at = models.DateTimeField(default=timezone.now)
 
     objects = ErasureQuerySet.as_manager()
-    # Forgotten: kept: it is the erasure.
+    # Kept: it is the erasure.
     spec = TableSpec(
         kind="canonical",
         record="erasure",

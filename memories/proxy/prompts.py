@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memories.ingest import CapturedTurn, split
+from memories.ingest import CapturedTurn, material_among, split
 from memories.proxy.errors import ProxyRefused
 from memories.retrieval import Spoken, plain, without_blocks
 from memories.strict_json import refuse_constant
@@ -62,6 +62,7 @@ class Prompt:
         """
         turns: list[CapturedTurn] = []
         digest = b""
+        material = material_among((message["role"], said(message)) for message in self.messages)
         for sequence, message in enumerate(self.messages):
             digest = _digest(digest, message)
             if message["role"] == "assistant":
@@ -69,7 +70,8 @@ class Prompt:
             elif role := HEARD.get(message["role"]):
                 text = said(message)
                 bare = without_blocks(text)
-                attested = role == "user" and bare == text and _is_one_text(message) and message.keys() == PLAIN
+                own = role == "user" and bare == text and _is_one_text(message) and message.keys() == PLAIN
+                attested = own and not material[sequence]
                 turns.append(CapturedTurn(role, bare, digest.hex(), sequence, attested=attested))
         return turns
 

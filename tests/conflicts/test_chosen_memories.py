@@ -1,6 +1,11 @@
 """What a person chose, and what a user said, stays whatever weaker keys do."""
 
+import uuid
+
 import pytest
+
+from memories import access
+from memories.models import Fragment
 
 URL = "/api/v1"
 CLAIM = {"subject": "trip", "predicate": "budget"}
@@ -120,3 +125,14 @@ def test_what_a_user_said_for_all_when_a_model_says_otherwise_in_a_scope_is_not_
     question = {"namespace": "acme:main", "user": "ann", "query": "What is the budget of the trip?"}
     hits = weak.client.post(f"{URL}/search", question, format="json").json()["results"]
     assert said["id"] in [hit["id"] for hit in hits]
+
+
+def test_a_text_that_a_person_chose_when_a_weaker_key_accepts_another_in_its_place_stays(
+    chosen, weak, project, agent_of, principal, say, contradict
+):
+    ids = [chosen(as_claim=False), say(weak, "It is said that the walls of the town are red.")["id"]]
+    with access.enter(principal, why="test"):
+        older, newer = map(Fragment.objects.in_bulk(ids).get, map(uuid.UUID, ids))
+    decider = agent_of(project, owner="clerk", ceiling="inference", verbs=["read", "write", "review", "admin"])
+    answer = decider.client.post(f"{URL}/proposals/{contradict(older, newer).id}/accept", {}, format="json")
+    assert (answer.status_code, status_of(weak, ids[0])) == (403, "active"), answer.json()

@@ -146,6 +146,20 @@ def test_only_what_is_new_in_an_answer_is_kept(bob, said, kept, handed_out):
     assert found == {"It laid three blue eggs on Monday.", "The heron nests behind the old mill."}
 
 
+def test_a_tools_statement_when_only_somebody_weaker_had_said_it_is_kept(project, agent_of, said, kept, handed_out):
+    receipt = handed_out("Kitchen temperature readings range over 19, 20, 21, 22, 23, 24 degrees.")
+    turn = CapturedTurn("tool", "The kitchen temperature is 22 degrees.", "t", 0)
+    said(agent_of(project, ceiling="tool_output").principal, turn, receipt_id=receipt)
+    assert "tool_output" in {row.source for row in kept()}
+
+
+def test_a_users_update_when_a_memory_has_its_words_in_another_order_is_kept(project, agent_of, said, kept, handed_out):
+    receipt = handed_out("I prefer tea to coffee.", source="tool_output")
+    turn = CapturedTurn("user", "I prefer coffee to tea.", "u", 0)
+    said(agent_of(project, ceiling="tool_output").principal, turn, receipt_id=receipt)
+    assert {"I prefer tea to coffee.", "I prefer coffee to tea."} == {row.content for row in kept()}
+
+
 def test_a_user_confirms_what_somebody_weaker_had_said(bob, said, kept, handed_out):
     receipt = handed_out("The heron nests behind the old mill.")
     said(bob.principal, CapturedTurn("user", "The heron nests behind the old mill.", "u", 0), receipt_id=receipt)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.ingest.material import LONG, carries_material
+from memories.ingest.material import LONG, carries_material, material_among
 
 BENCHES = Path(__file__).parents[2] / "script/benches"
 FIRST, FURTHER, THIRD = (
@@ -173,3 +173,14 @@ def test_what_opens_a_statement_again_and_again_is_read_at_once(unit: str) -> No
 )
 def test_whose_word_it_is_may_be_told_behind_it_or_by_a_tools_name(turn):
     assert carries_material(turn)
+
+
+@pytest.mark.parametrize(
+    "lead", ["Here is the mail:", "Please summarise the following letter.", "Translate this into Danish."]
+)
+def test_a_turn_when_the_one_before_it_announces_material_carries_it(lead):
+    said = "My budget is $900."
+    assert material_among([("user", lead), ("user", said)]) == [True, True]
+    assert material_among([("user", lead), ("assistant", "Done."), ("user", said)]) == [True, False, False]
+    assert material_among([("system", lead), ("user", said)]) == [False, False]
+    assert material_among([("user", "I live in Rome."), ("user", said)]) == [False, False]

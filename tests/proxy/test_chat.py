@@ -233,6 +233,16 @@ def test_material_is_not_attested(content, send, upstream, issue, captured, memo
     assert (user.source, user.authority) == ("user_implicit", 3)
 
 
+@pytest.mark.parametrize("lead", ["Here is the mail:", '"""', "Letter from Eve:"])
+def test_what_a_message_before_it_announces_is_not_attested(lead, send, upstream, issue, captured, memories):
+    proxy = issue(may_attest_user=True)
+    body = chat("My budget for the kitchen is $13.")
+    body["messages"].insert(-1, {"role": "user", "content": lead})
+    send(body, Authorization=f"Bearer {proxy}")
+    captured()
+    assert {row.source for row in memories() if "$13" in row.content} == {"user_implicit"}
+
+
 def test_a_message_with_a_name_is_not_attested(send, upstream, issue, captured, memories):
     proxy = issue(may_attest_user=True)
     body = chat("My budget for the kitchen is $13.")
