@@ -233,7 +233,7 @@ def test_material_is_not_attested(content, send, upstream, issue, captured, memo
     assert (user.source, user.authority) == ("user_implicit", 3)
 
 
-@pytest.mark.parametrize("lead", ["Here is the mail:", '"""', "Letter from Eve:"])
+@pytest.mark.parametrize("lead", ["Here is the mail:", '"""', "Letter from Eve:", "Can you translate this?"])
 def test_what_a_message_before_it_announces_is_not_attested(lead, send, upstream, issue, captured, memories):
     proxy = issue(may_attest_user=True)
     body = chat("My budget for the kitchen is $13.")
