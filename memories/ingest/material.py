@@ -126,7 +126,7 @@ def material_among(turns: Iterable[tuple[str, str]]) -> list[bool]:
     for role, text in turns:
         heard = role in ("user", "tool", "function")
         announced = role != "assistant" and (announced or heard and carries_material(text))
-        found.append(heard and announced)
+        found.append(announced)
     return found
 
 

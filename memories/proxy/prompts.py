@@ -71,7 +71,7 @@ class Prompt:
                 text = said(message)
                 bare = without_blocks(text)
                 own = role == "user" and bare == text and _is_one_text(message) and message.keys() == PLAIN
-                attested = own and not material[sequence]
+                attested = own and not (sequence and material[sequence - 1])
                 turns.append(CapturedTurn(role, bare, digest.hex(), sequence, attested=attested))
         return turns
 
