@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from conflicts.public import (
-    SOURCE_RANK,
     AlreadyResolved,
     CannotUndo,
     NotApplicable,
     lock_namespace,
     protection,
     put_back,
+    rank_of,
+    refuse_weaker,
     replace,
 )
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.ingest import StaleRevision
 from memories.models import Claim, Fragment, Proposal
-from memories.models.enums import Decision, SourceClass, Status, Verb
+from memories.models.enums import Decision, Status, Verb
 
 Sides = tuple[Fragment, Fragment]
 
@@ -49,7 +50,8 @@ def decide(
         if decision == Decision.ACCEPTED:
             _refuse_unfit(older, newer)
             row.before = replace(row.project_id, row.namespace_id, older=older.id, newer=newer.id, now=now)
-        _note(row, decision=decision, decided_by=principal.owner_id, decided_at=now)
+        rank = rank_of(principal)
+        _note(row, decision=decision, decided_by=principal.owner_id, decided_rank=rank, decided_at=now)
         return row
 
 
@@ -62,13 +64,14 @@ def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime
         row = _held(principal, proposal_id)
         if not row.decision:
             raise CannotUndo("there is no decision of a person to take back")
+        refuse_weaker(principal, [(row.decided_rank or 0, row.decided_by)])
         _, newer = _sides(principal, row, refused=CannotUndo)
         if row.before is not None:
             if newer.status != Status.ACTIVE:
                 raise CannotUndo("the newer memory does not stand any more")
             put_back(row.project_id, row.before, now=now)
             row.before = None
-        _note(row, decision="", decided_by=None, decided_at=None)
+        _note(row, decision="", decided_by=None, decided_rank=None, decided_at=None)
         return row
 
 
@@ -97,7 +100,7 @@ def _sides(principal: Principal, row: Proposal, *, refused: type[Exception]) -> 
     if principal.kind == "key" and principal.owner_id in {side.owner_id for side in sides.values()}:
         raise NotPermitted("a key can't decide on what its owner wrote: a person does")
     older, newer = (sides[one] for one in row.about)
-    if SOURCE_RANK[SourceClass(principal.ceiling)] < max(older.authority, protection(row.project_id, older.id)):
+    if rank_of(principal) < max(older.authority, protection(row.project_id, older.id)):
         raise NotPermitted("the older memory's authority is above this key's ceiling")
     return older, newer
 

@@ -114,6 +114,7 @@ class Proposal(TenantModel):
     # What a person decided: nothing proposes again what was dismissed.
     decision = models.CharField(max_length=16, choices=Decision, blank=True)
     decided_by = models.UUIDField(null=True)
+    decided_rank = models.SmallIntegerField(null=True)
     decided_at = models.DateTimeField(null=True)
     # How it was before what was accepted: ids, statuses and times, for taking the decision back.
     before = models.JSONField(null=True)

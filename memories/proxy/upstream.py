@@ -5,7 +5,7 @@ import weakref
 from collections.abc import AsyncIterator, Mapping
 from fnmatch import fnmatchcase
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx2
 import structlog
@@ -67,7 +67,11 @@ def require_upstream() -> str:
 def url_of(request: HttpRequest, path: str) -> str:
     """Where a request for `/v1/{path}` goes. Raises Refused for a path that would climb out of the upstream's."""
     base = require_upstream()
-    if any(part in (".", "..") for part in path.replace("\\", "/").split("/")):
+    plain = path
+    while plain != (plain := unquote(plain)):  # a server behind may decode it once more than we do
+        pass
+    # What follows a semicolon is a parameter to some servers, which leave it out: "..;" climbs there.
+    if any(part.partition(";")[0] in (".", "..") for part in plain.replace("\\", "/").split("/")):
         raise ProxyRefused(404, "not_found", "There is no such path.")
     query = request.META.get("QUERY_STRING", "")
     return f"{base}/{quote(path, safe='/:@!$&()*+,;=~')}" + (f"?{query}" if query else "")

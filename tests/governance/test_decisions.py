@@ -1,6 +1,7 @@
 """Deciding on supersessions: once, as they were seen, and taken back exactly."""
 
 import dataclasses
+import uuid
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -163,6 +164,18 @@ def test_the_authority_of_what_comes_back_is_within_the_ceiling(principal, alice
     with pytest.raises(access.NotPermitted):
         governance.undo(dataclasses.replace(principal, ceiling="tool_output"), row.id, now=now)
     assert same(principal, row).decision == "accepted"
+
+
+@pytest.mark.parametrize("decision", ["accepted", "dismissed"])
+def test_only_who_is_as_strong_as_the_decider_takes_back(principal, pair, decision, now):
+    strong = dataclasses.replace(principal, ceiling="user_explicit")
+    governance.decide(strong, pair.id, decision, now=now)
+    weaker = dataclasses.replace(principal, ceiling="tool_output", owner_id=uuid.uuid4())
+    with pytest.raises(access.NotPermitted):
+        governance.undo(weaker, pair.id, now=now)
+    assert same(principal, pair).decision == decision
+    governance.undo(dataclasses.replace(weaker, owner_id=strong.owner_id), pair.id, now=now)  # one's own
+    assert same(principal, pair).waiting
 
 
 def test_what_undo_needs_is_kept_of_the_accepted_alone(principal, pair):

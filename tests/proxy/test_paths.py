@@ -29,6 +29,12 @@ def test_a_path_that_is_spelled_otherwise_reaches_no_stored_state(path, send, up
     assert all(asked.path.startswith("/v1/models") for asked in upstream.asked)
 
 
+@pytest.mark.parametrize("up", ["..;", "..;v=1", "%252e%252e", "%25252e.", ".%2e%3b", "..%255c"])
+def test_no_spelling_of_the_way_up_reaches_the_upstream(up, send, upstream):
+    answer = send({}, method="GET", path=f"/v1/models/{up}/files")
+    assert (answer.status_code, upstream.asked) == (404, [])
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", "models"), ("GET", "models/gpt"), *[("POST", p) for p in ("embeddings", "moderations", "audio/speech")]],
