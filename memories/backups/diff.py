@@ -89,7 +89,7 @@ def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[s
     `rejected` by reason, up to a hundred ids of those that something is told of.
     """
     execute(DROP, [])
-    erased = erasure_filter.erased("s.id", "s.authority", "s.content")
+    erased = erasure_filter.erased("s.id", "s.authority", "s.content", "s.extra")
     statement = JUDGE.format(erased=erased, differs=DIFFERS, taken=TAKEN)
     execute(statement, {"project": project_id, "here": here, "there": there})
     execute("ALTER TABLE staged_verdict ADD PRIMARY KEY (id)", [])

@@ -14,13 +14,13 @@ ERASED = """({fragment} IN (SELECT fragment_id FROM memories_erasure WHERE proje
         UNION ALL SELECT fragment_id FROM staged_erasure)
     OR EXISTS (SELECT FROM memories_erasure e WHERE e.project_id = %(project)s AND e.authority >= {authority}
         AND (e.namespace_id IS NULL OR e.namespace_id = %(here)s)
-        AND e.fingerprint = ANY (nova_fingerprints(%(project)s, {text}))
+        AND e.fingerprint = ANY ({prints})
         AND NOT EXISTS (SELECT FROM staged_erasure b WHERE b.fragment_id = e.fragment_id
             AND b.fingerprint = e.fingerprint AND b.authority >= e.authority
             AND (b.namespace_id IS NULL OR e.namespace_id IS NOT NULL))))"""
 BESIDE = """FROM staged_fragment s JOIN staged_verdict v ON v.id = s.id AND v.verdict IN ('insert', 'update')
     WHERE EXISTS (SELECT FROM staged_erasure e
-        WHERE e.fingerprint = ANY (nova_fingerprints(%(project)s, s.content)))"""
+        WHERE e.fingerprint = ANY (nova_words_prints(%(project)s, s.content, s.extra)))"""
 GONE = """(SELECT fragment_id FROM memories_erasure WHERE project_id = %(project)s
     UNION ALL SELECT fragment_id FROM staged_erasure UNION ALL SELECT id FROM staged_forgotten
     UNION ALL SELECT id FROM staged_barred)"""
@@ -34,11 +34,12 @@ COMING = """SELECT s.id FROM staged_fragment s WHERE s.namespace_id = %(there)s 
     WHERE a.namespace_id = %(there)s AND a.fragment_id = ANY (%(ids)s) AND a.reason <> 'compacted'"""
 
 
-def erased(fragment: str, authority: str, text: str) -> str:
-    """The SQL that asks whether a text was forgotten, `here` or where the bundle comes from."""
+def erased(fragment: str, authority: str, text: str, extra: str = "") -> str:
+    """The SQL that asks whether a text, or a step in `extra`, was forgotten, `here` or where the bundle comes from."""
     if not any(_any(table) for table in ("memories_erasure", "staged_erasure")):
         return "false"
-    return ERASED.format(fragment=fragment, authority=authority, text=text)
+    prints = f"nova_words_prints(%(project)s, {text}, {extra or 'NULL'})"
+    return ERASED.format(fragment=fragment, authority=authority, prints=prints)
 
 
 def _any(table: str) -> bool:
@@ -100,8 +101,8 @@ def bar(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
 
 def _in_copies() -> str:
     """The SQL that asks whether a staged copy `s` is of a forgotten memory, or holds a forgotten text."""
-    texts = (f"{HELD} #>> '{{fragment,content}}'", f"{HELD} #>> '{{made,content}}'")
-    asked = [erased("s.fragment_id", "1", text) for text in texts]
+    words = [[f"{HELD} #> '{{{part},{name}}}'" for name in ("content", "extra")] for part in ("fragment", "made")]
+    asked = [erased("s.fragment_id", "1", f"({text} #>> '{{}}')", extra) for text, extra in words]
     return "false" if "false" in asked else f"({' OR '.join(asked)})"
 
 

@@ -147,7 +147,7 @@ CHOSEN = """
     JOIN memories_fragment t ON t.project_id = %(project)s AND t.namespace_id = w.source
     WHERE {rows} AND NOT EXISTS (
         SELECT FROM memories_erasure e WHERE e.project_id = t.project_id
-            AND e.fingerprint = ANY (nova_fingerprints(t.project_id, t.content))
+            AND e.fingerprint = ANY (nova_words_prints(t.project_id, t.content, t.extra))
             AND e.authority >= t.authority
             AND (e.namespace_id IS NULL OR e.namespace_id IN (w.source, w.target)))"""
 DIGESTED = """
@@ -157,7 +157,7 @@ BARRED = """
     SELECT DISTINCT t.id FROM branch_places w
     JOIN memories_fragment t ON t.project_id = %(project)s AND t.namespace_id = w.source
     JOIN memories_erasure e ON e.project_id = t.project_id
-        AND e.fingerprint = ANY (nova_fingerprints(t.project_id, t.content)) AND e.authority >= t.authority
+        AND e.fingerprint = ANY (nova_words_prints(t.project_id, t.content, t.extra)) AND e.authority >= t.authority
         AND (e.namespace_id IS NULL OR e.namespace_id IN (w.source, w.target))"""
 ORIGINS = """
     INSERT INTO memories_origin (fragment_id, project_id, namespace_id, origin_id, root_id, revision, operation_id)

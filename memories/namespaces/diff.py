@@ -61,7 +61,7 @@ BARRED = """
     SELECT DISTINCT s.id FROM branch_source s
     JOIN memories_fragment f ON f.project_id = %(project)s AND f.id = s.id
     JOIN memories_erasure e ON e.project_id = %(project)s
-        AND e.fingerprint = ANY (nova_fingerprints(f.project_id, f.content))
+        AND e.fingerprint = ANY (nova_words_prints(f.project_id, f.content, f.extra))
         AND e.authority >= s.authority
         AND (e.namespace_id IS NULL OR e.namespace_id IN (%(source)s, %(target)s))"""
 # Found by the line or by the source, each by its index; what a person chose counts as the chooser's.
