@@ -1,7 +1,7 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
 from memories.ingest.captures import CapturedTurn, capture, ingest_exchanges
-from memories.ingest.chunking import split
+from memories.ingest.chunking import clean, split
 from memories.ingest.corrections import correct
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import embed_pending
@@ -9,7 +9,6 @@ from memories.ingest.erasure import Erased, erase, forget, has_digests
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
-from memories.ingest.material import material_among
 from memories.ingest.messages import (
     IngestReport,
     PreparedMessages,
@@ -20,7 +19,6 @@ from memories.ingest.messages import (
     prepare_messages,
 )
 from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
-from memories.ingest.stated_claims import reread, stated
 from memories.ingest.updates import (
     History,
     StaleRevision,
@@ -51,13 +49,13 @@ __all__ = [
     "check_change",
     "capture",
     "claims_of",
+    "clean",
     "correct",
     "drafts_of",
     "embed_pending",
     "erase",
     "forget",
     "fragment_for_change",
-    "material_among",
     "may_rewrite",
     "has_digests",
     "ingest",
@@ -70,9 +68,7 @@ __all__ = [
     "prepare_messages",
     "read",
     "replace",
-    "reread",
     "revise",
-    "stated",
     "split",
     "told_before",
     "unarchive",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from conflicts.public import Newcomer, erase_all, hold_keys, lock_namespace, rank_of, readmit
 from memories import access
 from memories.access import Principal
+from memories.extraction import stated
 from memories.ingest.reinstatement import has_losers, losers_of, stand_again
-from memories.ingest.stated_claims import stated
 from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_taking_away
 from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
 from memories.models.enums import STANDING, Status

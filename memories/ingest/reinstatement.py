@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conflicts.public import Fate, Newcomer, examine, foresee, is_disputed, readmit, undisturbed, was_ruled_out
-from memories.ingest.stated_claims import stated
+from memories.extraction import stated
 from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment
 from memories.models.enums import STANDING, Status

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memories.ingest.claims import Extracted, extract
+from memories.extraction.claims import Extracted, extract
 
 Claim = tuple[str, str, str]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.ingest.material import LONG, carries_material, material_among
+from memories.extraction.material import LONG, carries_material, material_among
 
 BENCHES = Path(__file__).parents[2] / "script/benches"
 FIRST, FURTHER, THIRD = (

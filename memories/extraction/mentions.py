@@ -2,7 +2,7 @@
 
 import re
 
-from memories.ingest.values import LANGUAGES
+from memories.extraction.values import LANGUAGES
 from memories.language.word_lists import listed
 
 TEXTS = listed("""

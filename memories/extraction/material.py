@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable
 from itertools import dropwhile, pairwise
 
-from memories.ingest.chunking import clean
-from memories.ingest.mentions import LANGUAGE_TASKS, UTTERANCES, mentions
-from memories.ingest.openings import (
+from memories.extraction.mentions import LANGUAGE_TASKS, UTTERANCES, mentions
+from memories.extraction.openings import (
     DATES,
     ELLIPTIC,
     LINKS,
@@ -21,7 +20,7 @@ from memories.ingest.openings import (
     QUESTIONS,
     REQUESTS,
 )
-from memories.ingest.quotations import foreign
+from memories.extraction.quotations import foreign
 from memories.language.word_lists import STOPWORDS
 
 LONG, MOST_SENTENCES, MOST_LINES = 400, 7, 7
@@ -101,8 +100,8 @@ ENDS = re.compile(r"(?<=[.!?;])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)\s+|\n+")
 
 
 def carries_material(text: str) -> bool:
-    """Return whether a turn holds more than what the user plainly says."""
-    text = clean(text).replace("’", "'")
+    """Return whether a turn, cleaned, holds more than what the user plainly says."""
+    text = text.replace("’", "'")
     lines = [line for line in text.split("\n") if line.strip()]
     if len(text) > LONG or len(lines) > MOST_LINES:
         return True
@@ -118,7 +117,7 @@ def carries_material(text: str) -> bool:
 
 
 def material_among(turns: Iterable[tuple[str, str]]) -> list[bool]:
-    """Return for each (role, text) whether it carries material, or follows such a turn before anybody answers.
+    """Return for each (role, cleaned text) whether it carries material, or follows such a turn before anybody answers.
 
     "Here is the mail:", and then the mail: what was announced may come in a message of its own.
     """

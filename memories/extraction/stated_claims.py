@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conflicts.public import SOURCE_RANK, ClaimDraft, Statement
-from memories.ingest.claims import Extracted, extract
-from memories.ingest.drafts import Draft
+from memories.extraction.claims import Extracted, extract
 from memories.models import Fragment
 from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import MATERIAL, SourceClass
@@ -51,12 +50,22 @@ class Reading:
 NOTHING = Reading()
 
 
-def read(draft: Draft, *, claim: bool = True) -> Reading:
-    """Reads a draft's text; with `claim` also for the claims that it makes."""
-    told = extract(draft.content, speaker=draft.speaker) if draft.read_before is None else draft.read_before
+def read_text(
+    content: str,
+    extra: Mapping[str, Any],
+    *,
+    speaker: str | None = None,
+    read_before: Sequence[Extracted] | None = None,
+    claim: bool = True,
+) -> Reading:
+    """Return what a text and what stands beside it state; with `claim` also the claims that the text makes.
+
+    `speaker` says who "I" is; `read_before` is what was read in it with all around it.
+    """
+    told = extract(content, speaker=speaker) if read_before is None else read_before
     found = [said for said in told if said.certain]
     claims = [said for said in found if not said.negated and not said.quoted]
-    beside = [said for part in procedure_of(draft.extra) for said in extract(part) if said.certain]
+    beside = [said for part in procedure_of(extra) for said in extract(part) if said.certain]
     return Reading(
         statements=[
             Statement(
@@ -71,12 +80,12 @@ def read(draft: Draft, *, claim: bool = True) -> Reading:
 
 def stated(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:
     """What a stored memory's text, and what stands beside it, states for certain; it takes nothing back any more."""
-    return read(Draft(namespace="", content=content, extra=dict(extra)), claim=False).statements
+    return read_text(content, extra, claim=False).statements
 
 
 def reread(fragment: Fragment) -> Reading:
-    """What a stored text states; see `read`. In material nobody can say any more whose word a part of it is."""
+    """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
     told = extract(fragment.content)
     if fragment.extra.get(MATERIAL):
         told = [replace(said, first_person=False) for said in told]
-    return read(Draft(namespace="", content=fragment.content, extra=fragment.extra, read_before=told))
+    return read_text(fragment.content, fragment.extra, read_before=told)

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from conflicts.public import PRESENT, canonical_predicate
-from memories.ingest import values
-from memories.ingest.values import FLAGS, Reader, whole
+from memories.extraction import values
+from memories.extraction.values import FLAGS, Reader, whole
 from memories.language.word_lists import STOPWORDS, listed
 
 

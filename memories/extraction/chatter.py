@@ -7,7 +7,7 @@ import json
 import re
 from itertools import dropwhile
 
-from memories.ingest.echo_filter import CLAUSE, SENTENCE
+from memories.extraction.echo_filter import CLAUSE, SENTENCE
 from memories.language.word_lists import listed
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -32,7 +32,7 @@ LONGEST_COURTESY = 10  # words
 FENCED = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.DOTALL)
 
 
-def chatter(text: str, *, role: str) -> str | None:
+def chatter_reason(text: str, *, role: str) -> str | None:
     """Why a turn is not kept: `acknowledgement`, a user's `question`, an assistant's `structured_output`; else None."""
     text = text.strip()
     words = _words(PHRASES.sub("ok", text))

@@ -2,7 +2,7 @@
 
 import re
 
-from memories.ingest.values import FLAGS
+from memories.extraction.values import FLAGS
 from memories.language.word_lists import listed
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.ingest.chatter import chatter
+from memories.extraction.chatter import chatter_reason
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from memories.ingest.chatter import chatter
     ],
 )
 def test_questions_of_the_user_are_not_kept(text):
-    assert chatter(text, role="user") == "question"
-    assert chatter(text, role="assistant") is None
+    assert chatter_reason(text, role="user") == "question"
+    assert chatter_reason(text, role="assistant") is None
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_questions_of_the_user_are_not_kept(text):
     ],
 )
 def test_what_states_something_is_kept(text):
-    assert chatter(text, role="user") is None
+    assert chatter_reason(text, role="user") is None
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,15 @@ def test_what_states_something_is_kept(text):
 )
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_acknowledgements_are_not_kept(text, role):
-    assert chatter(text, role=role) == "acknowledgement"
+    assert chatter_reason(text, role=role) == "acknowledgement"
 
 
 @pytest.mark.parametrize("text", ['{"name": "Ada", "age": 36}', "[1, 2, 3]", '```json\n{"name": "Ada"}\n```'])
 def test_structured_output_is_not_kept_of_an_assistant(text):
-    assert chatter(text, role="assistant") == "structured_output"
-    assert chatter(text, role="tool") is None
+    assert chatter_reason(text, role="assistant") == "structured_output"
+    assert chatter_reason(text, role="tool") is None
 
 
 @pytest.mark.parametrize("text", ["", "…", "{not json}", "Here it is: {}", "12 kilograms", "[" * 100_000])
 def test_anything_else_is_left_to_others(text):
-    assert chatter(text, role="assistant") is None
+    assert chatter_reason(text, role="assistant") is None

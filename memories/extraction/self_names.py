@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from memories.ingest.values import DIETS, EDGE, JOBS, LANGUAGES
+from memories.extraction.values import DIETS, EDGE, JOBS, LANGUAGES
 from memories.language.gazetteers import GIVEN_NAMES, KNOWN
 from memories.language.word_lists import CALENDAR, NEGATIVE, OPENERS, POSITIVE, listed
 

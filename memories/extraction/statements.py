@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from conflicts.public import USER
-from memories.ingest import grammar, patterns, values
-from memories.ingest.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
-from memories.ingest.values import Span
+from memories.extraction import grammar, patterns, values
+from memories.extraction.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
+from memories.extraction.values import Span
 from memories.language.gazetteers import GIVEN_NAMES
 from memories.language.word_lists import CALENDAR, OPENERS, listed
 

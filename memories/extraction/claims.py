@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conflicts.public import USER, canonical_predicate, names_user
-from memories.ingest import grammar
-from memories.ingest.quotations import foreign
-from memories.ingest.statements import FoundStatement, Sentence, statements
-from memories.ingest.values import Span
+from memories.extraction import grammar
+from memories.extraction.quotations import foreign
+from memories.extraction.statements import FoundStatement, Sentence, statements
+from memories.extraction.values import Span
 from memories.language.gazetteers import GIVEN_NAMES
 
 MOST = 200  # more than the longest fragment can hold

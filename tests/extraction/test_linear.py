@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from memories.ingest.chatter import chatter
+from memories.extraction.chatter import chatter_reason
+from memories.extraction.claims import extract
+from memories.extraction.echo_filter import without_echoes
+from memories.extraction.material import carries_material
+from memories.extraction.quotations import foreign
 from memories.ingest.chunking import clean, placed
-from memories.ingest.claims import extract
-from memories.ingest.echo_filter import without_echoes
-from memories.ingest.material import carries_material
-from memories.ingest.quotations import foreign
 from memories.language.abridgement import keywords, summary
 
 pytestmark = pytest.mark.long
@@ -21,7 +21,7 @@ READERS = {
     "summary": summary,
     "keywords": keywords,
     "carries_material": carries_material,
-    "chatter": lambda text: chatter(text, role="user"),
+    "chatter": lambda text: chatter_reason(text, role="user"),
     "without_echoes": lambda text: without_echoes(text, ["The budget is $750."]),
 }
 UNITS = [

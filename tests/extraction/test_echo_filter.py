@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.ingest.echo_filter import SENTENCE, repeats, without_echoes
+from memories.extraction.echo_filter import SENTENCE, repeats, without_echoes
 
 HERON = "The heron nests behind the old mill."
 BUDGET = "Ann's budget for the kitchen is $750."
