@@ -8,25 +8,17 @@ import re
 from itertools import dropwhile
 
 from memories.extraction.echo_filter import CLAUSE, SENTENCE
-from memories.language.word_lists import listed
+from memories.language.word_lists import listed, word_list
 
 WORD = re.compile(r"\w+(?:['’]\w+)*")
 ASKING = listed("who what when where why how which whose whom")
-HELPERS = listed("""
-    am are can could did do does has have is may might must shall should was were will would isn't aren't don't
-    doesn't didn't can't couldn't won't wouldn't shouldn't haven't hasn't
-""")
+HELPERS = word_list(__file__, "helpers")
 PERSONS = listed("i you we he she it they there this that my your our his her their the a an")
 # With one of these a clause may state something of its own.
 STATING = listed("i i'm i've i'll i'd my we we're we've our he she they it's is are was were am")
 OPENERS = listed("and but so or also then now ok okay well please hey hi hello")
 PREPOSITIONS = listed("about as at by during for from in of on regarding to with without")
-COURTESIES = listed("""
-    a absolutely all alright and appreciate awesome bye clear cool do done fine for glad good goodbye got great happy
-    hello help helped helpful hey hi i i'll is it it's lot made makes me much nice no noted ok okay perfect right see
-    sense so sounds sure thank thanks that that's the this to too understood very welcome well will yeah yep yes you
-    you're your there
-""")
+COURTESIES = word_list(__file__, "courtesies")
 PHRASES = re.compile(r"\b(?:of course|no problem|my pleasure|no worries|not at all)\b", re.IGNORECASE)
 LONGEST_COURTESY = 10  # words
 FENCED = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.DOTALL)

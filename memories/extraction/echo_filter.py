@@ -8,17 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memories.language.word_lists import listed
+from memories.language.word_lists import word_list
 
-# Words that carry no part of what is said: forms of grammar, and how one speaks of knowing it. All others tell,
-# "before" and "under" too.
-FORMS = listed("""
-    a an the this that these those there it its he him his she her hers they them their theirs we us our ours you your
-    yours i me my mine myself yourself is are was were am be been being do does did done have has had having and or but
-    so if then as of to in at by for with from into about which who whom whose what when where than too also just
-    far know knows knew known told tell tells said say says saying mentioned mention remember recall recalled noted note
-    notes according yes yeah sure ok okay well right here indeed correct understood thanks thank please memory memories
-""")
+FORMS = word_list(__file__, "forms")
 SENTENCE = re.compile(r"[^.!?…\n]+(?:[.!?…](?!\s|$)[^.!?…\n]*)*[.!?…]*[\"'”’)\]]*\s*|\s+|[.!?…]+\s*")
 CLAUSE = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas)\s", re.IGNORECASE)
 WORD = re.compile(r"\w+(?:[.,:'’-]\w+)*")

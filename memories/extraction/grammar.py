@@ -1,15 +1,15 @@
 """The grammar of plain statements: where sentences and clauses begin, who speaks, what denies, doubts and reports."""
 
 import re
+from collections.abc import Iterable
 
 from memories.extraction.values import FLAGS
-from memories.language.word_lists import listed
+from memories.language.word_lists import entries, listed
 
 
-def either(phrases: str) -> str:
-    """A regular expression for one of some phrases, that a | or the end of a line stands between."""
-    found = [phrase.strip().replace(" ", r"\s") for phrase in re.split(r"[|\n]", phrases)]
-    return "(?:" + "|".join(phrase for phrase in found if phrase) + ")"
+def either(phrases: Iterable[str]) -> str:
+    """Return a regular expression for one of some phrases, tried in their order."""
+    return "(?:" + "|".join(phrases).replace(" ", r"\s") + ")"
 
 
 # One character for another, so that places stay what they are.
@@ -29,21 +29,15 @@ LABELS = listed(
 MACHINES = listed("system assistant tool function developer ai bot model agent instruction instructions admin")
 
 # What may stand around a verb, each with the space before it.
-ADVERBS = (
-    r"(?:\s"
-    + either("""
-    currently|now|actually|really|still|just|also|always|usually|mostly|generally|both|recently|only|personally|certainly
-    absolutely|already|definitely|strongly|much|simply|truly|officially|originally|presently|severely|probably|maybe
-    very much
-""")
-    + ")"
-)
+ADVERBS = r"(?:\s" + either(entries(__file__, "adverbs")) + ")"
 NOT = r"(?:\s(?:do|does)(?:n't|\snot)|\sno longer|\snever|\sused to|\scan(?:'t|not)(?=\s(?:eat|drink|speak|drive)))"
 MIGHT = (
     r"(?:'d|'ll|\s(?:might|may|could|would|should|will))(?:\s(?:not|never))?"
     r"(?:\s(?:like|love|prefer|want|rather|hope)(?=\sto\s))?(?:\sto)?"
 )
-PLANNING = either("planning|going|hoping|thinking|about|considering|trying|looking|supposed|dreaming")
+PLANNING = either(
+    ["planning", "going", "hoping", "thinking", "about", "considering", "trying", "looking", "supposed", "dreaming"]
+)
 UNSURE = (
     rf"(?:{MIGHT}|\s(?:want|hope|plan|intend|wish|need|expect|try|aim)s?\sto|\s(?:wanna|gonna|consider|dream\sof)"
     rf"|\sthink\sabout|(?:'m|'s|'re|\s(?:am|is|are))\s{PLANNING}(?:\s(?:to|of|about|on))?)"
@@ -90,11 +84,7 @@ CALL_ME = re.compile(
     r"(?:(?:you can|please|just)\s){0,2}call\sme\s|(?:everyone|people|(?:my\s)?friends)\scalls?\sme\s", FLAGS
 )
 
-REPORTING = either("""
-    said|says|told|tells|claims|claimed|wrote|writes|mentioned|mentions|reports|reported|thinks|thought|believes|believed
-    replied|announced|stated|states|insists|insisted|swears|argues|asserts|asserted|confirmed|confirms|asked|suggests
-    suggested|assumes|assumed|remembers|noted|notes|explained|heard
-""")
+REPORTING = either(entries(__file__, "reporting"))
 REPORTED = re.compile(
     rf"\b(?P<who>[^\W\d_][\w'-]{{0,40}})\s(?:(?:just|also|once|has|had|have|already|later)\s){{0,2}}(?P<verb>{REPORTING})\b"
     r"|\baccording to\s(?!me\b)|\brumou?rs?\b|\b(?:quote|quoting)\b",
@@ -108,22 +98,12 @@ HEARSAY = listed("heard")
 DOUBT = re.compile(
     r"\b(?!i think you (?:should|ought to|need to) know\b"
     r"|if (?:it|that|this) (?:helps|matters)\b|if you(?:'re curious| must know| care)\b)"
-    + either("""
-        maybe|perhaps|possibly|probably|presumably|if|unless|whether|suppose|supposing|supposedly|allegedly|apparently
-        imagine|imagining|pretend|pretending|hypothetically|hopefully|assuming|assume|i think|i thought|i guess
-        i believe|not sure|unsure|i doubt|don't think|might|i wish|wished|wishing|hope|hoping|joking|kidding|for example
-        for instance|not true|untrue|false|in my dreams|in my dream|dreamt|dreamed|roleplay|role-play|let's say|say that
-        once upon|fictional|the character|some day|someday|one day|eventually|guessing|could be|would be|seem|seems
-        used to think|likely|in the game|in my game|in the story|in my story|in the book|in the novel|in the film
-        in the movie|in the song|slogan|rhyme
-    """)
+    + either(entries(__file__, "doubts"))
     + r"\b",
     FLAGS,
 )
 # A question at the end of a sentence that stated something before: "I'm 33, where does one start?"
-ASKS = either(
-    "any|where|what|which|how|who|why|when|can|could|should|would|will|do|does|did|is|are|am|was|were|have|has"
-)
+ASKS = "(?:any|where|what|which|how|who|why|when|can|could|should|would|will|do|does|did|is|are|am|was|were|have|has)"
 ASKS_FIRST = re.compile(rf"\W*(?:and |so |but |hey,? |hi,? |ok,? ){{0,2}}{ASKS}\b", FLAGS)
 ASKS_LAST = re.compile(
     r",\s(?:and |so |but )?(?:any|where|what|how|why|can|could|should|do you|does|is there|are there)\b"
@@ -140,15 +120,8 @@ TIMELESS = listed("birthday deadline anniversary due_date wedding_date start_dat
 # A clause without a subject goes on about the last one's.
 AGAIN = re.compile(r",?\s(?:and|but)\s(?:also\s)?", FLAGS)
 LIST = re.compile(r",?\s(?:and|or|&)\s|,\s", FLAGS)
-OPENS = either("""
-    and|but|because|so|since|although|though|while|that|if|as|plus|where|also|whether|actually|now|currently|hi|hello|hey
-    yes|yeah|no|nope|well|btw|fyi|then|ok|okay|today|please|anyway|nowadays|maybe|perhaps|possibly|probably|apparently
-    unless|honestly|personally|sadly|unfortunately|luckily|oh|or|dear all|sorry|correction
-""")
-THAT_VERBS = either("""
-    think|guess|believe|suppose|hope|wish|know|feel|note|remember|confirm|aware|sure|mention|say|fact|mind|forget|assume
-    imagine|pretend|doubt|true|clear|record|down|out
-""")
+OPENS = either(entries(__file__, "clause_openers"))
+THAT_VERBS = either(entries(__file__, "that_verbs"))
 STARTS = re.compile(
     rf"[,:()\[\]{{}}\"“”«»„‘*>`]\s*|(?<!\w)'(?=\w)|\s(?:-|--|–|—)\s|[—–]|\b{OPENS}\s"
     rf"|\b(?:told|tells)\s\w{{1,30}}\s(?:that\s)?"

@@ -10,18 +10,19 @@ from collections.abc import Iterable
 from itertools import dropwhile, pairwise
 
 from memories.extraction.mentions import LANGUAGE_TASKS, UTTERANCES, mentions
-from memories.extraction.openings import (
-    DATES,
-    ELLIPTIC,
-    LINKS,
-    OPENERS,
-    OWNED,
-    PREPOSITIONS,
-    QUESTIONS,
-    REQUESTS,
-)
 from memories.extraction.quotations import foreign
-from memories.language.word_lists import STOPWORDS
+from memories.language.dates import MONTH_NAMES, WEEKDAYS
+from memories.language.word_lists import STOPWORDS, word_list
+
+# What statements, questions and requests begin with, by its part in the sentence.
+OPENERS = word_list(__file__, "openers")
+PREPOSITIONS = word_list(__file__, "prepositions")
+QUESTIONS = word_list(__file__, "questions")
+REQUESTS = word_list(__file__, "requests")
+ELLIPTIC = word_list(__file__, "elliptic")
+DATES = frozenset({*MONTH_NAMES, *WEEKDAYS, "christmas", "easter"})
+LINKS = word_list(__file__, "links")
+OWNED = word_list(__file__, "owned")
 
 LONG, MOST_SENTENCES, MOST_LINES = 400, 7, 7
 MOST_QUOTED = 3  # words of a name or title

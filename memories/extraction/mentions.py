@@ -3,48 +3,14 @@
 import re
 
 from memories.extraction.values import LANGUAGES
-from memories.language.word_lists import listed
+from memories.language.word_lists import listed, word_list
 
-TEXTS = listed("""
-    text sentence paragraph passage excerpt document article page webpage blogger post comment review testimonial
-    message letter note transcript conversation story poem song lyric novel diary chapter essay speech dialogue
-    monologue script scene character quote quotation attachment report log output snippet prompt context source
-    summary translation grammar wording phrase tweet caption headline title label sign slogan proverb saying riddle
-    joke meme bio profile cv resume transcription subtitle voicemail voice telegram postcard epitaph eulogy obituary
-    verse chorus stanza haiku rhyme fable tale fairy legend myth film movie drama act role line word answer question
-    example sample template placeholder fixture input dataset token string json xml csv yaml api stdout regex parser
-    header thread forum reddit facebook instagram twitter linkedin yelp whatsapp tinder screenshot ocr dictation
-    worksheet textbook workbook handout flashcard quiz plaintext cipher complaint confession testimony minutes memo
-    bubble banner flyer brochure advert ad napkin autofill snapshot dump bot chatbot ai siri alexa assistant dialect
-    tense noun verb adjective syntax syllable idiom pun punchline syntactic plural singular informal inscription
-    engraving graffiti tattoo sticker mug badge poster podcast episode book notebook recording audio newspaper
-    magazine newsletter item exhibit questionnaire form statement keyword motto email mail website blog slack
-    homework handwriting rumour gossip game
-""")
+TEXTS = word_list(__file__, "texts")
 OWNED = listed("email mail website blog motto slack game book")
-UTTERANCES = listed("""
-    say said tell told write wrote written read speak spoke spoken talk mention reply respond announce shout whisper
-    mutter sing sang cite sent ping dictate narrate insist swear confess admit yell scream utter typing typed paste
-    copied overhear overheard heard ask explain quip returned printed forwarded claims claimed stated statement lied
-    boast brag complain mumble phrase recite
-""")
-LANGUAGE_TASKS = listed("""
-    translate summarise summarize rewrite rephrase paraphrase proofread transcribe compose draft generate shorten
-    polish continue repeat convert extract classify analyse analyze complete correct edit reword capitalise
-    capitalize punctuate parse memorise memorize pronounce spell sound interpret mean meaning guess identify
-    contradict sentiment typo spelling pronunciation
-""")
-PARTS = listed("""
-    customer client patient student pupil visitor applicant candidate tenant narrator speaker actor actress hero
-    heroine villain pirate butler princess prince detective suspect plaintiff defendant witness persona user caller
-    passenger senator stranger somebody someone anybody anyone author writer poet singer contestant respondent buyer
-    seller pretend imagine assume presume hypothetical hypothetically fiction fictional imaginary puppet suppose
-    supposing
-""")
-STYLES = listed("""
-    snappy snappier catchy catchier punchy punchier witty wittier funny funnier polite politely cringe cringy cheesy
-    corny concise wordy grammatical sarcastic ironic native version
-""")
+UTTERANCES = word_list(__file__, "utterances")
+LANGUAGE_TASKS = word_list(__file__, "language_tasks")
+PARTS = word_list(__file__, "parts")
+STYLES = word_list(__file__, "styles")
 WORDS = STYLES | TEXTS | UTTERANCES | LANGUAGE_TASKS | PARTS
 ENDINGS = re.compile(r"(?:'s|ing|ed|es|s|d)$")
 WORD = re.compile(r"(?<![\w@/.])[^\W\d_]+(?:'s)?(?![\w@/]|\.\w)")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from conflicts.public import PRESENT, canonical_predicate
 from memories.extraction import values
 from memories.extraction.values import FLAGS, Reader, whole
-from memories.language.word_lists import STOPWORDS, listed
+from memories.language.word_lists import STOPWORDS, listed, word_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +115,7 @@ MONEYED = listed(
     "budget salary income rent mortgage allowance limit spending_limit price_limit maximum_budget max_budget"
 )
 DATED = listed("birthday deadline anniversary due_date wedding_date birth_date date_of_birth departure_date start_date")
-RELATED = listed("""
-    boyfriend girlfriend fiance fiancee partner son daughter brother sister mother father mum mom dad boss manager
-    friend best_friend doctor dentist therapist lawyer accountant landlord neighbour neighbor roommate flatmate uncle
-    aunt cousin nephew niece grandmother grandfather assistant
-""")
+RELATED = word_list(__file__, "related")
 PETS = listed("dog cat puppy kitten rabbit hamster parrot horse pet bird")
 # Nouns that may have a value in lower case.
 LOOSE = listed("hobby hometown favourite_colour nationality instrument")
@@ -146,14 +142,7 @@ READERS: dict[str, Reader] = {
     "first_name": values.person,
     "last_name": values.person,
 }
-# Nouns behind "my" that make no claim: my point is, my hope is.
-VAGUE = listed("""
-    point problem question guess hope dream plan idea heart mind life thing things issue understanding opinion concern
-    apologies bad pleasure turn way fault day week month year morning evening night weekend body head brain soul spirit
-    god goodness gosh bad feeling feelings thought thoughts answer reason advice suggestion fear worry request wish
-    goal aim task next first last biggest family kids children people friends stuff work experience journey story
-    situation guess bet take view sense response reply message part side one eyes hands time love
-""")
+VAGUE = word_list(__file__, "vague")
 
 
 # What before a noun makes it a thing of the past.

@@ -6,37 +6,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from memories.extraction.values import DIETS, EDGE, JOBS, LANGUAGES
+from memories.language.dates import CALENDAR
 from memories.language.gazetteers import GIVEN_NAMES, KNOWN
-from memories.language.word_lists import CALENDAR, NEGATIVE, OPENERS, POSITIVE, listed
+from memories.language.word_lists import NEGATIVE, OPENERS, POSITIVE, listed, word_list
 
-# What one is: no name, however it is spelled. What is missing here costs a turn its authority and nothing else.
-STATES = (
-    POSITIVE
-    | NEGATIVE
-    | OPENERS
-    | CALENDAR
-    | JOBS
-    | LANGUAGES
-    | listed("""
-    vegan vegetarian pescatarian coeliac celiac keto halal kosher pregnant single divorced married engaged widowed
-    allergic intolerant lactose gluten diabetic asthmatic autistic deaf blind disabled healthy fit ill sick fine okay
-    alive dead asleep awake busy free available late early ready able unable aware unaware fluent native bilingual
-    kind tall short old young big small rich broke poor thin fat strong weak smart clever dumb silly crazy weird
-    curious careful careless nervous shy brave calm quiet loud lazy sleepy hungry thirsty dizzy cold hot warm wet dry
-    new open closed certain sure unsure positive negative glad sorry keen eager prone due done gone born bound left
-    right online offline remote abroad local foreign alone apart away back home inside outside upstairs downstairs
-    part full half partial loyal legal lucky unlucky grown self pro anti mid near worth like unlike both neither it
-    he she they them you yours theirs ours mine someone anyone everyone nobody male female nonbinary non-binary trans
-    gay straight bi queer muslim catholic christian atheist agnostic vaccinated retired swiss thai dutch iraqi greek
-    color colour left-handed right-handed part-time full-time self-employed jobless homeless hired fired set stuck
-    torn sworn worn known built made taught caught lost found held kept met paid sold spent sent told won hurt cut
-    shut hit put beat fed led read understood heard seen shown chosen frozen given taken written driven drawn thrown
-    forgotten bitten eaten beaten fallen risen broken spoken stolen woken proven unknown lent bent
-    pm am ok tired bored human real true false wrong i'm i've i'd i'll i zero two three four five six seven eight nine
-    ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty
-    seventy eighty ninety type size team backend frontend fullstack dev user utc gmt cet est pst mom's dad's
-""")
-)
+STATES = POSITIVE | NEGATIVE | OPENERS | CALENDAR | JOBS | LANGUAGES | word_list(__file__, "states")
 ADJECTIVE = re.compile(
     r"[a-z'-]+(?:ing|ed|ive|ous|ful|less|able|ible|ical|ish|ward|wards|wise|some|ly|ic|ial|ular|ior|ate|ense|ent|ant|ost)"
 )

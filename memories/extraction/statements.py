@@ -8,8 +8,9 @@ from conflicts.public import USER
 from memories.extraction import grammar, patterns, values
 from memories.extraction.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.extraction.values import Span
+from memories.language.dates import CALENDAR
 from memories.language.gazetteers import GIVEN_NAMES
-from memories.language.word_lists import CALENDAR, OPENERS, listed
+from memories.language.word_lists import OPENERS, listed
 
 LONGEST_CLAUSE, LONGEST_LINK = 400, 40
 LONGEST_LIST = 10

@@ -7,8 +7,9 @@ look at does not grow with the text.
 import re
 from collections.abc import Callable
 
+from memories.language.dates import A_MONTH, A_WEEKDAY, CALENDAR
 from memories.language.gazetteers import GIVEN_NAMES, KNOWN
-from memories.language.word_lists import CALENDAR, OPENERS, STOPWORDS, listed
+from memories.language.word_lists import OPENERS, STOPWORDS, listed, word_list
 
 Span = tuple[int, int]
 Reader = Callable[[str, int, int], Span | None]
@@ -25,15 +26,12 @@ AMOUNT = re.compile(
     r"(?:\s?/\s?[a-z]{1,12}|\s(?:per|a|an|each)\s(?:person|head|night|day|week|month|year|hour|guest))?(?![\w%]|\s?(?:[-–—]|to\b)\s?[$€£¥₹]?\d)",
     FLAGS,
 )
-MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
+MONTH = rf"(?:{A_MONTH})\.?"
 DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATE = re.compile(
-    rf"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?(?:{MONTH}\s{DAY}(?:,?\s\d{{4}})?|(?:the\s)?{DAY}\s(?:of\s)?{MONTH}(?:,?\s\d{{4}})?"
+    rf"(?:(?:{A_WEEKDAY}),?\s)?(?:{MONTH}\s{DAY}(?:,?\s\d{{4}})?|(?:the\s)?{DAY}\s(?:of\s)?{MONTH}(?:,?\s\d{{4}})?"
     rf"|{MONTH}\s\d{{4}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}(?:[./]\d{{2,4}})?)(?!\w)"
-    r"|(?:(?:next|this)\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
+    rf"|(?:(?:next|this)\s)?(?:{A_WEEKDAY})\b",
     FLAGS,
 )
 EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -46,54 +44,18 @@ AGE = re.compile(r"\d{1,3}(?=(?:[\s-]years?[\s-]old)?\s*(?:[,.;!?)]|$|and\b|but\
 QUOTED = re.compile(r"[\"“«']([^\"“”«»\n]{1,200}?)[\"”»'](?!\w)")
 EDGE = re.compile(r"\s*(?:[,.;:!?)]|$|[-–—]|\b(?:and|but|from|here|by the way)\b)", FLAGS)
 
-STOP = listed("""
-    and or but because so since although though while which who whom that where when if unless until till now
-    currently nowadays anymore too instead right as than over with whenever however these at the moment whose
-    except besides after before today lately recently already again either for to during about rather
-""") - {"the"}
+STOP = word_list(__file__, "stops")
 PARTICLES = listed("of the de da del di la le van von upon und am el al den der")
-# What can't be the beginning of a thing that one likes, owns or prefers.
-NO_THING = listed("""
-    it that this these those you your yours him her his them their us me my mine our how when what why where who
-    the being seeing knowing hearing having so all everything every some any not no nothing one ones if is are was
-    were be been as at in on of for from with too very much more most both myself doing getting spending anything
-    something someone anyone everyone people such can will would just even its i we he she they there here and or but
-""")
+NO_THING = word_list(__file__, "no_things")
 NO_DEED = listed("think see know hear be say believe have get know do make find hope imagine point add thank")
-# What one lives in or works at that is no place and no employer.
-NO_PLACE = listed("""
-    fear hope peace harmony denial home work school college uni university hell heaven town downtown public private
-    person luxury poverty sin exile isolation love pain misery myself free fun money night nights once least first
-    last all any both moment time times living change things it that this the a an my your our their his her
-""")
+NO_PLACE = word_list(__file__, "no_places")
 DIETS = (
     r"(?:(?:a|an)\s)?(?:strict(?:ly)?\s)?((?:lacto-ovo\s)?vegetarian|vegan|pescatarian|pescetarian|flexitarian|omnivore|carnivore"
     r"|(?:gluten|dairy|lactose|sugar)[\s-]free|(?:lactose|gluten)[\s-]intolerant|c(?:o)?eliac|keto|paleo|halal|kosher)(?=\s*(?:[,.;!?)]|$)|\s(?:and|but|now|since|for|because|so|diet|any)\b)"
 )
-JOBS = listed("""
-    nurse teacher engineer developer programmer designer doctor physician surgeon lawyer attorney solicitor barrister
-    judge accountant bookkeeper analyst consultant manager director architect chef cook baker barista waiter waitress
-    bartender writer author editor journalist reporter photographer painter sculptor illustrator artist musician singer
-    guitarist drummer pianist actor actress dancer producer student professor lecturer researcher scientist
-    chemist biologist physicist mathematician statistician economist historian librarian pharmacist dentist
-    veterinarian vet therapist counselor counsellor psychologist psychiatrist paramedic firefighter carpenter plumber
-    electrician mechanic welder pilot driver farmer gardener florist tailor hairdresser barber cashier secretary
-    receptionist assistant administrator coordinator recruiter salesperson salesman saleswoman realtor broker banker
-    trader auditor actuary translator interpreter coach trainer founder co-founder cofounder ceo cto cfo coo
-    president vp head lead intern apprentice technician operator planner strategist marketer copywriter policeman
-    detective soldier officer sailor captain priest pastor entrepreneur freelancer contractor midwife tutor
-    principal dean curator geologist astronomer botanist optometrist radiologist cardiologist owner partner
-    supervisor specialist superintendent foreman butcher fisherman postman courier janitor cleaner nanny
-    sysadmin devops tester treasurer minister senator mayor ambassador
-""")
+JOBS = word_list(__file__, "jobs")
 DEMONYM = re.compile(r"(?:ian|ish|ese|[a-z]ican)$")
-LANGUAGES = listed("""
-    english spanish french german italian portuguese dutch swedish norwegian danish finnish icelandic polish czech
-    slovak hungarian romanian bulgarian greek turkish russian ukrainian arabic hebrew persian farsi hindi urdu bengali
-    tamil telugu punjabi mandarin cantonese chinese japanese korean vietnamese thai indonesian malay swahili zulu latin
-    welsh irish catalan basque serbian croatian slovenian estonian latvian lithuanian albanian tagalog filipino
-    esperanto
-""")
+LANGUAGES = word_list(__file__, "languages")
 
 
 def words(text: str, start: int, end: int, most: int) -> list[Span]:
