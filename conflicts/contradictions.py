@@ -18,6 +18,7 @@ from conflicts.owners import speaks_of
 from conflicts.passages import Passage, passages, stem, stems_of
 from conflicts.sightings import Sighting
 from conflicts.values import canonical_value
+from memories.language.tokenizer import TOKEN
 from memories.language.word_lists import word_list
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
@@ -417,7 +418,7 @@ def _is_one_of(seen: Callable[[Passage], Iterator[Sighting]], own: str, form: st
 
 def _overlaps(own: str, form: str) -> bool:
     """Whether one says all that the other does: Lisbon, and Lisbon's old town."""
-    mine, theirs = set(re.findall(r"\w+", own)), set(re.findall(r"\w+", form))
+    mine, theirs = set(TOKEN.findall(own)), set(TOKEN.findall(form))
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
 

@@ -8,6 +8,7 @@ from conflicts.aliases import USER_NAMES, USERS, subject_key
 from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
 from conflicts.passages import Passage, Word, stem, stems_of
 from conflicts.sightings import Sighting, is_given_name
+from memories.language.tokenizer import TOKEN
 from memories.language.word_lists import STOPWORDS, listed, word_list
 
 # The user's clients, and who is told from the user by a number.
@@ -133,7 +134,7 @@ def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) ->
     if head in known | WHOLES | NEUTRAL | STOPWORDS or head in {"zero", "only", "just", "thirteen"}:
         return stem(match[3]) in RELATIVES - known
     follows = passage.text[span[1] + match.end() :]
-    if match[2].endswith("ing") and {stem(word) for word in re.findall(r"\w+", f"{match[3]} {follows}")[:3]} & known:
+    if match[2].endswith("ing") and {stem(word) for word in TOKEN.findall(f"{match[3]} {follows}")[:3]} & known:
         return False
     return match[0].startswith(" for") or head in RELATIVES or is_given_name(match[2]) or " is " in follows
 

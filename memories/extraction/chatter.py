@@ -7,10 +7,10 @@ import json
 import re
 from itertools import dropwhile
 
-from memories.extraction.echo_filter import CLAUSE, SENTENCE
+from memories.language.tokenizer import CLAUSE_END, SENTENCE, spoken_words, words_joined_by
 from memories.language.word_lists import listed, word_list
 
-WORD = re.compile(r"\w+(?:['’]\w+)*")
+WORD = words_joined_by("'’")
 ASKING = listed("who what when where why how which whose whom")
 HELPERS = word_list(__file__, "helpers")
 PERSONS = listed("i you we he she it they there this that my your our his her their the a an")
@@ -36,7 +36,7 @@ def chatter_reason(text: str, *, role: str) -> str | None:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower().replace("’", "'") for word in WORD.findall(text)]
+    return spoken_words(text, WORD)
 
 
 def _only_asks(text: str) -> bool:
@@ -51,7 +51,7 @@ def _asks(sentence: str) -> bool:
     """Whether a sentence is a question that states nothing beside what it asks."""
     if not sentence.rstrip("\"'”’)] ").endswith("?"):
         return sentence[-1:].isalnum() and _opens_asking(_words(sentence))
-    *before, last = [_words(clause) for clause in CLAUSE.split(sentence)]
+    *before, last = [_words(clause) for clause in CLAUSE_END.split(sentence)]
     return not (_states(last) or any(_states(words) or _tells(words) for words in before))
 
 

@@ -4,16 +4,14 @@ Without this guard a memory would come back through a model's mouth and pass for
 with a single telling word, name or number of its own is no echo: dropping what somebody said is worse than a copy.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memories.language.tokenizer import CLAUSE_END, SENTENCE, spoken_words, words_joined_by
 from memories.language.word_lists import word_list
 
 FORMS = word_list(__file__, "forms")
-SENTENCE = re.compile(r"[^.!?…\n]+(?:[.!?…](?!\s|$)[^.!?…\n]*)*[.!?…]*[\"'”’)\]]*\s*|\s+|[.!?…]+\s*")
-CLAUSE = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas)\s", re.IGNORECASE)
-WORD = re.compile(r"\w+(?:[.,:'’-]\w+)*")
+WORD = words_joined_by(".,:'’-")
 NEGATIONS = frozenset(["no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"])
 ENDINGS = ("ing", "ed", "es", "s")
 SHORTEST_STEM = 3
@@ -56,7 +54,7 @@ def repeats(text: str, memories: Iterable[str]) -> bool:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.lower().replace("’", "'") for word in WORD.findall(text))
+    return tuple(spoken_words(text, WORD))
 
 
 def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
@@ -68,7 +66,7 @@ def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
         sense = sense_of(text)
         return any(sense.says_again(memory) for memory in memories)
 
-    clauses = [clause for clause in CLAUSE.split(sentence) if _tells(clause)]
+    clauses = [clause for clause in CLAUSE_END.split(sentence) if _tells(clause)]
     return is_said(sentence) or (len(clauses) > 1 and all(is_said(clause) for clause in clauses))
 
 
@@ -79,7 +77,7 @@ def _tells(text: str) -> bool:
 
 def sense_of(text: str) -> Sense:
     """The sense of a text."""
-    words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
+    words = spoken_words(text, WORD)
     telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}
     numbers = frozenset(word for word in telling if any(character.isdigit() for character in word))
     denies = any(word in NEGATIONS or word.endswith("n't") for word in words)

@@ -1,6 +1,5 @@
 """Introductions: a turn whose speaker names himself as somebody else than the scope's user is not the user's word."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -11,10 +10,9 @@ from memories.access import Principal
 from memories.extraction.claims import Extracted
 from memories.extraction.self_names import SelfName, plain_text, self_names, tells_of
 from memories.language.gazetteers import GIVEN_NAMES
+from memories.language.tokenizer import TOKEN
 from memories.models import Claim, Namespace
 from memories.models.enums import SourceClass, Status
-
-WORDS = re.compile(r"\w+")
 
 
 class ReadTurn(NamedTuple):
@@ -68,7 +66,7 @@ def _said_names(turn: ReadTurn) -> list[SelfName]:
 
 def _words(name: str) -> frozenset[str]:
     """The words of a name; of an address those before its @."""
-    return frozenset(WORDS.findall(name.casefold().split("@")[0].replace("_", " ")))
+    return frozenset(TOKEN.findall(name.casefold().split("@")[0].replace("_", " ")))
 
 
 def _names_on_record(principal: Principal, scope: Namespace | None) -> Iterable[str]:

@@ -12,6 +12,7 @@ from itertools import dropwhile, pairwise
 from memories.extraction.mentions import LANGUAGE_TASKS, UTTERANCES, mentions
 from memories.extraction.quotations import foreign
 from memories.language.dates import MONTH_NAMES, WEEKDAYS
+from memories.language.tokenizer import sentence_end
 from memories.language.word_lists import STOPWORDS, word_list
 
 # What statements, questions and requests begin with, by its part in the sentence.
@@ -97,7 +98,7 @@ NOT_LITTLE = re.compile(rf"{FIRST_PERSON.pattern}|{AT_SOMETHING.pattern}|\busers
 COLON = re.compile(r"[:：](?=\s|$)|\s[—–-]+\s")
 ITEM = re.compile(r"(?:^|(?<=\n))[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 LED = re.compile(r"[:：]\s*\n\s*")  # a line that leads to the next one, as before a colon
-ENDS = re.compile(r"(?<=[.!?;])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)\s+|\n+")
+ENDS = sentence_end(".!?;", unless=(r"\b[DMS][rst]\.", r"\bMrs\."))
 
 
 def carries_material(text: str) -> bool:

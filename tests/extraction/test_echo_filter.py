@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.extraction.echo_filter import SENTENCE, repeats, without_echoes
+from memories.extraction.echo_filter import repeats, without_echoes
+from memories.language.tokenizer import SENTENCE
 
 HERON = "The heron nests behind the old mill."
 BUDGET = "Ann's budget for the kitchen is $750."
