@@ -6,8 +6,7 @@ import pytest
 from cachetools import TTLCache
 from django.db import connections, transaction
 
-from memories import access, governance, jobs
-from memories.governance import tasks
+from memories import access, agent_tasks, governance, jobs
 from memories.models import Fragment, Operation, Task
 from tests.governed import Judge
 
@@ -18,7 +17,7 @@ URL = "/api/v1/tasks"
 def clock(monkeypatch):
     """The cache's time, which stands still."""
     at = [0.0]
-    monkeypatch.setattr(tasks, "_cache", TTLCache(10, tasks.FRESH, timer=lambda: at[0]))
+    monkeypatch.setattr(agent_tasks, "_cache", TTLCache(10, agent_tasks.FRESH, timer=lambda: at[0]))
     return at
 
 
@@ -66,7 +65,7 @@ def test_task_hist_1_provenance_is_always_told(bob, alice, clock):
     assert (first["source"], first["cache_hit"], second["cache_hit"]) == ("database", False, True)
     assert first["fetched_at"] == second["fetched_at"]
     assert first["latency_ms"] >= 0
-    clock[0] += tasks.FRESH
+    clock[0] += agent_tasks.FRESH
     assert recent(bob)["provenance"]["cache_hit"] is False
 
 
@@ -105,7 +104,7 @@ def test_a_forgotten_task_is_gone_from_the_cache_too(bob, count, monkeypatch):
 def test_a_slow_database_is_no_history(committed, agent_of, monkeypatch):
     agent = agent_of(committed, owner="bob")
     report(agent, namespace=f"{committed.name}:main")
-    monkeypatch.setattr(tasks, "PATIENCE", datetime.timedelta(milliseconds=200))
+    monkeypatch.setattr(agent_tasks, "PATIENCE", datetime.timedelta(milliseconds=200))
     with transaction.atomic(using="owner"), connections["owner"].cursor() as other:
         other.execute("LOCK TABLE memories_task IN ACCESS EXCLUSIVE MODE")
         assert recent(agent)["provenance"]["source"] == "none"
@@ -177,8 +176,8 @@ def failing(principal, *minutes, now):
     told = []
     for minute in minutes:
         at = now - datetime.timedelta(minutes=minute)
-        given = governance.TaskReport("acme:main", "t1", "Build", "failed", "", at)
-        told.append(jobs.report_task(principal, given, governance.prepare_report(given), now=at).impasse)
+        given = agent_tasks.TaskReport("acme:main", "t1", "Build", "failed", "", at)
+        told.append(jobs.report_task(principal, given, agent_tasks.prepare_report(given), now=at).impasse)
     return told
 
 
