@@ -80,7 +80,7 @@ KINDS: Mapping[str, OperationKind] = {
     "verify": OperationKind(backups.verify, backups.check_proof, whole_project=True),
     "drill": OperationKind(backups.drill, backups.check_proof, whole_project=True),
     "restore": OperationKind(
-        backups.restore,
+        partial(backups.restore, erase=erasure.erase),
         backups.check_restore,
         check_start=operations.refuse_unfit_plan,
         permit=backups.permit_restore,

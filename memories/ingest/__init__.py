@@ -5,7 +5,6 @@ from memories.ingest.chunking import clean, split
 from memories.ingest.corrections import correct
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import embed_pending
-from memories.ingest.erasure import Erased, erase, forget, has_digests
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
@@ -28,13 +27,13 @@ from memories.ingest.updates import (
     claims_of,
     fragment_for_change,
     may_rewrite,
+    refuse_taking_away,
     revise,
     unarchive,
 )
 
 __all__ = [
     "Draft",
-    "Erased",
     "History",
     "IngestReport",
     "Message",
@@ -53,11 +52,8 @@ __all__ = [
     "correct",
     "drafts_of",
     "embed_pending",
-    "erase",
-    "forget",
     "fragment_for_change",
     "may_rewrite",
-    "has_digests",
     "ingest",
     "ingest_exchanges",
     "keep",
@@ -67,6 +63,7 @@ __all__ = [
     "prepare",
     "prepare_messages",
     "read",
+    "refuse_taking_away",
     "replace",
     "revise",
     "split",

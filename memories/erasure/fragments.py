@@ -2,21 +2,34 @@
 
 import datetime
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from conflicts.public import Newcomer, erase_all, hold_keys, lock_namespace, rank_of, readmit
 from memories import access
-from memories.access import Principal
+from memories.access import NotFound, NotPermitted, Principal
+from memories.erasure.backup_copies import backups_of, hold_backups
+from memories.erasure.reinstatement import has_losers, losers_of, stand_again
 from memories.extraction import stated
-from memories.ingest.reinstatement import has_losers, losers_of, stand_again
-from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_taking_away
-from memories.models import Archive, Erasure, Fragment, LlmCall, Proposal, Receipt, RepeatedRequest, Tombstone
-from memories.models.enums import STANDING, Status
+from memories.ingest import check_change, claims_of, fragment_for_change, refuse_taking_away
+from memories.models import (
+    Archive,
+    Erasure,
+    Fragment,
+    LlmCall,
+    Namespace,
+    Proposal,
+    Receipt,
+    RepeatedRequest,
+    Tombstone,
+)
+from memories.models.enums import STANDING, Status, Verb
 from memories.models.lineage import Digest, made_of
 from memories.models.sql import execute
 
 BATCH = 1_000
+MOST_NAMED = 100
 DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a digest
 
 
@@ -29,16 +42,58 @@ class Erased:
     returned: Sequence[uuid.UUID] = ()
 
 
-def forget(principal: Principal, fragment_id: uuid.UUID, *, everywhere: bool = False, now: datetime.datetime) -> Erased:
-    """Erases a fragment, or what is left of one that was evicted, and every copy of its text.
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many memories fit, the first of them, what went and came with them, and backups that still hold them."""
+
+    count: int
+    ids: Sequence[uuid.UUID]
+    digests: int = 0
+    backups: Sequence[Mapping[str, Any]] = ()
+    # What stands again: it had lost to one of these, or its words stood in a digest that went.
+    restored: Sequence[uuid.UUID] = ()
+
+    def report(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        told = {"count": self.count, "ids": [str(i) for i in self.ids[:MOST_NAMED]], "digests": self.digests}
+        restored = [str(i) for i in self.restored[:MOST_NAMED]]
+        return {**told, "restored_ids": restored, "backups": list(self.backups)}
+
+
+def forget(
+    principal: Principal,
+    fragment_id: uuid.UUID,
+    *,
+    purge_backups: bool = False,
+    everywhere: bool = False,
+    now: datetime.datetime,
+) -> Forgotten:
+    """Erases one memory, or what is left of one that was evicted, and every copy of its text.
 
     A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raises NotFound, NotPermitted.
+    The answer names backups to who covers all of the project; of these, admins may purge them.
     """
     with access.enter(principal, why="forget"):
+        check_everywhere(principal, everywhere=everywhere)
+        hold_backups(principal, purge=purge_backups)
+        home = _home(principal.project_id, fragment_id)
+        held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
         _hold(principal.project_id, fragment_id)
         if not _evicted(principal, fragment_id):
             refuse_taking_away(principal, fragment_for_change(principal, fragment_id))
-        return erase(principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now)
+        erased = erase(
+            principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now
+        )
+        return told(principal, [fragment_id], erased, held_in)
+
+
+def told(
+    principal: Principal, ids: Sequence[uuid.UUID], erased: Erased, held_in: Sequence[Mapping[str, Any]]
+) -> Forgotten:
+    """What the principal may know of it."""
+    return Forgotten(
+        len(ids), ids, len(erased.digests), held_in if principal.covers_all else [], restored=erased.returned
+    )
 
 
 def erase(
@@ -141,3 +196,38 @@ def _evicted(principal: Principal, fragment_id: uuid.UUID) -> bool:
     if stone is not None:
         check_change(principal, namespace=stone.namespace.name, authority=stone.authority)
     return stone is not None
+
+
+def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
+    """The namespace of a memory, evicted or not."""
+    for rows in (
+        Fragment.objects.within(project_id).filter(id=fragment_id),
+        Tombstone.objects.within(project_id).filter(original_id=fragment_id),
+    ):
+        if row := rows.select_related("namespace").first():
+            found: Namespace = row.namespace
+            return found
+    return None
+
+
+def check_everywhere(principal: Principal, *, everywhere: bool) -> None:
+    """Raises NotPermitted for a wish to bar a text in the whole project by who may not say what that keeps."""
+    if everywhere and not (principal.covers_all and Verb.ADMIN in principal.verbs):
+        raise NotPermitted("forgetting everywhere needs the verb admin and a key for all of the project")
+
+
+def lift(principal: Principal, content: str, *, authority: int, namespace: Namespace | None = None) -> int:
+    """Lets a forgotten text be said again, in one namespace or the whole project; how many fingerprints went.
+
+    Nothing comes back by itself, and what bars it everywhere no namespace lifts for itself. Raises NotFound when the
+    text was not forgotten, NotPermitted when somebody above `authority` forgot it.
+    """
+    with access.enter(principal, why="lift erasure"):
+        place = namespace.id if namespace else None
+        rows = Erasure.objects.of_text(principal.project_id, content, namespace_id=place)
+        if rows.filter(authority__gt=authority).exists():
+            raise NotPermitted("somebody stronger than this key forgot it")
+        count, _ = rows.delete()
+        if not count:
+            raise NotFound("erasure")
+        return int(count)

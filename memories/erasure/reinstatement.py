@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conflicts.public import Fate, Newcomer, examine, foresee, is_disputed, readmit, undisturbed, was_ruled_out
 from memories.extraction import stated
-from memories.ingest.updates import claims_of
+from memories.ingest import claims_of
 from memories.models import Archive, Claim, Fragment
 from memories.models.enums import STANDING, Status
 from memories.models.sql import execute, fetch
