@@ -23,7 +23,7 @@ from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import await_reading
 from memories.ingest.external_keys import enter
 from memories.ingest.updates import require_may_keep
-from memories.language.classification import Routing, route
+from memories.language import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.models.scoring import initial_importance

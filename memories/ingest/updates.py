@@ -24,7 +24,7 @@ from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError
 from memories.extraction import stated
-from memories.language.classification import route
+from memories.language import route
 from memories.models import (
     Archive,
     Claim,

@@ -3,10 +3,10 @@
 import uuid
 
 import pytest
-from tests.erasure.conftest import MAIN, SIDE
 
 from memories import access, jobs
 from memories.models import Archive, Erasure, Fragment, Namespace, Tombstone
+from tests.erasure.conftest import MAIN, SIDE
 
 pytestmark = pytest.mark.usefixtures("storage")
 SECRET = "xyzzyplugh"

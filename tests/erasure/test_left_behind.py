@@ -1,12 +1,12 @@
 """What stood around a forgotten memory (copies, a tombstone, conflicts, former texts) comes back with no restore."""
 
 import pytest
-from tests.erasure.conftest import MAIN
 
 from conflicts.public import ClaimDraft
 from memories import access
 from memories.models import Archive, Namespace, Project, Tombstone
 from memories.models.sql import execute
+from tests.erasure.conftest import MAIN
 
 pytestmark = pytest.mark.usefixtures("storage")
 SECRET = "xyzzyplugh"

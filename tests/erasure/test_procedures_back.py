@@ -2,12 +2,12 @@
 
 import pytest
 from django.db import DatabaseError, transaction
-from tests.erasure.conftest import MAIN, SIDE
-from tests.erasure.test_forget import post
-from tests.erasure.test_ways_back import TEXT
 
 from memories import access
 from memories.models import Archive, Erasure, Fragment, Namespace
+from tests.erasure.conftest import MAIN, SIDE
+from tests.erasure.test_forget import post
+from tests.erasure.test_ways_back import TEXT
 
 pytestmark = pytest.mark.usefixtures("storage")
 WORDS = {"steps": ({"steps": ["Walk in.", TEXT]}), "trigger": {"trigger": TEXT.upper()}}

@@ -5,13 +5,13 @@ import uuid
 
 import pytest
 from django.utils import timezone
-from tests.erasure.test_forget import post
 
 from memories import access, ingest, namespaces, upkeep
 from memories.ingest import CapturedTurn
 from memories.models import Backup, Erasure, Fragment, Namespace, Tombstone
 from memories.models.enums import EvictionReason
 from memories.upkeep.lifecycle.removal import Cause, leave
+from tests.erasure.test_forget import post
 
 TEXT = "The safe opens with xyzzyplugh."
 MAIN = "acme:main"
