@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memories import access, governance, usage_counters
+from memories import access, agent_tasks, usage_counters
 from memories.access import Principal
 from memories.models import Fragment, Project
 from memories.retrieval.conflict_filter import rivalry
@@ -191,7 +191,7 @@ def _tasks(
     share = space.copy()
     share.most, share.left = request.include_tasks, None if space.left is None else space.left // TASK_SHARE
     fitting: Packed[BlockEntry] = Packed()
-    found = governance.recent(principal, places.own, limit=request.include_tasks, now=now)
+    found = agent_tasks.recent(principal, places.own, limit=request.include_tasks, now=now)
     for task in found.tasks:
         made = task_entry(task, form=request.form)
         fitting.offer(Item(made, made.kind, 0.0, made.size), share)
