@@ -79,6 +79,7 @@ class Context:
     excluded: list[tuple[uuid.UUID, str, float]]
     receipt_id: uuid.UUID | None
     degraded: list[str]
+    nothing_relevant: bool
     # Of those included, by id: what the packing weighed.
     values: dict[uuid.UUID, float]
 
@@ -129,6 +130,7 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
         excluded=[(item.thing.fragment.id, reason, item.value) for item, reason in packed.excluded],
         receipt_id=receipt_id,
         degraded=results.degraded,
+        nothing_relevant=results.nothing_relevant,
         values={item.thing.fragment.id: item.value for item in chosen},
     )
 
