@@ -4,8 +4,8 @@ import datetime
 from typing import Any
 
 from conflicts.public import ClaimDraft
-from memories import access, ingest, keys, upkeep
-from memories.access import Principal
+from memories import access, ingest, upkeep
+from memories.access import Principal, keys
 from memories.ingest import Draft
 from memories.models import Namespace
 from memories.models.enums import ClaimScope, CopyReason, EvictionReason

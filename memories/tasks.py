@@ -10,8 +10,8 @@ from celery.signals import worker_ready
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memories import audit, backups, governance, ingest, jobs, logins, operations, retrieval, upkeep
-from memories.access import Principal, enter, system_principal, undisturbed
+from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep
+from memories.access import Principal, enter, logins, system_principal, undisturbed
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
 

@@ -13,7 +13,8 @@ from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 from rest_framework.exceptions import AuthenticationFailed
 
-from memories import access, rate_limits
+from memories import access
+from memories.access import rate_limits
 from memories.api.authentication import bearer_of
 from memories.models import Membership
 from memories.models.enums import Role, Verb

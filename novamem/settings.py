@@ -157,11 +157,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-AUTHENTICATION_BACKENDS = ["memories.logins.PasswordBackend"]
+AUTHENTICATION_BACKENDS = ["memories.access.logins.PasswordBackend"]
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
-SESSION_ENGINE = "memories.sessions"
+SESSION_ENGINE = "memories.access.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 # Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
@@ -169,7 +169,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV["BEHIND_TLS"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV["BEHIND_TLS"] else 0
 
 OTP_TOTP_ISSUER = "NovaMem"
-# The brake on logins (memories.logins) counts codes too; two brakes would tell two times to wait.
+# The brake on logins (memories.access.logins) counts codes too; two brakes would tell two times to wait.
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 
 LANGUAGE_CODE = "en"

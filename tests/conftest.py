@@ -28,8 +28,8 @@ from django_prometheus.middleware import Metrics
 from psycopg import sql
 from rest_framework.test import APIClient
 
-from memories import access, ingest, keys
-from memories.access import Principal
+from memories import access, ingest
+from memories.access import Principal, keys
 from memories.models import EmbeddingModel, Fragment, Project
 from memories.providers import active_model, embeddings, endpoint
 from memories.providers.fake_endpoint import FakeEndpoint, serving

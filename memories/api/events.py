@@ -24,8 +24,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.public import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
-from memories import rate_limits
-from memories.access import Principal
+from memories.access import Principal, rate_limits
 from memories.api.authentication import KeyAuthentication, principal_of
 from memories.api.fields import AboutUserQuery, Text, validated
 from memories.api.inputs import namespace_form

@@ -5,8 +5,7 @@ from collections.abc import Sized
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from memories import rate_limits
-from memories.access import Principal
+from memories.access import Principal, rate_limits
 
 
 class KeyThrottle(BaseThrottle):

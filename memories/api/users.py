@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, erasure, users
-from memories.access import NotFound, Principal
+from memories import access, erasure
+from memories.access import NotFound, Principal, users
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import USER, decoded_user, key_of
 from memories.api.fields import Strict, Text, validated

@@ -20,8 +20,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.public import Admission
-from memories import access, erasure, ingest, users
-from memories.access import NotFound, Principal
+from memories import access, erasure, ingest
+from memories.access import NotFound, Principal, users
 from memories.api.authentication import USER as USER_HEADER
 from memories.api.authentication import KeyAuthentication, bearer_of, key_of, principal_of
 from memories.api.fields import Flag, Number, Strict, Text, UserField, Whole, validated

@@ -13,7 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
-from memories import access, keys, members
+from memories import access
+from memories.access import keys, members
 from memories.console import flash
 from memories.console.auth import member
 from memories.console.errors import Refusal, attempted

@@ -22,7 +22,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from memories import logins
+from memories.access import logins
 from memories.console import flash
 from memories.models.enums import LoginOutcome
 

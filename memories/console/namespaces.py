@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from memories import access, jobs, operations, users
-from memories.access import NotFound, Principal
+from memories import access, jobs, operations
+from memories.access import NotFound, Principal, users
 from memories.console.auth import member
 from memories.console.errors import Refusal, attempted
 from memories.console.merge_preview import MergeList, lists_of

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from memories import erasure, users
-from memories.access import NotFound
+from memories import erasure
+from memories.access import NotFound, users
 from memories.api.users import address_of, exported, user_at
 from memories.console.auth import member
 from memories.console.errors import Refusal, attempted

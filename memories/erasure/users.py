@@ -8,12 +8,12 @@ from typing import Any
 from conflicts.public import lock_namespace, rank_of
 from memories import access
 from memories.access import Principal
+from memories.access.users import scopes_of
 from memories.erasure.backup_copies import backups_of, check_purging
 from memories.erasure.bulk import CountDiffers, check_right
 from memories.erasure.fragments import Forgotten, erase
 from memories.models import Erasure, Fragment, Namespace, Operation, Tombstone
 from memories.models.enums import Verb
-from memories.users import scopes_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories import access, backups, jobs, keys
-from memories.access import NotFound, Principal
+from memories import access, backups, jobs
+from memories.access import NotFound, Principal, keys
 from memories.management.operation_commands import described, told, watched
 from memories.models import Project
 from memories.models.enums import OperationState

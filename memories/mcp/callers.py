@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from rest_framework.exceptions import Throttled, ValidationError
 
-from memories import rate_limits
-from memories.access import Principal
+from memories.access import Principal, rate_limits
 from memories.api.authentication import bearer_of
 from memories.models.namespace import BadUser
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from cachetools import TTLCache
 from django.db import InterfaceError, OperationalError
 
-from memories import rate_limits, usage_counters
-from memories.access import Principal, principal_of_key
+from memories import usage_counters
+from memories.access import Principal, principal_of_key, rate_limits
 from memories.models.enums import Verb
 from memories.proxy.errors import ProxyRefused
 from memories.proxy.threads import in_thread

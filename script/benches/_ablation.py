@@ -14,8 +14,8 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import track
 
-from memories import access, ingest, keys, retrieval
-from memories.access import Principal
+from memories import access, ingest, retrieval
+from memories.access import Principal, keys
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
 from memories.retrieval.query_features import understand

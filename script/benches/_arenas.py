@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from memories import keys
+from memories.access import keys
 from memories.models import Project
 from script.benches._worlds import CAST, FOREIGN, Send
 

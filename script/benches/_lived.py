@@ -7,8 +7,8 @@ from django.conf import settings
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from memories import access, jobs, keys, upkeep, usage_counters
-from memories.access import Principal
+from memories import access, jobs, upkeep, usage_counters
+from memories.access import Principal, keys
 from memories.models import Namespace
 from memories.models.enums import CopyReason, EvictionReason
 

@@ -20,8 +20,8 @@ from django.core.files.storage import storages
 from django.db import connections
 from django.test import override_settings
 
-from memories import access, audit, backups, jobs, keys, operations
-from memories.access import Principal
+from memories import access, audit, backups, jobs, operations
+from memories.access import Principal, keys
 from memories.backups.manifest import Footer
 from script.benches._stages import work
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from rich.progress import track
 
 from conflicts.public import embeddings, index_keywords
-from memories import access, keys, retrieval
-from memories.access import Principal
+from memories import access, retrieval
+from memories.access import Principal, keys
 from memories.models import Fragment, Namespace
 from memories.models.bulk import insert
 from memories.providers import active_model, embed

@@ -14,8 +14,8 @@ from django.db import connection, connections
 from django.utils import timezone
 from rich.progress import track
 
-from memories import access, audit, keys, retrieval
-from memories.access import Principal
+from memories import access, audit, retrieval
+from memories.access import Principal, keys
 from memories.models import Connected, Fragment, Namespace, PendingConnection, vector_text
 from memories.models.bulk import insert, stored_fields
 from memories.models.sql import execute

@@ -11,7 +11,8 @@ import httpx2
 from django.db import connections
 from django.utils import timezone
 
-from memories import access, jobs, keys
+from memories import access, jobs
+from memories.access import keys
 from memories.models import Namespace, Operation, Project
 from memories.namespaces.forks import copy_namespace
 from script.benches._arenas import issue_cast, populate

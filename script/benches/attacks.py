@@ -51,7 +51,8 @@ django.setup()
 
 from django.db import connection, connections
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.providers import fake_upstream
 from script.benches import _attacks, _misreadings, _updates
 from script.benches._attacks import BUDGET, Attack, Family

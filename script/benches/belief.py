@@ -29,7 +29,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from memories import keys
+from memories.access import keys
 from memories.providers import active_model
 from tests.conflicts import test_races as races
 from tests.conflicts.test_machine import Belief

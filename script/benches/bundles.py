@@ -46,7 +46,8 @@ from django.db import transaction
 from django.utils import timezone
 from rich.progress import track
 
-from memories import access, backups, jobs, keys
+from memories import access, backups, jobs
+from memories.access import keys
 from memories.models import Fragment, Namespace
 
 REFUSED = ("broken_bundle", "unknown_version", "wrong_project", "base_missing")

@@ -29,7 +29,8 @@ from django.utils import timezone
 from rich.progress import track
 
 from conflicts.public import embeddings, index_keywords
-from memories import access, jobs, keys
+from memories import access, jobs
+from memories.access import keys
 from memories.models import Fragment, Operation
 from memories.models.bulk import insert
 from memories.providers import active_model

@@ -11,7 +11,8 @@ from django.db import connection, transaction
 from django.db.utils import DatabaseError, ProgrammingError
 from django.test import Client
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.models import Embedding, Fragment, Keywords, Namespace
 
 

@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from conflicts.events import Bookmark
 from conflicts.models import PendingConflict
-from memories import access, erasure, ingest, jobs, keys, upkeep
+from memories import access, erasure, ingest, jobs, upkeep
+from memories.access import keys
 from memories.api import events as door
 from memories.models import Fragment, Namespace
 from memories.models.enums import EvictionReason

@@ -8,7 +8,8 @@ import httpx2
 import pytest
 from django.db import OperationalError, connection
 
-from memories import access, rate_limits, usage_counters
+from memories import access, usage_counters
+from memories.access import rate_limits, transactions
 from memories.models import ApiKey
 from tests.conftest import web_server
 
@@ -108,7 +109,7 @@ def test_a_database_that_is_away_is_a_503(method, path, bob, monkeypatch):
     def away(*_args, **_more):
         raise OperationalError("server closed the connection unexpectedly: host=secret")
 
-    monkeypatch.setattr(access, "_set_local", away)
+    monkeypatch.setattr(transactions, "_set_local", away)
     body = {"namespace": "acme:main", "query": "x", "content": "some text"}
     wanted = {"search": ("namespace", "query"), "fragments": ("namespace", "content")}[path]
     data = {name: body[name] for name in wanted} if method == "post" else {}
@@ -126,15 +127,15 @@ def test_connecting_is_tried_again(principal, monkeypatch):
         if len(calls) < 4:
             raise OperationalError("connection refused")
 
-    monkeypatch.setattr(access.connection, "ensure_connection", flaky)
-    monkeypatch.setattr(access.time, "sleep", naps.append)
+    monkeypatch.setattr(transactions.connection, "ensure_connection", flaky)
+    monkeypatch.setattr(transactions.time, "sleep", naps.append)
     with access.enter(principal, why="test"):
         pass
     assert naps == [0.1, 0.2, 0.4]
 
 
 def test_a_request_tries_from_its_key_on(bob, monkeypatch):
-    calls, naps, ensure = [], [], access.connection.ensure_connection
+    calls, naps, ensure = [], [], transactions.connection.ensure_connection
 
     def flaky():
         calls.append(1)
@@ -142,8 +143,8 @@ def test_a_request_tries_from_its_key_on(bob, monkeypatch):
             raise OperationalError("no connection is free")
         ensure()
 
-    monkeypatch.setattr(access.connection, "ensure_connection", flaky)
-    monkeypatch.setattr(access.time, "sleep", naps.append)
+    monkeypatch.setattr(transactions.connection, "ensure_connection", flaky)
+    monkeypatch.setattr(transactions.time, "sleep", naps.append)
     assert bob.client.get("/api/v1/fragments").status_code == 200
     assert naps == [0.1, 0.2]
 
@@ -152,7 +153,7 @@ def test_a_request_tries_from_its_key_on(bob, monkeypatch):
 def _no_outage():
     """What is known of an outage stays in its test."""
     yield
-    access._away.clear()
+    transactions._away.clear()
 
 
 @pytest.mark.usefixtures("_no_outage")
@@ -160,8 +161,8 @@ def test_what_is_no_key_waits_for_no_connection(bob, monkeypatch):
     def away():
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(access, "connection", SimpleNamespace(ensure_connection=away))
-    monkeypatch.setattr(access.time, "sleep", lambda _: pytest.fail("it waited"))
+    monkeypatch.setattr(transactions, "connection", SimpleNamespace(ensure_connection=away))
+    monkeypatch.setattr(transactions.time, "sleep", lambda _: pytest.fail("it waited"))
     for key in ("nova_x_y_z", "sk-other", f"{bob.key}x"):
         answer = bob.client.get("/api/v1/fragments", headers={"Authorization": f"Bearer {key}"})
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
@@ -185,13 +186,13 @@ def test_one_at_a_time_waits_for_a_database_that_is_known_to_be_away(monkeypatch
         with pytest.raises(OperationalError):
             access.connect()
 
-    monkeypatch.setattr(access, "connection", SimpleNamespace(ensure_connection=away))
-    monkeypatch.setattr(access.time, "sleep", naps.append)
+    monkeypatch.setattr(transactions, "connection", SimpleNamespace(ensure_connection=away))
+    monkeypatch.setattr(transactions.time, "sleep", naps.append)
     connect()
     connect()
-    assert naps == [*access.RETRY_DELAYS] * 2, "alone, each caller tries for as long"
+    assert naps == [*transactions.RETRY_DELAYS] * 2, "alone, each caller tries for as long"
     naps.clear()
-    monkeypatch.setattr(access.time, "sleep", nap)
+    monkeypatch.setattr(transactions.time, "sleep", nap)
     patient = threading.Thread(target=connect)
     patient.start()
     assert waiting.wait(20)
@@ -200,12 +201,12 @@ def test_one_at_a_time_waits_for_a_database_that_is_known_to_be_away(monkeypatch
     assert naps == [0.1], "somebody else waited too"
     going_on.set()
     patient.join(20)
-    assert naps == [*access.RETRY_DELAYS]
+    assert naps == [*transactions.RETRY_DELAYS]
 
 
 @pytest.mark.usefixtures("_no_outage")
 def test_an_outage_ends_with_the_first_connection(principal, monkeypatch):
-    access._away.set()
+    transactions._away.set()
     with access.enter(principal, why="test"):
         pass
     naps, answers = [], [OperationalError("connection refused"), OperationalError("connection refused"), None]
@@ -214,9 +215,9 @@ def test_an_outage_ends_with_the_first_connection(principal, monkeypatch):
         if error := answers.pop(0):
             raise error
 
-    monkeypatch.setattr(access, "connection", SimpleNamespace(ensure_connection=flaky))
-    monkeypatch.setattr(access.time, "sleep", naps.append)
-    with access._patience:  # somebody else still waits
+    monkeypatch.setattr(transactions, "connection", SimpleNamespace(ensure_connection=flaky))
+    monkeypatch.setattr(transactions.time, "sleep", naps.append)
+    with transactions._patience:  # somebody else still waits
         access.connect()
     assert naps == [0.1, 0.2]
 
@@ -229,8 +230,8 @@ def test_connecting_is_given_up_after_five_times(principal, monkeypatch):
         raise OperationalError("connection refused")
 
     with monkeypatch.context() as patch:
-        patch.setattr(access.connection, "ensure_connection", away)
-        patch.setattr(access.time, "sleep", naps.append)
+        patch.setattr(transactions.connection, "ensure_connection", away)
+        patch.setattr(transactions.time, "sleep", naps.append)
         with pytest.raises(OperationalError), access.enter(principal, why="test"):
             pass
     assert naps == [0.1, 0.2, 0.4, 0.8, 1.6]

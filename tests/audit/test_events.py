@@ -7,7 +7,8 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from memories import access, erasure, ingest, keys
+from memories import access, erasure, ingest
+from memories.access import keys
 from memories.models import Fragment
 from memories.models.history import event_models
 

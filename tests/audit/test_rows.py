@@ -7,7 +7,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connections, transaction
 
-from memories import audit, keys, members
+from memories import audit
+from memories.access import keys, members
 from memories.models import Membership
 from memories.models.enums import Role
 from tests.conftest import take_away

@@ -15,7 +15,8 @@ from django.db import connection, connections
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from memories import access, ingest, jobs, keys
+from memories import access, ingest, jobs
+from memories.access import keys
 from memories.models import Membership, Operation, Project
 from tests.conftest import take_away
 

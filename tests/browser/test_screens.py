@@ -9,7 +9,8 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from conflicts.public import ClaimDraft
-from memories import access, ingest, jobs, logins
+from memories import access, ingest, jobs
+from memories.access import logins
 from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal
 from memories.models.enums import CopyReason, EvictionReason
 from memories.upkeep.lifecycle.removal import Cause, leave

@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from memories import access, demo, keys
+from memories import access, demo
+from memories.access import keys
 from memories.models import Fragment, Tombstone
 from tests.conftest import as_owner
 

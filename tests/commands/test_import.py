@@ -7,7 +7,8 @@ import zipfile
 import pytest
 from django.core.management import CommandError, call_command
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.models import Fragment, Project
 
 MEM0 = [

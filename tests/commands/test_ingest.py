@@ -6,7 +6,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.models import Fragment, Project
 
 TALK = {

@@ -8,7 +8,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from memories import access, jobs, keys, upkeep
+from memories import access, jobs, upkeep
+from memories.access import keys
 from memories.models import EmbeddingModel, Operation
 from memories.providers import active_model
 

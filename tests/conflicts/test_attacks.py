@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 from rest_framework.test import APIClient
 
-from memories import keys
+from memories.access import keys
 from memories.models import Project
 from script.benches._arenas import issue_cast, populate
 from script.benches._attacks import ATTACKS, Attack, Family

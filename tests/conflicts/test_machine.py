@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from conflicts.public import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
-from memories import access, erasure, ingest, keys
-from memories.access import Principal
+from memories import access, erasure, ingest
+from memories.access import Principal, keys
 from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, meets
 
 pytestmark = pytest.mark.long

@@ -10,7 +10,8 @@ from django.test import Client
 
 from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.models import Membership
 from tests.conftest import stored
 

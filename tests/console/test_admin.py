@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from memories import members
+from memories.access import members
 from memories.models import AccountEvent, Membership
 from tests.console.conftest import logged_in, post
 

@@ -9,7 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from memories import access, backups, jobs, keys
+from memories import access, backups, jobs
+from memories.access import keys
 from memories.backups import restoration
 from memories.models import Backup, Fragment, Namespace, Operation
 from tests.backups.test_broken import signed

@@ -8,7 +8,8 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from memories import access, ingest, keys
+from memories import access, ingest
+from memories.access import keys
 from memories.console import explorer_list
 from memories.cursors import Cursor
 from memories.models import Access, Fragment

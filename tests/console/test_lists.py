@@ -6,7 +6,8 @@ import re
 import pytest
 from django.utils import timezone
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.console import belief_timeline, facets, memory_detail, pagination, proposal_list
 from memories.models import ApiKey, Backup, Operation, Receipt, Tombstone
 from memories.models.enums import CopyReason, EvictionReason

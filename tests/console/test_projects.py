@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.models import Operation
 from tests.console.conftest import a_person, logged_in, post
 

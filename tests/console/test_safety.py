@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict
 from conflicts.public import ClaimDraft
-from memories import access, ingest, keys
+from memories import access, ingest
+from memories.access import keys
 from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Namespace, Operation, Proposal
 from tests.console.conftest import a_person, logged_in

@@ -7,7 +7,8 @@ import pytest
 from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from memories import keys, schedules
+from memories import schedules
+from memories.access import keys
 from tests.console.conftest import post, words
 
 

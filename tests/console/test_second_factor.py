@@ -13,7 +13,8 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.oath import TOTP
 
-from memories import logins, tasks
+from memories import tasks
+from memories.access import logins
 from memories.console.logins import PATIENCE
 from memories.models import LoginEvent
 from memories.models.enums import LoginOutcome

@@ -6,7 +6,8 @@ import re
 import pytest
 from django.utils import timezone
 
-from memories import access, jobs, keys, schedules
+from memories import access, jobs, schedules
+from memories.access import keys
 from memories.models import Fragment, Membership, SavedView
 from tests.console.conftest import a_person, logged_in, post
 

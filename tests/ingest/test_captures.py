@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from memories import access, erasure, ingest, keys, retrieval, tasks
-from memories.access import NotFound, NotPermitted
+from memories import access, erasure, ingest, retrieval, tasks
+from memories.access import NotFound, NotPermitted, keys
 from memories.ingest import CapturedTurn, captures
 from memories.models import Exchange, Fragment, Receipt
 

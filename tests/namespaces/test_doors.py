@@ -4,7 +4,8 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from memories import access, jobs, keys
+from memories import access, jobs
+from memories.access import keys
 from memories.models import Fragment, Namespace, Operation, Project
 from memories.models.history import event_models
 from tests.namespaces.conftest import MAIN, SIDE

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError
 
-from memories import keys
+from memories.access import keys
 from novamem.logs import logging_config, traceback_of
 from tests.conftest import web_server
 

@@ -20,7 +20,7 @@ from django.test import override_settings
 from django.urls import path, reverse
 from django.views.decorators.csrf import csrf_exempt
 
-from memories import keys
+from memories.access import keys
 from novamem import request_limits
 from novamem import web as web_process
 from novamem.asgi_bridge import Pages

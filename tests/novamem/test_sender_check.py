@@ -15,7 +15,8 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.api import authentication
 from memories.models import Membership, Seat
 from novamem import request_limits, sender_check

@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, jobs
+from memories.access import transactions
 from memories.models import Fragment, Namespace
 from memories.models.history import event_models
 
@@ -109,4 +110,4 @@ def test_what_the_service_starts_itself_is_the_services(worker, keep, carried_ou
     wish = {"kind": "tier", "namespace": None, "options": {}, "now": timezone.now(), "wake_up": False}
     _, contexts = carried_out(lambda: jobs.start(worker, **wish))
     assert {each["kind"] for each in contexts} == {"system"}
-    assert access._asked_by.get() == {}
+    assert transactions._asked_by.get() == {}

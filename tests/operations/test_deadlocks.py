@@ -10,8 +10,8 @@ from django.conf import settings as django_settings
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
-from memories import access, jobs, keys, tasks, upkeep, usage_counters
-from memories.access import undisturbed
+from memories import access, jobs, tasks, upkeep, usage_counters
+from memories.access import keys, undisturbed
 from memories.models import Access, ApiKey, PendingEmbedding
 from memories.upkeep import vector_backfill
 from novamem import database

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories import keys
+from memories.access import keys
 
 
 @pytest.fixture

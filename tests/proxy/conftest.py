@@ -11,7 +11,8 @@ import pytest
 import uvicorn
 from django.utils import timezone
 
-from memories import access, ingest, keys, proxy
+from memories import access, ingest, proxy
+from memories.access import keys
 from memories.models import Exchange, Fragment
 from memories.providers import fake_upstream
 from novamem.lifespan import tended

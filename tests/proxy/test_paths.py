@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from memories import keys
+from memories.access import keys
 
 STATEFUL = [
     *[("DELETE", "files/file-abc"), ("GET", "files"), ("POST", "files"), ("GET", "assistants")],

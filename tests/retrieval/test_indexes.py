@@ -7,7 +7,8 @@ from django.db import IntegrityError, connections
 from django.utils import timezone
 
 from conflicts.public import embeddings, index_keywords
-from memories import access, keys, retrieval, tasks
+from memories import access, retrieval, tasks
+from memories.access import keys
 from memories.models import (
     DocumentFrequency,
     Embedding,

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict, Predicate
 from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
-from memories import access, jobs, keys, upkeep
+from memories import access, jobs, upkeep
+from memories.access import keys
 from memories.api.users import address_of
 from memories.erasure import forget
 from memories.ingest import archive

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
-from memories import access, keys
+from memories import access
+from memories.access import keys
 from memories.models import ApiKey, Project
 
 ProjectName = Annotated[str, Option("--project", help="The project's name.")]

@@ -7,7 +7,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from memories import access, demo, keys, members
+from memories import access, demo
+from memories.access import keys, members
 from memories.models import ApiKey, Membership
 from memories.models.enums import Role
 from memories.providers import active_model

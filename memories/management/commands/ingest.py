@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from memories import access, ingest, keys
+from memories import access, ingest
+from memories.access import keys
 from memories.management.operation_commands import OfUser, scope_named
 
 BATCH = 64

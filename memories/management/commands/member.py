@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_typer.management import TyperCommand, command, initialize
 from typer import Option
 
-from memories import keys, logins, members
+from memories.access import keys, logins, members
 from memories.models import LoginEvent, Membership
 from memories.models.enums import LoginOutcome, Role
 

@@ -17,8 +17,8 @@ from rich.text import Text
 from typer import Argument, Option
 
 from conflicts.public import BlockedByErasure, CeilingExceeded
-from memories import access, erasure, ingest, keys
-from memories.access import Principal
+from memories import access, erasure, ingest
+from memories.access import Principal, keys
 from memories.api.answers import answers
 from memories.api.fragments import answer_of, stored_answer
 from memories.management.operation_commands import OfUser, scope_named

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
-from memories import access, backups, jobs, keys, packs
-from memories.access import NotFound
+from memories import access, backups, jobs, packs
+from memories.access import NotFound, keys
 from memories.management.bundles import Identity, Plain, Recipients, encryption_wish
 from memories.management.operation_commands import OfUser, described, namespace_named, watched
 from memories.models.enums import OperationState

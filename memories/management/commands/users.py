@@ -13,8 +13,8 @@ from rest_framework.utils.encoders import JSONEncoder
 from rich.table import Table
 from typer import Argument, Option
 
-from memories import access, erasure, users
-from memories.access import NotFound, Principal
+from memories import access, erasure
+from memories.access import NotFound, Principal, users
 from memories.api.users import exported
 from memories.erasure import CountDiffers
 from memories.management.job_runner import projects_named

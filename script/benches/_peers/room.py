@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from prometheus_client import REGISTRY
 
-from memories import access, ingest, keys, retrieval
+from memories import access, ingest, retrieval
+from memories.access import keys
 from memories.providers import active_model
 from script.benches._peers.measuring import Job, Turn
 from script.benches._peers.server import project_of

@@ -1,43 +1,23 @@
-"""The one gate from an API key or a person to the rows they may touch.
-
-`with enter(principal): …` is one short transaction in which row-level security shows the principal's project and
-row history knows who acts. Nothing slow happens inside: embedding and other provider calls come before it.
-"""
+"""Principals: who acts, and what they may do in one project."""
 
 import datetime
 import hmac
-import json
-import random
 import re
-import threading
-import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
-import structlog
-from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Q
-from psycopg import sql
+from django.db import connection
 
+from memories.access.transactions import enter
 from memories.errors import NovaError
-from memories.models import ApiKey, KeyText, Membership, Namespace, Owner, Project
+from memories.models import ApiKey, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
-from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
+from memories.models.namespace import SHARED, BadUser, parts_of, scope_name, user_of
 
-T = TypeVar("T")
-DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
-RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
-log = structlog.get_logger(__name__)
-_away = threading.Event()  # this process found that all tries were in vain
-_patience = threading.Lock()  # of the one who goes on trying meanwhile
-ACTOR = ("kind", "owner", "key", "user")  # of an event's context
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
     Role.REVIEWER: frozenset({Verb.READ, Verb.WRITE, Verb.REVIEW}),
@@ -311,211 +291,3 @@ def system_principal(project: Project, *, ceiling: str = SourceClass.SYSTEM) -> 
         may_read_wide=True,
         is_operator=True,
     )
-
-
-_entered: ContextVar[Principal | None] = ContextVar("entered", default=None)
-_asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=MappingProxyType({}))
-
-
-@contextmanager
-def asked_by(actor: Mapping[str, Any]) -> Iterator[None]:
-    """What the service does meanwhile is ascribed to whom an event names: who asked it to."""
-    token = _asked_by.set({name: actor[name] for name in ACTOR if name in actor})
-    try:
-        yield
-    finally:
-        _asked_by.reset(token)
-
-
-@contextmanager
-def enter(principal: Principal, *, why: str) -> Iterator[None]:
-    """One transaction in the principal's project; inside another one of the same project, a part of it.
-
-    Raises OperationalError when Postgres stays away through all tries, about ten seconds: nothing was written then.
-    """
-    outer = _entered.get()
-    if outer is not None:
-        if outer.project_id != principal.project_id:
-            raise RuntimeError("a transaction never crosses projects")
-        if outer.seen_users == principal.seen_users:
-            yield
-            return
-        _show_users(principal)
-        token = _entered.set(principal)
-        try:
-            yield
-        finally:
-            _entered.reset(token)
-            if not connection.needs_rollback:
-                _show_users(outer)
-        return
-    connect()
-    token = _entered.set(principal)
-    try:
-        with transaction.atomic():
-            try:
-                _set_local(principal.project_id, _context(principal, why), users=principal.seen_users)
-                yield
-            finally:
-                _entered.reset(token)  # before the commit: what waits for that enters anew
-    finally:
-        if connection.in_atomic_block and not connection.needs_rollback:
-            _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
-
-
-@contextmanager
-def attributed(user: Any, *, why: str) -> Iterator[None]:
-    """One transaction that row history ascribes to a person, in no project: for the global tables."""
-    context = json.dumps({"kind": "person", "user": str(user.pk), "why": why})
-    with transaction.atomic():
-        _set_local(None, context, users="")
-        yield
-        if not connection.needs_rollback:
-            _set_local(None, None, users="")  # an outer transaction goes on
-
-
-def connect() -> None:
-    """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use.
-
-    Once somebody tried for so long in vain, one caller at a time does so and the others try once, until one succeeds:
-    a thread that waits answers nobody else.
-    """
-    known = _away.is_set()
-    patient = not known or _patience.acquire(blocking=False)
-    try:
-        _try_after(RETRY_DELAYS if patient else ())
-    finally:
-        if known and patient:
-            _patience.release()
-
-
-def _try_after(delays: tuple[float, ...]) -> None:
-    for delay in (*delays, None):
-        try:
-            connection.ensure_connection()
-        except (OperationalError, InterfaceError):
-            if delay is None:
-                if delays:
-                    _away.set()
-                raise
-            time.sleep(delay)
-        else:
-            _away.clear()
-            return
-
-
-def undisturbed(work: Callable[[], T]) -> T:
-    """Do it; again, a random moment later, where another transaction was in its way, up to five times.
-
-    `work` begins its transactions itself, and goes on from what is committed when it is begun anew.
-    """
-    for delay in RETRY_DELAYS:
-        try:
-            return work()
-        except OperationalError as error:
-            if connection.in_atomic_block or getattr(error.__cause__, "sqlstate", None) not in DISTURBED:
-                raise
-            log.info("begun_anew", why=type(error.__cause__).__name__)
-        time.sleep(random.uniform(delay / 2, delay * 2))  # those who met shall not meet again
-    return work()
-
-
-def _context(principal: Principal, why: str) -> str:
-    """Who and why, for row history: ids and words of ours, never a caller's text."""
-    who = {"kind": principal.kind, "owner": principal.owner_id, "key": principal.key_id, "user": principal.user_id}
-    if principal.kind == "system":
-        who |= _asked_by.get()
-    request = structlog.contextvars.get_contextvars().get("request_id")
-    return json.dumps({k: str(v) for k, v in {**who, "request": request, "why": why}.items() if v is not None})
-
-
-def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str) -> None:
-    # Literals, not set_config: they have to reach the workers of a distributed database.
-    statement = "SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {}"
-    values = map(sql.Literal, (str(project_id or ""), users, context or ""))
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(statement).format(*values))
-
-
-def _show_users(principal: Principal) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("SET LOCAL nova.users = {}").format(sql.Literal(principal.seen_users)))
-
-
-def readable(principal: Principal, names: list[str]) -> list[Namespace]:
-    """The existing ones among covered namespaces, for the request's user. Raises NotFound when one is not covered."""
-    require_readable(principal, names)
-    return list(Namespace.objects.within(principal.project_id).named(map(principal.scope, names)))
-
-
-def require_readable(principal: Principal, names: list[str]) -> None:
-    """Raises NotFound when one of the names is not covered; whether they exist is not asked. Raises UserRequired."""
-    for name in names:
-        if not _reaches(principal, name, reading=True):
-            raise NotFound(f"namespace {name}")
-
-
-def _reaches(principal: Principal, name: str, *, reading: bool = False) -> bool:
-    """Whether a name, which may be that of a user's scope, is the principal's to use. Raises UserRequired."""
-    try:
-        root, user = parts_of(principal.scope(name))
-    except BadUser:
-        return False
-    if user is not None and principal.user not in (None, user):
-        return False
-    mine = principal if user is None or principal.user == user else principal.of_user(user)
-    if user is None and principal.users == Users.REQUIRED and not principal.all_users:
-        raise UserRequired
-    return mine.covers_reading(scope_name(root, user)) if reading else mine.covers(scope_name(root, user))
-
-
-def all_readable(principal: Principal) -> list[Namespace]:
-    """Every agent's namespace that the principal covers, by name, and the scopes of the request's user in them."""
-    return list(_scopes(principal, every=False).order_by("name"))
-
-
-def readable_scopes(principal: Principal, names: list[str] | None = None) -> NamespaceQuerySet:
-    """As `all_readable`, or `readable` of these names, with the scopes of all users when the request is about these.
-
-    For conditions on rows: nobody counts how many they are.
-    """
-    every = principal.all_users and principal.speaks_for_all
-    if names is None:
-        return _scopes(principal, every=every)
-    named = readable(principal, names)
-    found = Q(id__in=[row.id for row in named])
-    if every:
-        found |= Q(parent__in=[row.id for row in named])
-    return Namespace.objects.within(principal.project_id).filter(found)
-
-
-def chosen(principal: Principal, name: str | None) -> list[Namespace]:
-    """The namespaces that a request looks at: the named one or all, with all users when it is about these."""
-    return list(readable_scopes(principal, None if name is None else [name]).order_by("name"))
-
-
-def _scopes(principal: Principal, *, every: bool) -> NamespaceQuerySet:
-    rows = Namespace.objects.within(principal.project_id)
-    roots = [row for row in rows.roots() if principal.covers_reading(row.name)]
-    own = [row.id for row in roots if principal.covers(scope_name(row.name, principal.user))]
-    found = Q(id__in=[row.id for row in roots])
-    if every:
-        found |= Q(parent__in=own)
-    elif principal.user is not None:
-        found |= Q(parent__in=own, user=principal.user)
-    return rows.filter(found)
-
-
-def find(principal: Principal, name: str) -> Namespace | None:
-    """The namespace of that name, for the request's user, when it exists and is the principal's to change."""
-    if not _reaches(principal, name):
-        return None
-    found: Namespace | None = Namespace.objects.within(principal.project_id).named([principal.scope(name)]).first()
-    return found
-
-
-def writable(principal: Principal, name: str) -> Namespace:
-    """A covered namespace, for the request's user, made when it is missing. Raises NotFound when it is not covered."""
-    if not _reaches(principal, name):
-        raise NotFound(f"namespace {name}")
-    return Namespace.objects.ensure(project_id=principal.project_id, name=principal.scope(name))

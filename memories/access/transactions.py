@@ -1,0 +1,158 @@
+"""Transactions: one project's rows at a time, with who acts for row history; connections and what disturbs them.
+
+`with enter(principal): …` is short. Nothing slow happens inside: embedding and other provider calls come before it.
+"""
+
+import json
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection, transaction
+from psycopg import sql
+
+if TYPE_CHECKING:
+    from memories.access.principals import Principal
+
+T = TypeVar("T")
+DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
+RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
+log = structlog.get_logger(__name__)
+_away = threading.Event()  # this process found that all tries were in vain
+_patience = threading.Lock()  # of the one who goes on trying meanwhile
+ACTOR = ("kind", "owner", "key", "user")  # of an event's context
+
+_entered: ContextVar["Principal | None"] = ContextVar("entered", default=None)
+_asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=MappingProxyType({}))
+
+
+@contextmanager
+def asked_by(actor: Mapping[str, Any]) -> Iterator[None]:
+    """What the service does meanwhile is ascribed to whom an event names: who asked it to."""
+    token = _asked_by.set({name: actor[name] for name in ACTOR if name in actor})
+    try:
+        yield
+    finally:
+        _asked_by.reset(token)
+
+
+@contextmanager
+def enter(principal: "Principal", *, why: str) -> Iterator[None]:
+    """One transaction in the principal's project; inside another one of the same project, a part of it.
+
+    Raises OperationalError when Postgres stays away through all tries, about ten seconds: nothing was written then.
+    """
+    outer = _entered.get()
+    if outer is not None:
+        if outer.project_id != principal.project_id:
+            raise RuntimeError("a transaction never crosses projects")
+        if outer.seen_users == principal.seen_users:
+            yield
+            return
+        _show_users(principal)
+        token = _entered.set(principal)
+        try:
+            yield
+        finally:
+            _entered.reset(token)
+            if not connection.needs_rollback:
+                _show_users(outer)
+        return
+    connect()
+    token = _entered.set(principal)
+    try:
+        with transaction.atomic():
+            try:
+                _set_local(principal.project_id, _context(principal, why), users=principal.seen_users)
+                yield
+            finally:
+                _entered.reset(token)  # before the commit: what waits for that enters anew
+    finally:
+        if connection.in_atomic_block and not connection.needs_rollback:
+            _set_local(None, None, users="")  # an outer transaction goes on: it must not keep seeing this project
+
+
+@contextmanager
+def attributed(user: Any, *, why: str) -> Iterator[None]:
+    """One transaction that row history ascribes to a person, in no project: for the global tables."""
+    context = json.dumps({"kind": "person", "user": str(user.pk), "why": why})
+    with transaction.atomic():
+        _set_local(None, context, users="")
+        yield
+        if not connection.needs_rollback:
+            _set_local(None, None, users="")  # an outer transaction goes on
+
+
+def connect() -> None:
+    """A connection for what follows; tries for about ten seconds. Raises OperationalError: away, or all are in use.
+
+    Once somebody tried for so long in vain, one caller at a time does so and the others try once, until one succeeds:
+    a thread that waits answers nobody else.
+    """
+    known = _away.is_set()
+    patient = not known or _patience.acquire(blocking=False)
+    try:
+        _try_after(RETRY_DELAYS if patient else ())
+    finally:
+        if known and patient:
+            _patience.release()
+
+
+def _try_after(delays: tuple[float, ...]) -> None:
+    for delay in (*delays, None):
+        try:
+            connection.ensure_connection()
+        except (OperationalError, InterfaceError):
+            if delay is None:
+                if delays:
+                    _away.set()
+                raise
+            time.sleep(delay)
+        else:
+            _away.clear()
+            return
+
+
+def undisturbed(work: Callable[[], T]) -> T:
+    """Do it; again, a random moment later, where another transaction was in its way, up to five times.
+
+    `work` begins its transactions itself, and goes on from what is committed when it is begun anew.
+    """
+    for delay in RETRY_DELAYS:
+        try:
+            return work()
+        except OperationalError as error:
+            if connection.in_atomic_block or getattr(error.__cause__, "sqlstate", None) not in DISTURBED:
+                raise
+            log.info("begun_anew", why=type(error.__cause__).__name__)
+        time.sleep(random.uniform(delay / 2, delay * 2))  # those who met shall not meet again
+    return work()
+
+
+def _context(principal: "Principal", why: str) -> str:
+    """Who and why, for row history: ids and words of ours, never a caller's text."""
+    who = {"kind": principal.kind, "owner": principal.owner_id, "key": principal.key_id, "user": principal.user_id}
+    if principal.kind == "system":
+        who |= _asked_by.get()
+    request = structlog.contextvars.get_contextvars().get("request_id")
+    return json.dumps({k: str(v) for k, v in {**who, "request": request, "why": why}.items() if v is not None})
+
+
+def _set_local(project_id: uuid.UUID | None, context: str | None, *, users: str) -> None:
+    # Literals, not set_config: they have to reach the workers of a distributed database.
+    statement = "SET LOCAL nova.project = {}; SET LOCAL nova.users = {}; SET LOCAL pghistory.context_metadata = {}"
+    values = map(sql.Literal, (str(project_id or ""), users, context or ""))
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL(statement).format(*values))
+
+
+def _show_users(principal: "Principal") -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("SET LOCAL nova.users = {}").format(sql.Literal(principal.seen_users)))
