@@ -18,13 +18,13 @@ def text(name):
     return (ROOT / name).read_text()
 
 
-@pytest.mark.parametrize("name", env.SCHEME)
+@pytest.mark.parametrize("name", env.Settings.model_fields)
 def test_every_setting_stands_in_the_example(name):
     assert re.search(rf"^#?{name}=", text(".env.example"), re.MULTILINE)
 
 
 def test_the_example_names_no_setting_that_is_gone():
-    assert set(re.findall(r"^#?([A-Z0-9_]+)=", text(".env.example"), re.MULTILINE)) == set(env.SCHEME)
+    assert set(re.findall(r"^#?([A-Z0-9_]+)=", text(".env.example"), re.MULTILINE)) == set(env.Settings.model_fields)
 
 
 def paths(patterns, prefix="/"):
