@@ -23,7 +23,6 @@ from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
 from memories.ingest.stated_claims import reread, stated
 from memories.ingest.updates import (
     History,
-    StaleRevision,
     archive,
     archive_key,
     check_change,
@@ -43,7 +42,6 @@ __all__ = [
     "Prepared",
     "PreparedMessages",
     "Skipped",
-    "StaleRevision",
     "CapturedTurn",
     "UnreadableFile",
     "archive",
