@@ -27,6 +27,7 @@ from memories.ingest import keep, keep_each, prepare, revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
+from memories.retrieval import Filters
 
 MOST_IDS = 200
 IDEMPOTENCY = OpenApiParameter(
@@ -187,16 +188,15 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
         rows = rows.filter(namespace__in=access.readable_scopes(principal, [query["namespace"]]))
     else:
         rows = rows.filter(namespace__in=access.readable_scopes(principal))
-    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type", "key": "key"}
-    asked = {column: query[name] for name, column in exact.items() if name in query}
+    names = {"type": "type", "tier": "tier", "agent": "agent", "source_type": "source_type", "tags": "tag"}
+    wanted: dict[str, Any] = {field: [query[name]] for field, name in names.items() if name in query}
+    wanted |= {name: query[name] for name in ("since", "until") if name in query}
     statuses = query.get("status") or [Status.ACTIVE]
-    asked |= {"status__in": statuses} if "all" not in statuses else {}
-    asked |= {"tags__contains": [query["tag"]]} if "tag" in query else {}
-    asked |= {"created_at__gte": query["since"]} if "since" in query else {}
-    asked |= {"created_at__lt": query["until"]} if "until" in query else {}
+    asked = {"status__in": statuses} if "all" not in statuses else {}
+    asked |= {"key": query["key"]} if "key" in query else {}
     asked |= {"content__icontains": query["q"]} if "q" in query else {}
     asked |= {"owner_id": principal.owner_id} if "owner" in query else {}
-    return rows.filter(**asked).newest_first()
+    return rows.filter(Filters(**wanted).conditions(), **asked).newest_first()
 
 
 def _uuids(text: str) -> list[uuid.UUID]:
