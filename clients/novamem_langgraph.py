@@ -104,7 +104,13 @@ class NovaMemStore(BaseStore):
         tag = _path_tag(op.namespace_prefix)
         if op.query:
             filters = {"tags": tag, "status_filter": STANDS}
-            body = {"query": op.query, "namespace": self.namespace, "project_wide": False, "filters": filters}
+            body = {
+                "query": op.query,
+                "namespace": self.namespace,
+                "project_wide": False,
+                "floor": 0,
+                "filters": filters,
+            }
             found = self._ask("POST", "search", {**body, "top_k": PAGE})["results"]
             rows: Iterable[Any] = [row for row in found if _told(row).get("indexed", True)]
         else:

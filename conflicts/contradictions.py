@@ -18,23 +18,15 @@ from conflicts.owners import speaks_of
 from conflicts.passages import Passage, passages, stem, stems_of
 from conflicts.sightings import Sighting
 from conflicts.values import canonical_value
-from memories.language.word_lists import listed
+from memories.language.tokenizer import TOKEN
+from memories.language.word_lists import word_list
 
 FAR, BEFORE = 70, 25  # characters between a cue and its value, and before both
 FARTHER = 160  # for who is suspicious
 MOST_CLAUSES = 8
 SPEAKERS = frozenset({"we", "us", "our"})  # of whom the user may be none
 SHORT = 200  # characters of a word on oneself
-LINKS = listed("""
-    is are was were be been being of at to in on now just only the a an set stand stood sit equal currently actually
-    really up no more not than most about around roughly approximately exactly still as raised lowered reduced changed
-    cut increased decreased dropped updated revised by until before with it this that ha has have gone down over here
-    there amount total come mean meant get got become became remain remains go s user customer client their they my
-    your our for under named called call number and or so new capped cap limit via through address city town main one
-    today again merely simply use located locate place back from adjusted slashed trimmed fixed like found
-    assigned assign overwritten overwrite answer fall which wait usd eur gbp dollar euro
-    switched switch
-""")
+LINKS = word_list(__file__, "links")
 BLOCKED = {
     "budget": r"spent|costs?|costing|paid|price[ds]?|charged?|fees?|deposit|remaining|left|exceed\w*|saved|saving|worth"
     r"|rent|salary|hotels?|flights?|tickets?|tax|tips?|discount|invoice|bill|out of|(?:over|under|up|down|cut"
@@ -426,7 +418,7 @@ def _is_one_of(seen: Callable[[Passage], Iterator[Sighting]], own: str, form: st
 
 def _overlaps(own: str, form: str) -> bool:
     """Whether one says all that the other does: Lisbon, and Lisbon's old town."""
-    mine, theirs = set(re.findall(r"\w+", own)), set(re.findall(r"\w+", form))
+    mine, theirs = set(TOKEN.findall(own)), set(TOKEN.findall(form))
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
 

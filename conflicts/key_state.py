@@ -9,6 +9,9 @@ from conflicts.enums import ConflictReason, Policy
 from conflicts.gate import Assertion, Binding, GateDecision, GateOutcome, Period, clipped, decide, objection
 from memories.models.enums import Status
 
+# Values of one owner that wait on a key: each is looked at whenever something changes there, and read by a person.
+MOST_WAITING = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -68,6 +71,8 @@ class KeyState:
         yielding = [other for other, _ in decision.opponents if not objection(newcomer, other, policy)]
         rivals = [other for other, _ in decision.opponents if other not in yielding]
         if not newcomer.attested or not all(other.is_ruled for other in rivals):
+            if sum(other.owner_id == newcomer.owner_id for other in self.waiting.values()) >= MOST_WAITING:
+                return Verdict(newcomer, Status.ARCHIVED, why="too_many_waiting")
             return Verdict(newcomer, Status.QUARANTINED, opponents=opponents)
         return replace(self._won(newcomer, yielding, ()), contests=True)
 

@@ -8,7 +8,8 @@ from conflicts.aliases import USER_NAMES, USERS, subject_key
 from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
 from conflicts.passages import Passage, Word, stem, stems_of
 from conflicts.sightings import Sighting, is_given_name
-from memories.language.word_lists import STOPWORDS, listed
+from memories.language.tokenizer import TOKEN
+from memories.language.word_lists import STOPWORDS, listed, word_list
 
 # The user's clients, and who is told from the user by a number.
 OTHER_USERS = re.compile(
@@ -24,19 +25,8 @@ CLAUSE = re.compile(r"[,;.:(] ")
 NOBODYS = listed("""
     today what when where who how that it here there let yesterday tomorrow year month week this
 """)
-# What a thing is for without being another thing.
-WHOLES = listed("""
-    trip project purchase order job task everything all whole anything this that it shopping year month now journey
-    today present person user customer client them him her me i us work visit thing matter account
-""")
-# Verbs behind which the thing stands.
-VERBS = listed("""
-    has have had got set make made raise raised lower lowered put keep use confirm confirmed change changed update
-    updated state stated increase increased give given gave note noted list listed mean show say said work follow find
-    found know call name report declare agree accept adopt enforce respect observe cut reduce reduced bring trip
-    project tcp network server service listen listening http udp connection database host require claim claims stick
-    revise revised adjust adjusted correct corrected decide decided fix fixed assume treat
-""")
+WHOLES = word_list(__file__, "wholes")
+VERBS = word_list(__file__, "verbs")
 BESIDE = listed("""
     of behind from near beside before after with by against besides
 """)
@@ -144,7 +134,7 @@ def _is_for_another(passage: Passage, span: tuple[int, int], known: set[str]) ->
     if head in known | WHOLES | NEUTRAL | STOPWORDS or head in {"zero", "only", "just", "thirteen"}:
         return stem(match[3]) in RELATIVES - known
     follows = passage.text[span[1] + match.end() :]
-    if match[2].endswith("ing") and {stem(word) for word in re.findall(r"\w+", f"{match[3]} {follows}")[:3]} & known:
+    if match[2].endswith("ing") and {stem(word) for word in TOKEN.findall(f"{match[3]} {follows}")[:3]} & known:
         return False
     return match[0].startswith(" for") or head in RELATIVES or is_given_name(match[2]) or " is " in follows
 

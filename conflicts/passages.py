@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from conflicts.normalization import visible
 from conflicts.structures import sentences as said_by_structures
+from memories.language.tokenizer import sentence_end
 
 LONGEST = 20_000  # characters that are read; longer texts are split before they come here
 MARKUP = re.compile(r"[*`\"“”«»|]+|(?<!\w)[_~#>]+|[_~]+(?!\w)|\b_\b|</?[a-zA-Z][^<>]{0,80}>")
@@ -22,7 +23,7 @@ ASSISTED = re.compile(
 ADDRESSED = re.compile(
     r"\b(?:note to|dear|hey|hello|attention|hi),? (?:the )?(?:ai )?(?:assistant|agent)\b", re.IGNORECASE
 )
-ENDS = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No)\.)\s+|\n+")
+ENDS = sentence_end(".!?;", unless=(r"\b[A-Z]\.", r"\b(?:Mr|Ms|Dr|St|No)\."))
 WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)?")
 # A sentence that goes on about the one before it, or answers it.
 GOES_ON = re.compile(

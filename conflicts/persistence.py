@@ -15,7 +15,7 @@ from conflicts.evaluation import Assessment, Contradiction, Evaluation
 from conflicts.gate import Assertion, objection
 from conflicts.key_state import KeyState, paired
 from conflicts.locks import Place
-from conflicts.models import FACED, PendingConflict
+from conflicts.models import PendingConflict, save_faced
 from conflicts.rulings import count_repeats
 from conflicts.verdicts import VerdictChange, put
 from conflicts.votes import Voter, corroborate, roots_of
@@ -203,7 +203,7 @@ def pair_up(
             assertion = key_state.standing[claim_id]
             found[assertion.fragment_id] += _contested(evaluation, key_state, assertion)
     # One statement, however many wait: nobody slows a key's writers down by waiting there in numbers.
-    PendingConflict.objects.bulk_update(evaluation.faced, [*FACED, "revision"])
+    save_faced(evaluation.project_id, evaluation.faced)
     evaluation.faced.clear()
     return found
 

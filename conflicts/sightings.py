@@ -9,13 +9,9 @@ from itertools import product
 from conflicts.enums import Normaliser
 from conflicts.passages import Passage
 from conflicts.values import CURRENCIES, canonical_value
+from memories.language.dates import A_MONTH, A_WEEKDAY, AN_ORDINAL, CALENDAR, MONTHS, ORDINALS, WEEKDAYS
 from memories.language.gazetteers import GIVEN_NAMES, PLACES
-from memories.language.word_lists import CALENDAR, OPENERS, listed
-
-
-def _words(text: str) -> list[str]:
-    """The words of a list in this module."""
-    return text.split()
+from memories.language.word_lists import OPENERS, entries, listed, word_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +24,9 @@ class Sighting:
     sure: bool = True
 
 
-UNITS = dict(zip(_words("""
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
-"""), range(20), strict=True))  # fmt: skip
+UNITS = {name: number for number, name in enumerate(entries(__file__, "units"))}
 UNITS |= {"nil": 0, "nought": 0, "nothing": 0, "zilch": 0, "no": 0, "a": 1, "an": 1}
-TENS = dict(
-    zip(
-        _words("""
-    twenty thirty forty fifty sixty seventy eighty ninety
-"""),
-        range(20, 100, 10),
-        strict=True,
-    )
-)
+TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 SCALES = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 1_000_000, "k": 1_000}
 SPELLED = re.compile(
     rf"\b(?:(?:{'|'.join([*UNITS, *TENS, *SCALES])}|and)(?:[ -]+|\b(?!')))+", re.IGNORECASE
@@ -65,25 +50,8 @@ OTHER_UNIT = re.compile(
     r"|rd\b|th\b|retries|clients?|instances?|rows?|tables?|entries|attempts?|pages?|points?|x\b|ports?\b)",
     re.IGNORECASE,
 )
-MONTHS = _words("""
-    january february march april may june july august september october november december
-""")
-MONTH_OF = {name: n for n, name in enumerate(MONTHS, 1)} | {name[:3]: n for n, name in enumerate(MONTHS, 1)}
-MONTH_OF["sept"] = 9
-MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_OF, key=len, reverse=True))})\b\.?"
-ORDINALS = {
-    name: n
-    for n, name in enumerate(
-        _words("""
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
-    sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth
-    twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first
-"""),
-        1,
-    )
-}
-DAY = rf"(?P<day>\d{{1,2}}(?:st|nd|rd|th)?|{'|'.join(sorted(ORDINALS, key=len, reverse=True))})"
-WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+MONTH = rf"(?P<month>{A_MONTH})\b\.?"
+DAY = rf"(?P<day>\d{{1,2}}(?:st|nd|rd|th)?|{AN_ORDINAL})"
 DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -93,18 +61,13 @@ DATES = tuple(
         rf"\b{DAY} (?:day )?(?:of )?{MONTH}(?:,? (?P<year>\d{{4}}))?",
         rf"\b{MONTH} (?:the )?{DAY}\b(?:,? (?P<year>\d{{4}}))?",
         rf"\b(?:mid-?|early |late |end of |beginning of |start of )?{MONTH}(?: (?P<year>\d{{4}}))?",
-        rf"\b(?:next |this |coming )?(?P<weekday>{'|'.join(WEEKDAYS)})\b",
+        rf"\b(?:next |this |coming )?(?P<weekday>{A_WEEKDAY})\b",
         r"\b(?P<relative>tomorrow|tonight|today|yesterday|next (?:week|month|year)|this (?:week|weekend|month)"
         r"|(?:christmas|new year's) (?:eve|day)|new year|christmas|easter)\b",
         r"\b(?P<year>20\d{2})\b",
     )
 )
-NO_PLACE = CALENDAR | listed(
-    "i user users the a an is it he she they my our your his her their this that there here home where user's usd eur "
-    "gbp english french german spanish note yes no ok okay please since for and or but in on at of as per from to by "
-    "with update correction fact confirmed reminder currently now today answer q a address mr mrs ms dr according "
-    "until after before if when while although though because so actually however remember fyi record profile live"
-)
+NO_PLACE = CALENDAR | word_list(__file__, "no_places")
 CAPITALS = re.compile(r"\b[A-ZÀ-Þ][\w'&.-]*[\w](?: (?:(?:de|da|do|del|la|of|the|von|am) )?[A-ZÀ-Þ][\w'&-]*[\w])*")
 SMALL_PLACE = re.compile(r"\b(?:in|to|at) ([^\W\d_]{3,})\b", re.IGNORECASE)
 PLACE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})\b", re.IGNORECASE)
@@ -235,7 +198,7 @@ def _agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         return all("?" in pair or pair[0] == pair[1] for pair in zip(one, other, strict=True))
     day, named = (one, other) if len(one) == 3 else (other, one)
     if named[0] in WEEKDAYS and "?" not in day:
-        return datetime.date(*map(int, day)).weekday() == WEEKDAYS.index(named[0])
+        return datetime.date(*map(int, day)).weekday() == WEEKDAYS[named[0]]
     return False
 
 
@@ -252,7 +215,7 @@ def _date(match: re.Match[str]) -> str | None:
         return f"/{first}/{second}/{year}"
     if not found.get("month") and not found.get("number"):
         return f"{year}-?-?"
-    month = str(MONTH_OF[found["month"].lower()] if found.get("month") else int(found["number"]))
+    month = str(MONTHS[found["month"].lower()] if found.get("month") else int(found["number"]))
     if found.get("month") and not found.get("day") and found["month"].lower() in {"may", "mar", "march", "dec"}:
         if not found["month"][0].isupper() or found["month"].lower() != "march" and found["month"] != "May":
             return None

@@ -9,16 +9,11 @@ import datetime
 import re
 from collections.abc import Callable
 from decimal import Context
-from itertools import chain
 
 from conflicts.enums import Normaliser
 from conflicts.normalization import visible
-
-
-def _words(text: str) -> list[str]:
-    """The words of a list in this module."""
-    return text.split()
-
+from memories.language.dates import A_MONTH, A_WEEKDAY, MONTHS, WEEKDAYS
+from memories.language.word_lists import listed, word_list
 
 LONGEST = 100  # characters of a value that is more than text
 EXACT = Context(prec=4 * LONGEST)  # nothing that fits into LONGEST is ever rounded
@@ -27,16 +22,11 @@ FULL_STOPS = ".,;:!\u3002\u3001"
 QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u201e": "\u201c"}
 DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-")
 
-TRUE = frozenset(_words("yes y true t on 1 enabled"))
-FALSE = frozenset(_words("no n false f off none 0 disabled"))
+TRUE = listed("yes y true t on 1 enabled")
+FALSE = listed("no n false f off none 0 disabled")
 
-# ISO 4217 (and two coins), the signs that mean one currency, and "$" and "¥", which without a country are USD and JPY.
-CODES = frozenset(
-    _words(
-        "usd eur gbp jpy cny inr chf cad aud nzd sek nok dkk isk pln czk huf ron bgn try rub uah brl mxn ars clp cop "
-        "pen zar ngn kes ghs egp mad ils aed sar qar kwd krw hkd twd sgd thb myr idr php vnd pkr bdt lkr btc eth"
-    )
-)
+# Beside the codes the signs that mean one currency, and "$" and "¥", which without a country are USD and JPY.
+CODES = word_list(__file__, "currency_codes")
 SIGNS = {
     **{
         "$": "usd",
@@ -67,7 +57,7 @@ NAMES = {
 }
 CURRENCIES = {code: code for code in CODES} | SIGNS | NAMES
 # "$750 CAD" says which dollar "$" is.
-DOLLARS = frozenset(_words("usd cad aud nzd hkd twd sgd mxn"))
+DOLLARS = listed("usd cad aud nzd hkd twd sgd mxn")
 SCALES = {"k": 3, "thousand": 3, "m": 6, "mn": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}
 
 NUMERAL = r"[0-9.](?:[0-9.,_' ]*[0-9])?"
@@ -77,22 +67,11 @@ MONEY = re.compile(
 )
 GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[1-9][0-9]{0,2}(?:[ '_][0-9]{3})+")
 
-MONTHS = {
-    name: number
-    for number, name in chain(
-        enumerate(_words("jan feb mar apr may jun jul aug sep oct nov dec"), start=1),
-        enumerate(
-            _words("january february march april may june july august september october november december"), start=1
-        ),
-        [(9, "sept")],
-    )
-}
-WEEKDAYS = dict(zip(_words("monday tuesday wednesday thursday friday saturday sunday"), range(7), strict=True))
-MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?"
+MONTH = rf"(?P<month>{A_MONTH})\.?"
 DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 YEAR = r"(?P<year>[0-9]{4})"
 DATES = tuple(
-    re.compile(rf"(?:(?P<weekday>{'|'.join(WEEKDAYS)}),? )?(?:the )?(?:{pattern})")
+    re.compile(rf"(?:(?P<weekday>{A_WEEKDAY}),? )?(?:the )?(?:{pattern})")
     for pattern in (
         rf"{YEAR}-(?P<month>[0-9]{{2}})(?:-(?P<day>[0-9]{{2}}))?",
         rf"{YEAR}/(?P<month>[0-9]{{1,2}})/(?P<day>[0-9]{{1,2}})",

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from kombu.exceptions import OperationalError as BrokerAway
 
-from memories import access, backups, erasure, governance, namespaces, operations, packs, upkeep
+from memories import access, agent_tasks, backups, erasure, governance, namespaces, operations, packs, upkeep
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.models import Connected, EmbeddingModel, Namespace, Operation, Project
@@ -80,7 +80,7 @@ KINDS: Mapping[str, OperationKind] = {
     "verify": OperationKind(backups.verify, backups.check_proof, whole_project=True),
     "drill": OperationKind(backups.drill, backups.check_proof, whole_project=True),
     "restore": OperationKind(
-        backups.restore,
+        partial(backups.restore, erase=erasure.erase),
         backups.check_restore,
         check_start=operations.refuse_unfit_plan,
         permit=backups.permit_restore,
@@ -315,14 +315,14 @@ def _back_up(principal: Principal, operation: Operation, progress: Progress) -> 
 
 
 def report_task(
-    principal: Principal, report: governance.TaskReport, prepared: Any, *, now: datetime.datetime
-) -> governance.Reported:
+    principal: Principal, report: agent_tasks.TaskReport, prepared: Any, *, now: datetime.datetime
+) -> agent_tasks.Reported:
     """Keeps what an agent reports of a task; after the third failure in half an hour a proposal is queued.
 
-    Raises as `governance.report_task`.
+    Raises as `agent_tasks.report_task`.
     """
     with access.enter(principal, why="task"):
-        told = governance.report_task(principal, report, prepared, now=now)
+        told = agent_tasks.report_task(principal, report, prepared, now=now)
         if told.impasse:
             options: dict[str, Any] = {"task": str(told.task.id)}
             start(principal, kind="propose", namespace=told.task.namespace, options=options, now=now)

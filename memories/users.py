@@ -4,15 +4,12 @@ import datetime
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from conflicts.public import lock_namespace, rank_of
-from memories import access, erasure, ingest
+from memories import access
 from memories.access import NotFound, Principal
-from memories.erasure import CountDiffers
-from memories.models import Erasure, Fragment, Namespace, Operation, Tombstone
+from memories.models import Fragment, Namespace, Tombstone
 from memories.models.enums import Verb
 from memories.models.namespace import user_of
 from memories.models.sql import fetch
@@ -88,16 +85,6 @@ class Kept:
     tombstones: Sequence[Tombstone]
 
 
-@dataclass(frozen=True, slots=True)
-class ErasedUser:
-    """How many memories of a user went, or would, and the backups that still hold any."""
-
-    user: str
-    namespaces: list[str]
-    count: int
-    backups: list[dict[str, Any]]
-
-
 def known_users(principal: Principal, namespace: str | None, *, after: str = "", limit: int) -> list[User]:
     """Return the users whom the principal reaches, by name, those behind `after`. Raise NotFound."""
     principal.require(Verb.READ)
@@ -134,7 +121,7 @@ def held_of(principal: Principal, user: str, namespace: str | None = None) -> li
     """Return how much is kept of a user, by namespace. Raise NotFound."""
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="users"):
-        scopes = _scopes(principal, user, namespace)
+        scopes = scopes_of(principal, user, namespace)
         rows = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
         found = list(rows.values_list("namespace", "status").annotate(n=Count("id"), at=Max("created_at")))
         stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
@@ -154,62 +141,11 @@ def kept_of(principal: Principal, user: str, namespace: str | None) -> Kept:
     """Return all that is kept of a user, the oldest first; to be read inside `access.enter`. Raise NotFound."""
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="export user"):
-        scopes = _scopes(principal, user, namespace)
+        scopes = scopes_of(principal, user, namespace)
         rows = Fragment.objects.within(principal.project_id).for_answers().filter(namespace__in=scopes)
         stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
         names = [row.root_name for row in scopes]
         return Kept(user, names, list(rows.order_by("created_at", "id")), list(stones.order_by("evicted_at", "id")))
-
-
-def erase_user(
-    principal: Principal,
-    user: str,
-    namespace: str | None,
-    *,
-    expected: int | None,
-    dry_run: bool = False,
-    purge_backups: bool = False,
-    now: datetime.datetime,
-) -> ErasedUser:
-    """Erase all that is kept of a user, every copy, in one transaction; no restore of an older backup brings it back.
-
-    Raise NotFound, NotPermitted, CountDiffers; nothing is erased then.
-    """
-    principal.require(Verb.ADMIN)
-    erasure.check_purging(principal, purge=purge_backups)
-    with access.enter(principal.of_everybody(), why="erase user"):
-        scopes = _scopes(principal, user, namespace)
-        if not dry_run:
-            for scope in scopes:
-                lock_namespace(scope.id)
-        ids = {scope.id: _held_in(scope) for scope in scopes}
-        count = sum(map(len, ids.values()))
-        names = [scope.root_name for scope in scopes]
-        if dry_run:
-            return ErasedUser(user, names, count, [])
-        if expected is not None and expected != count:
-            raise CountDiffers(count=count, expected=expected)
-        authority = rank_of(principal)
-        held: dict[str, dict[str, Any]] = {}
-        for scope in scopes:
-            erasure.check_right(
-                scope, erasure.Forgotten(len(ids[scope.id]), ids[scope.id]),
-                expected=len(ids[scope.id]), authority=authority,
-            )  # fmt: skip
-            held |= {row["id"]: row for row in erasure.backups_of(scope, ids[scope.id], purge=purge_backups)}
-            ingest.erase(principal.project_id, ids[scope.id], authority=authority, now=now)
-            Operation.objects.within(principal.project_id).filter(namespace=scope).delete()
-            Erasure.objects.bar_only_themselves(principal.project_id, ids[scope.id])
-            scope.delete()
-        backups = list(held.values()) if principal.covers_all else []
-        return ErasedUser(user, names, count, backups)
-
-
-def _held_in(scope: Namespace) -> list[uuid.UUID]:
-    rows = Fragment.objects.within(scope.project_id).filter(namespace=scope).order_by("id")
-    stones = Tombstone.objects.within(scope.project_id).filter(namespace=scope)
-    found = list(rows.values_list("id", flat=True))
-    return found + sorted(set(stones.values_list("original_id", flat=True)) - set(found))
 
 
 def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:
@@ -218,7 +154,7 @@ def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:
     return [row for row in rows if row.parent_id is None]
 
 
-def _scopes(principal: Principal, user: str, namespace: str | None) -> list[Namespace]:
+def scopes_of(principal: Principal, user: str, namespace: str | None) -> list[Namespace]:
     """The scopes of a user. Raises NotFound when there is none that the principal reaches."""
     named = user_of(user)
     if not principal.speaks_for(named):

@@ -30,7 +30,7 @@ from rest_framework.test import APIClient
 
 from memories import access, ingest, keys
 from memories.access import Principal
-from memories.models import Fragment, Project
+from memories.models import EmbeddingModel, Fragment, Project
 from memories.providers import active_model, embeddings, endpoint
 from memories.providers.fake_endpoint import FakeEndpoint, serving
 from novamem import broker, database, env
@@ -287,6 +287,15 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[Project
     """
     with django_db_blocker.unblock(), _a_committed_project() as made:
         yield made
+
+
+@pytest.fixture
+def committed_floor(committed: Project) -> Iterator[None]:
+    """The active model has a floor that texts without a word of the question miss; taken away afterwards."""
+    active_model()
+    EmbeddingModel.objects.update(floor=0.4)
+    yield
+    EmbeddingModel.objects.update(floor=None)
 
 
 @pytest.fixture

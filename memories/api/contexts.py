@@ -70,6 +70,7 @@ class ContextAnswer(serializers.Serializer[Any]):
     excluded = ExcludedAnswer(many=True)
     receipt_id = serializers.UUIDField(allow_null=True)
     degraded = serializers.ListField(child=serializers.CharField())
+    nothing_relevant = serializers.BooleanField()
 
 
 class ContextView(APIView):
@@ -111,4 +112,5 @@ def answered(found: Context) -> dict[str, Any]:
         "excluded": [{"id": i, "reason": reason, "value": value} for i, reason, value in found.excluded],
         "receipt_id": found.receipt_id,
         "degraded": found.degraded,
+        "nothing_relevant": found.nothing_relevant,
     }

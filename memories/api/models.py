@@ -44,6 +44,9 @@ class ModelAnswer(serializers.Serializer[Any]):
     provider = serializers.CharField()
     dim = serializers.IntegerField()
     state = serializers.ChoiceField(ModelState.choices)
+    floor = serializers.FloatField(
+        allow_null=True, help_text="The cosine that unrelated texts hardly reach; null: not measured yet."
+    )
     embedder = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField()
 

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -86,6 +87,15 @@ class Rerank(serializers.Field[Any, Any, Any, Any]):
         return weights
 
 
+@extend_schema_field({"oneOf": [{"type": "string", "enum": ["auto"]}, {"type": "number", "minimum": 0, "maximum": 1}]})
+class FloorField(Number):
+    """ "auto" (the model's own) or what the best hit has to reach, 0 for no floor."""
+
+    def run_validation(self, data: Any = empty) -> float | None:
+        """The number; None for the model's own."""
+        return None if data == "auto" else super().run_validation(data)
+
+
 class QuestionInput(AboutUser):
     """What search and context share."""
 
@@ -97,6 +107,12 @@ class QuestionInput(AboutUser):
     project_wide = Flag(required=False, help_text=WIDE)
     filters = FilterInput(required=False)
     min_similarity = Number(min_value=-1, max_value=1, default=settings.RETRIEVAL_SIMILARITY_THRESHOLD)
+    floor = FloorField(
+        min_value=0,
+        max_value=1,
+        default=None,
+        help_text="What the best hit has to reach, or nothing is answered: auto (the model's own), or 0 (none) to 1.",
+    )
     rerank = Rerank(required=False)
     profile = serializers.ChoiceField(sorted(PROFILES), required=False)
     session_id = Text(max_length=255, required=False)
@@ -145,6 +161,7 @@ def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) 
         filters=Filters(**values.get("filters", {})),
         top_k=top_k,
         min_similarity=values["min_similarity"],
+        floor=values["floor"],
         profile="relevance" if rerank is False else values.get("profile", "balanced"),
         weights=rerank if isinstance(rerank, dict) else None,
         session_id=values.get("session_id", ""),
@@ -222,6 +239,7 @@ class ExplanationAnswer(serializers.Serializer[Any]):
     phrases = serializers.ListField(child=serializers.CharField())
     period = serializers.ListField(child=serializers.DateTimeField(), allow_null=True)
     ways = serializers.DictField(child=serializers.CharField())
+    floor = serializers.FloatField(allow_null=True)
     candidates = ConsideredAnswer(many=True)
 
 
@@ -231,6 +249,7 @@ class SearchAnswer(serializers.Serializer[Any]):
     results = HitAnswer(many=True)
     took_ms = serializers.DictField(child=serializers.FloatField())
     degraded = serializers.ListField(child=serializers.CharField())
+    nothing_relevant = serializers.BooleanField()
     explanation = ExplanationAnswer(required=False)
     expected = ExpectedAnswer(required=False)
 
@@ -289,6 +308,11 @@ def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
         }
         for fragment, hit in zip(shown, results.hits, strict=True)
     ]
-    answer = {"results": hits, "took_ms": results.took_ms, "degraded": results.degraded}
+    answer = {
+        "results": hits,
+        "took_ms": results.took_ms,
+        "degraded": results.degraded,
+        "nothing_relevant": results.nothing_relevant,
+    }
     told = {"explanation": results.explanation, "expected": results.expected}
     return answer | {name: value for name, value in told.items() if value is not None}

@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, governance, jobs
+from memories import access, agent_tasks, jobs
 from memories.access import Principal
+from memories.agent_tasks import Reported, TaskReport
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, AboutUserQuery, Moment, Text, validated
 from memories.api.fragments import IDEMPOTENCY
 from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
-from memories.governance import Reported, TaskReport
 from memories.models.enums import TaskStatus
 from memories.models.namespace import FORM
 
@@ -111,7 +111,7 @@ class TasksView(APIView):
 
         def prepare() -> Any:
             access.require_readable(principal, [place])
-            return governance.prepare_report(report)
+            return agent_tasks.prepare_report(report)
 
         return answer_once(request, prepare=prepare, effect=effect)
 
@@ -152,6 +152,6 @@ class RecentTasksView(APIView):
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="tasks"):
             places = access.chosen(principal, name)
-            found = governance.recent(principal, places, limit=query["limit"], now=timezone.now())
+            found = agent_tasks.recent(principal, places, limit=query["limit"], now=timezone.now())
         provenance = {key: getattr(found, key) for key in ("source", "fetched_at", "latency_ms", "cache_hit")}
         return Response(RecentTasksAnswer({"tasks": found.tasks, "provenance": provenance}).data)

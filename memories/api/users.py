@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, users
+from memories import access, erasure, users
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import USER, decoded_user, key_of
@@ -164,7 +164,7 @@ class UserView(APIView):
     def delete(self, request: Request, address: str) -> Response:
         """Erases all that is kept of a user, every copy of it, if it is as much as expected; all of it or nothing."""
         query = validated(EraseQuery, request.query_params.dict())
-        done = users.erase_user(
+        done = erasure.erase_user(
             key_of(request),
             _meant(request, address),
             query.get("namespace"),

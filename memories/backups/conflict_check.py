@@ -12,7 +12,7 @@ from typing import Any
 from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
 from memories.backups.auxiliary_tables import KEPT
 from memories.backups.insertion import NEWER
-from memories.ingest import stated
+from memories.extraction import stated
 from memories.models import Claim, Fragment
 from memories.models.enums import Status
 from memories.models.sql import execute, fetch

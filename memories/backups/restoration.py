@@ -6,12 +6,12 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 
 from conflicts.public import lock_namespace
-from memories import access, audit, failpoints, ingest
+from memories import access, audit, failpoints
 from memories.access import NotFound, NotPermitted, Principal
 from memories.backups import (
     auxiliary_tables,
@@ -33,6 +33,17 @@ from memories.models import Backup, Fragment, Operation
 from memories.models.enums import BackupOrigin
 from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress, check_plan_id, starter
+
+
+class Erase(Protocol):
+    """What forgets memories with every copy of them; it lies above backups, for it purges them."""
+
+    def __call__(
+        self, project_id: uuid.UUID, ids: Sequence[uuid.UUID], *, authority: int, now: datetime.datetime
+    ) -> object:
+        """Forget them in the open transaction; the caller holds their namespaces."""
+        ...
+
 
 OPTIONS = {"backup_id", "trust_signer", "allow_version", "plan_id"}
 
@@ -104,7 +115,7 @@ class Read:
         return [(name, uuid.UUID(rows[name]["id"])) for name in ordered]
 
 
-def restore(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+def restore(principal: Principal, operation: Operation, progress: Progress, *, erase: Erase) -> dict[str, Any]:
     """Runs a restore, or only plans it (dry run); the report has the plan, by namespace and summed up.
 
     Raises BrokenBundle, WrongProject, BaseMissing, FileMissing, and PlanChanged of one bound to a plan, before anything
@@ -135,7 +146,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress) -> d
             report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
             restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
             restore_plan.agreed(operation, progress)
-            parts = apply(principal, read, progress, report, now=now)
+            parts = apply(principal, read, progress, report, erase=erase, now=now)
     return {**report, **restore_plan.told(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
 
 
@@ -240,7 +251,13 @@ def _safety(principal: Principal, operation: Operation, progress: Progress, *, n
 
 
 def apply(
-    principal: Principal, read: Read, progress: Progress, report: Mapping[str, Any], *, now: datetime.datetime
+    principal: Principal,
+    read: Read,
+    progress: Progress,
+    report: Mapping[str, Any],
+    *,
+    erase: Erase,
+    now: datetime.datetime,
 ) -> dict[str, Any]:
     """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
     with access.enter(principal, why="restore"):
@@ -250,7 +267,7 @@ def apply(
         owners.meet(principal.project_id)  # somebody may have got a key since the plan
         insertion.put_erasures()
         auxiliary_tables.name_predicates(principal.project_id)
-        carry_out(principal.project_id, now=now)
+        carry_out(principal.project_id, erase=erase, now=now)
     failpoints.reach("restore.project")
     parts: dict[str, Any] = {}
     progress.report = {**report, **restore_plan.told(parts)}
@@ -279,14 +296,14 @@ FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e 
     ORDER BY f.namespace_id, f.id"""
 
 
-def carry_out(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+def carry_out(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) -> None:
     """Forgets what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
     rows = fetch(FORGOTTEN, [project_id])
     for place in dict.fromkeys(place for _, place, _ in rows):
         lock_namespace(place)
     for authority in sorted({authority for *_, authority in rows}):
         ids = [which for which, _, rank in rows if rank == authority]
-        ingest.erase(project_id, ids, authority=authority, now=now)
+        erase(project_id, ids, authority=authority, now=now)
 
 
 def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now: datetime.datetime) -> dict[str, Any]:

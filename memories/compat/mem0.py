@@ -421,7 +421,7 @@ class EntityView(MemZeroView):
         """Erases all that is kept there of a user; of an agent, an app or a run what belongs to it, whoever's it is."""
         principal = key_of(request)
         if kind == "user":
-            users.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
+            erasure.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
         elif kind in ("agent", "app", "run"):
             mine = whose(validated(Whose, {f"{kind}_id": name}))
             forget_matching(request, principal.of_user(None, all_users=True), mine)

@@ -11,6 +11,7 @@ from memories import access, ingest
 from memories.access import NotFound, Principal
 from memories.console.errors import Refusal
 from memories.console.explorer_query import typed
+from memories.extraction import stated
 from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 
@@ -82,7 +83,7 @@ def _says(text: str, claim: ClaimDraft) -> bool:
 def _said(text: str, claim: ClaimDraft) -> list[Statement]:
     """What a text states of a claim's key."""
     key = canonical_key(claim.subject), canonical_key(claim.predicate)
-    return [one for one in ingest.stated(text, {}) if (canonical_key(one.subject), canonical_key(one.predicate)) == key]
+    return [one for one in stated(text, {}) if (canonical_key(one.subject), canonical_key(one.predicate)) == key]
 
 
 def _doubt(text: str, old: ClaimDraft) -> Edit:

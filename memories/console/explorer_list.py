@@ -113,6 +113,7 @@ def question_of(asked: ExplorerQuery, *, project: str, names: list[str]) -> Ques
         namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
         project_wide=False,
         all_users=not asked.user,
+        floor=0.0,
         filters=asked.search_filters(),
         top_k=DEEP if asked.is_beyond_search else HITS,
         weights=asked.weighing if asked.weights else None,

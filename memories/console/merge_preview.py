@@ -20,6 +20,7 @@ REASONS = SAME_SOURCE | {
     "repeats": "says the same",
     "evicted": "left memory here before",
     "precedent_rejected": "a person rejected the like",
+    "too_many_waiting": "its owner has a hundred values waiting on this key",
 }
 SAYS = MERGES | {"kept": "Same source: one stays", "skipped": "Left out"}
 SAID = {name: MERGED.get(name, says) for name, says in SAYS.items()} | {"kept": "Same source: one stayed"}

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import Http404
 
 from conflicts.public import ClaimDraft
-from memories import ingest
+from memories.extraction import reread
 from memories.models import Fragment, Operation, PlanStep
 from memories.models.enums import OperationState
 
@@ -131,7 +131,7 @@ def _told(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
 def _claim(row: Fragment) -> ClaimDraft | None:
     """What a memory claims, or is read to claim."""
     said = getattr(row, "claim", None)
-    return ClaimDraft.of(said) if said else next(iter(ingest.reread(row).claims_for(row)), None)
+    return ClaimDraft.of(said) if said else next(iter(reread(row).claims_for(row)), None)
 
 
 def page_number(text: str) -> int:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from memories import users
+from memories import erasure, users
 from memories.access import NotFound
 from memories.api.users import address_of, exported, user_at
 from memories.console.auth import member
@@ -141,7 +141,7 @@ def _namespace(request: Any) -> str | None:
 def _count(request: Any, user: str, namespace: str | None) -> int:
     """How many memories an erasure takes: those that stand, and what is left of those that are gone."""
     now = timezone.now()
-    return users.erase_user(request.principal, user, namespace, expected=None, dry_run=True, now=now).count
+    return erasure.erase_user(request.principal, user, namespace, expected=None, dry_run=True, now=now).count
 
 
 @require_safe
@@ -167,7 +167,7 @@ def erase(request: Any, address: str) -> HttpResponse:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return _page(request, address, Refusal("Nothing was erased", "Type how many memories are erased."))
     now = timezone.now()
-    done, refusal = attempted(lambda: users.erase_user(principal, user, namespace, expected=int(text), now=now))
+    done, refusal = attempted(lambda: erasure.erase_user(principal, user, namespace, expected=int(text), now=now))
     if done is None:
         return _page(request, address, refusal)
     said = f"A user is erased: {done.count} {'memory' if done.count == 1 else 'memories'}, every copy"

@@ -1,4 +1,4 @@
-"""Language models under governance: calls with provenance, the reduction gate, proposals, tasks of agents."""
+"""Language models under governance: calls with provenance, the reduction gate, proposals."""
 
 from memories.governance.calls import expire_calls
 from memories.governance.claim_extraction import read_pending
@@ -12,7 +12,6 @@ from memories.governance.history import size, trim
 from memories.governance.reduction_contract import ProposalCandidate, Reduction, ReductionClient
 from memories.governance.reduction_judge import LocalChecks
 from memories.governance.task_proposals import Considered, OptionProposer, Situation, conclude, consider
-from memories.governance.tasks import RecentTask, Reported, Snapshot, TaskReport, prepare_report, recent, report_task
 
 __all__ = [
     "ProposalCandidate",
@@ -22,13 +21,9 @@ __all__ = [
     "NoDigest",
     "OptionProposer",
     "Reduction",
-    "RecentTask",
     "ReductionClient",
-    "Reported",
     "Situation",
-    "Snapshot",
     "Summary",
-    "TaskReport",
     "check_evolving",
     "check_impasse",
     "check_sidecar",
@@ -43,11 +38,8 @@ __all__ = [
     "judge",
     "judge_name",
     "obstacle",
-    "prepare_report",
     "propose_way_out",
     "read_pending",
-    "recent",
-    "report_task",
     "sidecar_state",
     "size",
     "summarise",

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memories.governance.shapes import ReadClaim
+from memories.language.tokenizer import WORD
 from memories.language.word_lists import STOPWORDS
 
 SHARE = 0.7  # of a digest's content words are those of the texts
 ALONE = 2 / 3  # at most may be of one text alone
 STEM = 5  # letters that two forms of a word have in common
-WORD = re.compile(r"[^\W_]+")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
 

@@ -7,11 +7,11 @@ from pydantic import ValidationError
 
 from conflicts.public import SOURCE_RANK, ClaimDraft, Fate, Newcomer, Reassessment, foresee
 from memories import access
+from memories.extraction import stated
 from memories.governance.destructive_intent import destroys, sentences
 from memories.governance.grounding import rests_on, says
 from memories.governance.reduction_contract import ProposalCandidate, Reduction
 from memories.governance.shapes import DigestShape, ProposalOption, ReadClaim, Supersession
-from memories.ingest import stated
 from memories.models import Fragment, Namespace, Project
 from memories.models.enums import Compression, ProposalKind, SourceClass, Status
 

@@ -1,15 +1,13 @@
 """From what was said to what is kept: cleaning, splitting, routing, weighing, embedding, storing."""
 
 from memories.ingest.captures import CapturedTurn, capture, ingest_exchanges
-from memories.ingest.chunking import split
+from memories.ingest.chunking import clean, split
 from memories.ingest.corrections import correct
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import embed_pending
-from memories.ingest.erasure import Erased, erase, forget, has_digests
 from memories.ingest.events import keep_event, told_before
 from memories.ingest.external_keys import replace
 from memories.ingest.files import Message, UnreadableFile, read
-from memories.ingest.material import material_among
 from memories.ingest.messages import (
     IngestReport,
     PreparedMessages,
@@ -20,7 +18,6 @@ from memories.ingest.messages import (
     prepare_messages,
 )
 from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
-from memories.ingest.stated_claims import reread, stated
 from memories.ingest.updates import (
     History,
     archive,
@@ -29,13 +26,13 @@ from memories.ingest.updates import (
     claims_of,
     fragment_for_change,
     may_rewrite,
+    refuse_taking_away,
     revise,
     unarchive,
 )
 
 __all__ = [
     "Draft",
-    "Erased",
     "History",
     "IngestReport",
     "Message",
@@ -49,15 +46,12 @@ __all__ = [
     "check_change",
     "capture",
     "claims_of",
+    "clean",
     "correct",
     "drafts_of",
     "embed_pending",
-    "erase",
-    "forget",
     "fragment_for_change",
-    "material_among",
     "may_rewrite",
-    "has_digests",
     "ingest",
     "ingest_exchanges",
     "keep",
@@ -67,10 +61,9 @@ __all__ = [
     "prepare",
     "prepare_messages",
     "read",
+    "refuse_taking_away",
     "replace",
-    "reread",
     "revise",
-    "stated",
     "split",
     "told_before",
     "unarchive",

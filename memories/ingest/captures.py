@@ -11,11 +11,9 @@ from prometheus_client import Counter
 from conflicts.public import SOURCE_RANK, lowered_source
 from memories import access
 from memories.access import NotPermitted, Principal
-from memories.ingest.chatter import chatter
+from memories.extraction import carries_material, chatter_reason, repeats, without_echoes
 from memories.ingest.chunking import clean, split
-from memories.ingest.echo_filter import repeats, without_echoes
 from memories.ingest.files import Message
-from memories.ingest.material import carries_material
 from memories.ingest.messages import ROLE_SOURCE, IngestReport, keep_messages, prepare_messages
 from memories.models import Exchange, Fragment, Receipt
 from memories.models.enums import SourceClass, SourceType
@@ -112,7 +110,7 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
     turns = [CapturedTurn(**turn) for turn in row.turns]
     with access.enter(speaker, why="capture"):
         handed_out = _handed_out(row)
-        reasons = [chatter(turn.content, role=turn.role) or _said_before(row, turn) for turn in turns]
+        reasons = [chatter_reason(turn.content, role=turn.role) or _said_before(row, turn) for turn in turns]
     worth = [turn for turn, reason in zip(turns, reasons, strict=True) if reason is None]
     messages = [_message(row, turn, _unheard(speaker, turn, handed_out)) for turn in worth]
     said = [message for message in messages if message.content]

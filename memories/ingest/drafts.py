@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conflicts.public import ClaimDraft
-from memories.ingest.claims import Extracted
+from memories.extraction import Extracted
 from memories.models.enums import SourceType
 
 

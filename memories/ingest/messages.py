@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from conflicts.public import SOURCE_RANK, Admission, forgotten_texts, lowered_source
 from memories import access
 from memories.access import Principal
+from memories.extraction import ReadTurn, are_strangers, extract_parts, material_among
 from memories.ingest.chunking import clean, placed, skip_reason
-from memories.ingest.claims import extract_parts
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
-from memories.ingest.introductions import without_strangers
-from memories.ingest.material import material_among
 from memories.ingest.pipeline import Prepared, keep_each, prepare
 from memories.models import Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, SourceClass, SourceType
@@ -26,6 +24,8 @@ ROLE_SOURCE = {
     "tool": SourceClass.TOOL_OUTPUT,
     "system": SourceClass.INFERENCE,
 }
+
+IndexedDrafts = list[tuple[int, Draft]]  # each with its message's index
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class IngestReport:
     skipped: list[Skipped]
 
 
-def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[list[tuple[int, Draft]], list[Skipped]]:
+def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[IndexedDrafts, list[Skipped]]:
     """A draft per piece worth keeping (with its message's index), and what was skipped."""
     drafts, skipped = [], []
     messages = list(messages)
@@ -120,7 +120,7 @@ def prepare_messages(
     with access.enter(principal, why="ingest"):
         known = _known(principal, [draft for _, draft in drafts], namespace)
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
-        drafts = without_strangers(principal, drafts, here)
+        drafts = _without_strangers(principal, drafts, here)
         ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
         forgotten = set(forgotten_texts(principal.project_id, ranked))
     refused = [
@@ -134,6 +134,17 @@ def prepare_messages(
         indexes=[index for index, _ in kept],
         skipped=sorted([*skipped, *refused], key=lambda s: s.index),
     )
+
+
+def _without_strangers(principal: Principal, drafts: IndexedDrafts, scope: Namespace | None) -> IndexedDrafts:
+    """Return the drafts, where a stranger's turn is attested no longer. In the open transaction."""
+    attested = [(place, draft) for place, (_, draft) in enumerate(drafts) if draft.attested]
+    turns = [ReadTurn(draft.content, draft.read_before or ()) for _, draft in attested]
+    judged = list(drafts)
+    for (place, draft), is_stranger in zip(attested, are_strangers(principal, turns, scope), strict=True):
+        if is_stranger:
+            judged[place] = drafts[place][0], replace(draft, attested=False, extra={**draft.extra, MATERIAL: True})
+    return judged
 
 
 def keep_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:

@@ -18,12 +18,12 @@ from conflicts.public import (
 )
 from memories import access
 from memories.access import NotFound, Principal
+from memories.extraction import NOTHING, Reading, read_text
 from memories.ingest.drafts import Draft
 from memories.ingest.embedding_queue import await_reading
 from memories.ingest.external_keys import enter
-from memories.ingest.stated_claims import NOTHING, Reading, read
 from memories.ingest.updates import require_may_keep
-from memories.language.classification import Routing, route
+from memories.language import Routing, route
 from memories.models import Claim, EmbeddingModel, Fragment, Namespace
 from memories.models.enums import FragmentType, SourceClass, SourceType
 from memories.models.scoring import initial_importance
@@ -57,9 +57,13 @@ def prepare(drafts: Sequence[Draft], *, embed_now: bool = True) -> Prepared:
         drafts=list(drafts),
         routings=[route(draft.content) for draft in drafts],
         vectors=embed([draft.content for draft in drafts], model=model) if embed_now else [None] * len(drafts),
-        readings=[read(draft) if draft.extract_claim else None for draft in drafts],
+        readings=[_read(draft) if draft.extract_claim else None for draft in drafts],
         model=model,
     )
+
+
+def _read(draft: Draft, *, claim: bool = True) -> Reading:
+    return read_text(draft.content, draft.extra, speaker=draft.speaker, read_before=draft.read_before, claim=claim)
 
 
 def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
@@ -116,7 +120,7 @@ def _readings(prepared: Prepared, fragments: Sequence[Fragment]) -> list[Reading
         if draft.claims or (reading and reading.claims):
             watched.add(fragment.namespace_id)
     return [
-        reading or (read(draft, claim=False) if fragment.namespace_id in watched else NOTHING)
+        reading or (_read(draft, claim=False) if fragment.namespace_id in watched else NOTHING)
         for reading, draft, fragment in zip(prepared.readings, prepared.drafts, fragments, strict=True)
     ]
 

@@ -23,8 +23,8 @@ from conflicts.public import (
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
-from memories.ingest.stated_claims import stated
-from memories.language.classification import route
+from memories.extraction import stated
+from memories.language import route
 from memories.models import (
     Archive,
     Claim,

@@ -2,6 +2,7 @@
 
 import re
 
+from memories.language.tokenizer import LETTER, words_joined_by
 from memories.language.word_lists import STOPWORDS
 
 MOST_SENTENCES, MOST_KEYWORDS, SHORT_WORD = 3, 20, 4
@@ -11,7 +12,7 @@ ARCHIVED = "[content archived - searchable via embedding]"
 END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]{0,3}+(?=\s|\Z)|[。！？]+|\n\s*+")
 LONGEST_ABBREVIATION = 12
 ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|approx|no)\.\Z", re.IGNORECASE)
-WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+WORD = words_joined_by("-'’", of=LETTER)
 
 
 def summary(text: str) -> str:

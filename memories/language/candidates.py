@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memories.language.dates import CALENDAR
 from memories.language.gazetteers import ABBREVIATIONS, HEADS_OF_NAMES, KNOWN, PARTICLES, TITLES, WORDY_NAMES
-from memories.language.word_lists import CALENDAR, NO_NAMES, OPENERS, listed
+from memories.language.word_lists import NO_NAMES, OPENERS, listed
 
 # A word begins with a letter; apostrophes, hyphens and & may join its parts. "U.S." is one word.
 WORD = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’&-][^\W_]+)*")

@@ -7,6 +7,7 @@ from typing import Literal
 from memories.language import word_lists
 from memories.language.candidates import TextLine, sentences
 from memories.language.entities import RecognisedEntity, recognise_in
+from memories.language.tokenizer import LETTER, words_joined_by
 
 MemoryType = Literal["episodic", "semantic", "procedural"]
 
@@ -15,7 +16,7 @@ SIGNIFICANT = 5
 LONGEST = 40
 SHORTEST_KEY = 2
 
-WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+WORD = words_joined_by("-", of=LETTER)
 # At the beginning of a line, behind a heading's #, a bullet or a speaker.
 PROCEDURE = re.compile(
     r"(?:^[ \t#*>-]{0,8}(?:[\w.' -]{1,40}:[ \t]{1,4})?|\b(?:this is|here's|here is|explains|describes) )"

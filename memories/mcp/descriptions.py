@@ -16,6 +16,10 @@ Id = Annotated[str, Field(description="The memory's id.")]
 Kind = Annotated[Literal["episodic", "semantic", "procedural"] | None, Field(description="Left out: told by the text.")]
 Wide = Annotated[bool | None, Field(description="Other agents' memories answer too; needs a key that may read wide.")]
 Most = Annotated[int | None, Field(description="At most this many memories.", ge=1, le=200)]
+Floor = Annotated[
+    float | None,
+    Field(description="What the best hit has to reach, or nothing is answered; 0: no floor.", ge=0, le=1),
+]
 Tags = Annotated[list[str] | None, Field(description="Words to filter by.")]
 
 

@@ -21,7 +21,7 @@ from memories.api.inputs import FragmentInput, draft_of
 from memories.api.search import SearchInput, question_of
 from memories.api.votes import CorroborateInput, DisputeInput, told
 from memories.mcp.callers import Caller
-from memories.mcp.descriptions import ClaimWords, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
+from memories.mcp.descriptions import ClaimWords, Floor, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
 from memories.retrieval import context as context_for
 from memories.retrieval import search
 
@@ -99,18 +99,19 @@ def recall(
     session_id: str | None = None,
     as_of: Annotated[str | None, Field(description="What was true then: ISO 8601 with an offset.")] = None,
     project_wide: Wide = None,
+    floor: Floor = None,
 ) -> dict[str, Any]:
     """The memories that answer a question, best first, each with its source, trust and score. What contradicts a claim
     of a stronger source says so (`contradicts`), what may do so names it (`on_record`)."""
     filters = given(type=type, tags=tags)
     body = given(query=query, top_k=top_k, session_id=session_id, as_of=as_of, filters=filters or None)
-    body |= given(project_wide=project_wide)
+    body |= given(project_wide=project_wide, floor=floor)
     values = validated(SearchInput, {**body, "namespace": caller.place(namespace)})
     now = timezone.now()
     found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
     shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
     results = [{**brief(row, score=hit.score), **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
-    return {"results": results, "degraded": found.degraded}
+    return {"results": results, "degraded": found.degraded, "nothing_relevant": found.nothing_relevant}
 
 
 def context(
@@ -122,10 +123,11 @@ def context(
     session_id: str | None = None,
     top_k: Most = None,
     project_wide: Wide = None,
+    floor: Floor = None,
 ) -> dict[str, Any]:
     """A block of memories to put before a prompt, within a budget of tokens, behind a fence."""
     body = given(query=query, max_tokens=max_tokens, format=format, session_id=session_id)
-    body |= given(max_memories=top_k, project_wide=project_wide)
+    body |= given(max_memories=top_k, project_wide=project_wide, floor=floor)
     values = validated(ContextInput, {**body, "namespace": caller.place(namespace)})
     return answered(context_for(caller.principal, context_of(values), now=timezone.now()))
 

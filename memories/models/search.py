@@ -43,6 +43,8 @@ class EmbeddingModel(models.Model):
     dim = models.PositiveIntegerField()
     state = models.CharField(max_length=16, choices=ModelState, default=ModelState.BUILDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # The cosine that a question hardly reaches with a text that has nothing to do with it; null: not measured yet.
+    floor = models.FloatField(null=True)
 
     objects = EmbeddingModelQuerySet.as_manager()
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from conflicts.public import Admission, ClaimDraft, Newcomer, admit, forgotten_texts, with_protection, yield_to
 from memories import failpoints
-from memories.ingest import replace, stated
+from memories.extraction import stated
+from memories.ingest import replace
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.enums import STANDING, Status
 from memories.models.table_spec import made_columns

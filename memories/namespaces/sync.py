@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from conflicts.public import fragment_ruled, withdraw_all
-from memories import ingest
+from memories.erasure import erase
 from memories.models import Fragment
 from memories.models.enums import Status
 from memories.models.sql import execute, fetch
@@ -102,7 +102,7 @@ def forget_there(way: CopyRoute, *, now: datetime.datetime) -> list[uuid.UUID]:
             seen.add(fragment_id)
             groups[authority].append(fragment_id)
     for authority, ids in groups.items():
-        ingest.erase(way.source.project_id, ids, authority=authority, now=now)
+        erase(way.source.project_id, ids, authority=authority, now=now)
     return sorted(seen)
 
 

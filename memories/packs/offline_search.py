@@ -1,17 +1,16 @@
 """Offline search of a pack: words and meaning, each divided by its best, added. No database is opened."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
+from memories.language.tokenizer import TOKEN
 from memories.models import EmbeddingModel
 from memories.packs.reader import BadPack, pack
 from memories.providers import embed_query
 
 POOL = 100  # candidates of each kind
-WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def search(path: Path, query: str, *, limit: int = 10) -> list[PackHit]:
 
 def _by_words(file: apsw.Connection, query: str) -> dict[int, float]:
     """BM25 of any of the words, the best 1; FTS5 gives it negative."""
-    asked = " OR ".join(f'"{word}"' for word in WORD.findall(query))
+    asked = " OR ".join(f'"{word}"' for word in TOKEN.findall(query))
     if not asked:
         return {}
     rows = file.execute("SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (asked, POOL))

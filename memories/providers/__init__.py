@@ -1,5 +1,6 @@
 """What lies outside: embedding models and the language model, with fakes that ship."""
 
+from memories.providers.calibration import calibrate, warm
 from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import (
     FAMILIES,
@@ -8,7 +9,6 @@ from memories.providers.embeddings import (
     embedder_of,
     offered,
     readiness_of,
-    warm,
 )
 from memories.providers.selection import NoSuchModel, active_model, live_models, model_named
 from memories.providers.sidecar import Ask, InsideTransaction, Sidecar, SidecarAnswer, current_sidecar
@@ -24,6 +24,7 @@ __all__ = [
     "SidecarAnswer",
     "Sidecar",
     "active_model",
+    "calibrate",
     "current_sidecar",
     "embed",
     "embed_query",

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from cachetools import LRUCache
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 from prometheus_client import Counter, Histogram
 
 from memories.models import EmbeddingModel
@@ -18,7 +18,6 @@ from memories.providers.embedders import Embedder, EmbeddingFailed, Readiness, T
 from memories.providers.endpoint import Endpoint
 from memories.providers.fake import FakeEmbedder
 from memories.providers.minilm import MiniLM
-from memories.providers.selection import active_model
 from memories.providers.sentences import SentenceTransformer
 
 log = structlog.get_logger(__name__)
@@ -130,17 +129,3 @@ def _called(call: Callable[[Embedder], Vectors], model: EmbeddingModel, *, texts
 
 def _report(error: EmbeddingFailed, model: EmbeddingModel, *, texts: int) -> None:
     log.warning("embedding_failed", model=model.name, texts=texts, error=type(error).__name__, why=str(error)[:200])
-
-
-def warm() -> None:
-    """Loads the active model in the background, so that the first question does not wait for it."""
-    threading.Thread(target=_warm, name="warm", daemon=True).start()
-
-
-def _warm() -> None:
-    try:
-        embedder_of(active_model()).embed(["warm"])
-    except (EmbeddingFailed, DatabaseError) as error:
-        log.warning("embedder_not_warmed", error=type(error).__name__)
-    finally:
-        connection.close()

@@ -1,5 +1,6 @@
 """What a caller wants of the memory, and about whom: by headers, the user also by the body."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,9 +15,11 @@ from memories.retrieval import reads_wide
 
 NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
 TOP_K, WIDE, USER = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide", "X-NovaMem-User"
+FLOOR = "X-NovaMem-Floor"
 IN_BODY = ("user", "safety_identifier")  # what OpenAI's clients say of whose chat it is
 MOST = 200
 SESSION_LIMIT = 255
+DECIMAL = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,9})?", re.ASCII)
 
 
 class Mode(StrEnum):
@@ -41,6 +44,7 @@ class MemoryOptions:
     capture: bool
     top_k: int | None = None
     project_wide: bool | None = None
+    floor: float | None = None
     why_not: str = ""
 
 
@@ -74,7 +78,7 @@ def wish_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
         raise ProxyRefused(400, "invalid_session", f"{SESSION} has at most {SESSION_LIMIT} characters.", param=SESSION)
     mode = Mode(asked or Mode.FULL)
     namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
-    top_k, wide = _top_k(headers), _wide(headers)
+    top_k, wide, floor = _top_k(headers), _wide(headers), _floor(headers)
     reads_wide(principal, wanted=wide)
     if not namespace or mode is Mode.OFF:
         why_not = "off" if mode is Mode.OFF else "no_namespace"
@@ -86,7 +90,7 @@ def wish_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
         _require(principal, namespace, recall=recall, capture=capture)
     may_capture = principal.covers(principal.scope(namespace)) and Verb.WRITE in principal.verbs
     why_not = "capture_only" if not recall else "" if Verb.READ in principal.verbs else "not_permitted"
-    return MemoryOptions(namespace, session, not why_not, capture and may_capture, top_k, wide, why_not)
+    return MemoryOptions(namespace, session, not why_not, capture and may_capture, top_k, wide, floor, why_not)
 
 
 def _mode(headers: Mapping[str, str]) -> str:
@@ -103,6 +107,15 @@ def _top_k(headers: Mapping[str, str]) -> int | None:
     if asked.isascii() and asked.isdigit() and len(asked) <= len(str(MOST)) and 1 <= int(asked) <= MOST:
         return int(asked)
     raise ProxyRefused(400, "invalid_top_k", f"{TOP_K} is a whole number from 1 to {MOST}.", param=TOP_K)
+
+
+def _floor(headers: Mapping[str, str]) -> float | None:
+    asked = headers.get(FLOOR, "").strip().lower()
+    if asked in ("", "auto"):
+        return None
+    if DECIMAL.fullmatch(asked) and float(asked) <= 1:
+        return float(asked)
+    raise ProxyRefused(400, "invalid_floor", f"{FLOOR} is auto, or a number from 0 to 1.", param=FLOOR)
 
 
 def _wide(headers: Mapping[str, str]) -> bool | None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memories.ingest import CapturedTurn, material_among, split
+from memories.extraction import material_among
+from memories.ingest import CapturedTurn, clean, split
 from memories.proxy.errors import ProxyRefused
 from memories.retrieval import Spoken, plain, without_blocks
 from memories.strict_json import refuse_constant
@@ -62,7 +63,7 @@ class Prompt:
         """
         turns: list[CapturedTurn] = []
         digest = b""
-        material = material_among((message["role"], said(message)) for message in self.messages)
+        material = material_among((message["role"], clean(said(message))) for message in self.messages)
         for sequence, message in enumerate(self.messages):
             digest = _digest(digest, message)
             if message["role"] == "assistant":

@@ -68,7 +68,14 @@ def _look_up(principal: Principal, wish: MemoryOptions, prompt: Prompt, now: dat
     begun, query = time.perf_counter(), prompt.question
     if not query:
         return Recalled(prompt.raw, why_not="no_question")
-    question = Question(query, [wish.namespace], wish.project_wide, session_id=wish.session, spoken=prompt.spoken)
+    question = Question(
+        query,
+        [wish.namespace],
+        wish.project_wide,
+        floor=wish.floor,
+        session_id=wish.session,
+        spoken=prompt.spoken,
+    )
     wanted = Request(
         question,
         max_tokens=settings.PROXY_MAX_TOKENS,
@@ -78,7 +85,8 @@ def _look_up(principal: Principal, wish: MemoryOptions, prompt: Prompt, now: dat
     found = context(principal, wanted, now=now)
     seconds = time.perf_counter() - begun
     if not found.prompt_prefix:
-        return Recalled(prompt.raw, seconds=seconds, why_not="nothing_found")
+        why_not = "nothing_relevant" if found.nothing_relevant else "nothing_found"
+        return Recalled(prompt.raw, seconds=seconds, why_not=why_not)
     body = prompt.with_block(found.prompt_prefix, place=settings.PROXY_INJECT)
     metrics.INJECTED.inc()
     return Recalled(body, len(found.included), found.tokens_used, found.receipt_id, seconds)

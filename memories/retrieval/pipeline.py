@@ -21,6 +21,7 @@ from memories.retrieval.candidate_search import Search, indexed, keyword_hits, n
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import whereabouts
+from memories.retrieval.floor import reached
 from memories.retrieval.fusion import fuse
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, understand
@@ -54,6 +55,8 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     with _timed(took, "read"):
         cues = understand(question.query, now=now)
     trail = Trail(cues)
+    if vector is not None:
+        trail.floor = model.floor if question.floor is None else question.floor
     with access.enter(principal, why="search"):
         places = places_of(principal, question)
         hits, claims = list[Hit](), None
@@ -76,6 +79,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         degraded=[] if vector is not None else ["embedder"],
         model=model,
         claims=claims,
+        nothing_relevant=trail.nothing_relevant,
         explanation=trail.told() if question.explain else None,
         expected=expected,
     )
@@ -170,6 +174,11 @@ def _ranked(
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
         stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
+    claimed = (one.id for one in left if trail.paths[one.id].claim)
+    if left and not reached(left, bm25=trail.bm25, asked_for=claimed, floor=trail.floor or 0.0):
+        trail.nothing_relevant = True
+        trail.stop_all([one.id for one in left], Stage.FLOOR)
+        return []
     if heard := question.spoken.among([c.id for c in left], project_id=principal.project_id):
         trail.stop_all(heard, Stage.SPOKEN)
         left = [candidate for candidate in left if candidate.id not in heard]

@@ -159,6 +159,8 @@ class Question:
     filters: Filters = field(default_factory=Filters)
     top_k: int = 10
     min_similarity: float = 0.0
+    # What the best hit has to reach for anything to be answered; None: the model's own floor, 0: none.
+    floor: float | None = None
     profile: str = "balanced"
     weights: dict[str, float] | None = None
     session_id: str = ""
@@ -221,6 +223,8 @@ class Results:
     claims: ClaimsAtHand | None = None
     # What the question was read as and how candidates were looked for, when it wants to know.
     explanation: dict[str, Any] | None = None
+    # Whether what was found has too little to do with the question to be answered.
+    nothing_relevant: bool = False
     # What became of the fragment that was expected: {id, stage, reason, …}.
     expected: dict[str, Any] | None = None
 

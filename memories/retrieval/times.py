@@ -1,31 +1,28 @@
 """Which time a question means: a day, a month, a year, or one told from now. English; pure."""
 
-import calendar
 import datetime
 import re
 
 from dateutil.relativedelta import relativedelta
 
+from memories.language.dates import A_MONTH, A_WEEKDAY, MONTHS, WEEKDAYS
+
 Period = tuple[datetime.datetime, datetime.datetime]
 
-MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
-MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
-MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
-WEEKDAYS = [name.lower() for name in calendar.day_name]
 NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "four": 4, "five": 5}
 NUMBERS |= {"six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 NUMBER = rf"\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}"
 UNIT = "day|week|month|year"
 # Of questions in lower case.
 ISO = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
-DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTH})\.?,? (\d{{4}})\b")
-MONTH_FIRST = re.compile(rf"\b({MONTH})\.? (?:(\d{{1,2}})(?:st|nd|rd|th)?,? )?(\d{{4}})\b")
+DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({A_MONTH})\.?,? (\d{{4}})\b")
+MONTH_FIRST = re.compile(rf"\b({A_MONTH})\.? (?:(\d{{1,2}})(?:st|nd|rd|th)?,? )?(\d{{4}})\b")
 YEAR = re.compile(r"\b(?:in|of|since|during) (\d{4})\b")
 AGO = re.compile(rf"\b({NUMBER}) ({UNIT})s? ago\b")
 LATELY = re.compile(rf"\b(?:last|past) ({NUMBER}) ({UNIT})s\b")
 RELATIVE = re.compile(rf"\b(today|yesterday|last night|(?:this|last) (?:{UNIT}))\b")
-WEEKDAY = re.compile(rf"\b(?:(last)|on|this) ({'|'.join(WEEKDAYS)})\b")
-MONTH_ALONE = re.compile(rf"\b(?:(last)|in|during|this) ({MONTH})\b(?!\.?,? \d)")
+WEEKDAY = re.compile(rf"\b(?:(last)|on|this) ({A_WEEKDAY})\b")
+MONTH_ALONE = re.compile(rf"\b(?:(last)|in|during|this) ({A_MONTH})\b(?!\.?,? \d)")
 DAY = datetime.timedelta(days=1)
 
 
@@ -71,7 +68,7 @@ def _told_from(question: str, now: datetime.datetime) -> Period | None:
             return _around(today if which == "today" else today - DAY, "day")
         return _around(today - _span(unit, which == "last"), unit)
     if found := WEEKDAY.search(question):
-        back = (today.weekday() - WEEKDAYS.index(found[2])) % 7
+        back = (today.weekday() - WEEKDAYS[found[2]]) % 7
         return _around(today - (back or 7 * bool(found[1])) * DAY, "day")
     if found := MONTH_ALONE.search(question):
         back = (today.month - MONTHS[found[2]]) % 12

@@ -23,6 +23,7 @@ class Stage(StrEnum):
     CANDIDATES = "candidates"
     SIMILARITY = "min_similarity"
     FRESHNESS = "relevance_score"
+    FLOOR = "floor"
     SPOKEN = "spoken"
     RIVALS = "rivals"
     SHARE = "share"
@@ -40,6 +41,7 @@ REASONS = {
     Stage.CANDIDATES: "neither its words nor its vector are among the nearest to the question",
     Stage.SIMILARITY: "its cosine is below min_similarity",
     Stage.FRESHNESS: "its relevance_score has decayed below the floor",
+    Stage.FLOOR: "nothing that was found has enough to do with the question",
     Stage.SPOKEN: "it stands in the prompt already",
     Stage.RIVALS: "a claim that excludes its own is shown instead",
     Stage.SHARE: "those of its owner, or of other namespaces, hold their share of the places",
@@ -93,6 +95,9 @@ class Trail:
 
     cues: Cues
     paths: dict[uuid.UUID, Path] = field(default_factory=dict)
+    # What the best had to reach, None without a floor; whether it did not.
+    floor: float | None = None
+    nothing_relevant: bool = False
     # By namespace name: how its vectors were searched.
     ways: dict[str, SearchWay] = field(default_factory=dict)
     # Which words found whom; worked out for who wants to know.
@@ -155,6 +160,7 @@ class Trail:
             "phrases": self.cues.phrases,
             "period": [moment.isoformat() for moment in period] if period else None,
             "ways": dict(self.ways),
+            "floor": self.floor,
             "candidates": [
                 {"id": str(i), **path.told(), "terms": [term.told() for term in self.terms.get(i, [])]}
                 for i, path in order

@@ -11,7 +11,7 @@ from memories import access
 from memories.models import EmbeddingModel, Project
 from memories.models.enums import ModelState
 from memories.models.search import LARGEST_DIM
-from memories.providers import FAMILIES, offered
+from memories.providers import FAMILIES, calibrate, offered
 from memories.upkeep.vector_backfill import missing
 
 ONLY_DIM = 384  # of the providers that are one model
@@ -45,9 +45,11 @@ def add_model(*, name: str, provider: str, dim: int, now: datetime.datetime) -> 
         raise UnfitModel(f"a model has 1 to {LARGEST_DIM} dimensions")
     try:
         with transaction.atomic():
-            return EmbeddingModel.objects.create(name=name, provider=provider, dim=dim, created_at=now)
+            row = EmbeddingModel.objects.create(name=name, provider=provider, dim=dim, created_at=now)
     except IntegrityError as error:
         raise ModelTaken("there is an embedding model of that name already") from error
+    calibrate(row)
+    return row
 
 
 def begin_backfill(model_id: uuid.UUID) -> None:
@@ -68,7 +70,7 @@ def is_complete(model: EmbeddingModel) -> bool:
 
 
 def activate(model_id: uuid.UUID) -> EmbeddingModel:
-    """Makes it the model of questions and new fragments; the one before stays ready to be switched back to.
+    """Makes it the model of questions and new fragments, and measures its floor anew; the one before stays ready.
 
     Raises UnfitState for a retired one. Whether vectors are missing is to be looked at before.
     """
@@ -79,7 +81,8 @@ def activate(model_id: uuid.UUID) -> EmbeddingModel:
         if row.state != ModelState.ACTIVE:
             EmbeddingModel.objects.filter(state=ModelState.ACTIVE).update(state=ModelState.READY)
             _set(row, ModelState.ACTIVE)
-        return row
+    calibrate(row)
+    return row
 
 
 def retire(model_id: uuid.UUID) -> EmbeddingModel:

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memories.extraction.claims import extract_parts
+from memories.extraction.material import carries_material
 from memories.ingest.chunking import clean
-from memories.ingest.claims import extract_parts
-from memories.ingest.material import carries_material
 from script.benches._attacks import BUDGET, DEADLINE, HOME, PARKING, TOPICS, Attack, Family, lies
 from script.benches._updates import Update
 from script.benches._worlds import Settled, Topic, World
@@ -110,7 +110,7 @@ def _plain() -> Iterator[Update]:
 def attested() -> tuple[int, int]:
     """Return how many of the lists' plain turns the user is taken at his word for, and how many there are."""
     turns = [text for _, told in _lists("_pastes") for text in told["plain"]]
-    return sum(not carries_material(text) for text in turns), len(turns)
+    return sum(not carries_material(clean(text)) for text in turns), len(turns)
 
 
 def _distinct() -> Iterator[Update]:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from conflicts.events import Bookmark
 from conflicts.models import PendingConflict
-from memories import access, ingest, jobs, keys, upkeep
+from memories import access, erasure, ingest, jobs, keys, upkeep
 from memories.api import events as door
 from memories.models import Fragment, Namespace
 from memories.models.enums import EvictionReason
@@ -157,7 +157,7 @@ def test_forgetting_what_was_evicted_erases_and_its_return_does_not(deeds, news,
             cause = Cause(EvictionReason.LOW_WEIGHT, {})
             leave(service.project_id, {row.id: cause}, copied="evicted", operation_id=None, now=now)
         if gone:
-            ingest.forget(service, row.id, now=now)
+            erasure.forget(service, row.id, now=now)
         else:
             upkeep.restore(service, row.id, now=now)
         assert [each["fragment_id"] for each in news(kind="erase")].count(str(row.id)) == gone

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories import ingest
+from memories import erasure
 from memories.api import fragments
 from memories.models import Fragment, PendingEmbedding
 from memories.providers import embeddings
@@ -219,7 +219,7 @@ def test_what_is_forgotten_before_the_answer_is_written_was_stored_all_the_same(
 
     def keep(principal, prepared, *, now):
         admissions = kept(principal, prepared, now=now)
-        ingest.forget(principal, admissions[0].fragment.id, now=now)
+        erasure.forget(principal, admissions[0].fragment.id, now=now)
         return admissions
 
     monkeypatch.setattr(fragments, "keep", keep)

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from memories import access, ingest, keys
+from memories import access, erasure, ingest, keys
 from memories.models import Fragment
 from memories.models.history import event_models
 
@@ -65,7 +65,7 @@ def retag(service, fragment):
 
 
 def forget(service, fragment):
-    ingest.forget(service, fragment.id, now=timezone.now())
+    erasure.forget(service, fragment.id, now=timezone.now())
 
 
 def update_in_bulk(service, fragment):

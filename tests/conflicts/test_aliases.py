@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from conflicts.aliases import names_user, spelled, subject_key
 from conflicts.predicates import KNOWN, SEEDS, Rule, rule_for, spellings_of
-from memories.ingest.claims import extract
-from memories.ingest.patterns import reader
+from memories.extraction.claims import extract
+from memories.extraction.patterns import reader
 
 BENCHES = Path(__file__).parents[2] / "script/benches"
 SPELLINGS = [json.loads((BENCHES / name).read_text()) for name in ("_spellings.json", "_spellings_further.json")]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from conflicts.public import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
-from memories import access, ingest, keys
+from memories import access, erasure, ingest, keys
 from memories.access import Principal
 from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, meets
 
@@ -382,8 +382,8 @@ class Belief(RuleBasedStateMachine):
         """Gone for good."""
         said = self.one(pick)
         if any(other.successor == said.id for other in self.model.said.values()):
-            return  # what lost to it stands again: tests/forgetting/test_losers.py
-        act = lambda: ingest.forget(self._above(said), said.id, now=self.now)  # noqa: E731
+            return  # what lost to it stands again: tests/erasure/test_losers.py
+        act = lambda: erasure.forget(self._above(said), said.id, now=self.now)  # noqa: E731
         self.do(act, lambda _: self.model.forget(said.id))
 
     @rule(days=st.integers(1, 500))

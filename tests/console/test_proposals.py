@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memories import access, ingest
+from memories import access, erasure, ingest
 from memories.models import Fragment, LlmCall, Proposal
 from tests.conftest import stored
 from tests.console.conftest import post, words
@@ -181,7 +181,7 @@ def test_what_stands_in_the_way_of_an_undo_is_told(rita, alice, principal, gates
 
 def test_what_went_with_its_memory_is_gone(rita, alice, gates):
     (row,) = gates()
-    ingest.forget(alice.principal, row.about[1], now=timezone.now())
+    erasure.forget(alice.principal, row.about[1], now=timezone.now())
     answer = decide(rita, row, "accept")
     assert (answer.status_code, "It is gone." in words(answer)) == (409, True)
     assert decide(rita, Proposal(id=uuid.uuid4()), "accept").status_code == 409

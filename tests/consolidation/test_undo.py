@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from conflicts.public import ClaimDraft
-from memories import ingest, jobs, upkeep
+from memories import erasure, ingest, jobs, upkeep
 from memories.models import RunChange
 from tests.consolidation.conftest import beside, unit
 
@@ -85,7 +85,7 @@ def test_forgetting_erases_what_was_kept_of_a_memory(run, undo, full, principal,
     rows = full()
     done = run()
     kept = count(RunChange)
-    ingest.forget(principal, rows["dim"].id, now=now)
+    erasure.forget(principal, rows["dim"].id, now=now)
     assert count(RunChange) < kept
     assert undo(done).state == "succeeded"
 

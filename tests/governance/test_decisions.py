@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conflicts.models import PendingConflict
 from conflicts.public import CannotUndo, ClaimDraft, NotApplicable, vote
-from memories import access, governance, ingest
+from memories import access, erasure, governance, ingest
 from memories.errors import StaleRevision
 from memories.models import Fragment, Proposal
 
@@ -119,7 +119,7 @@ def test_a_dismissal_changed_no_memory_and_is_taken_back_whatever_became_of_them
 
 def test_what_was_forgotten_takes_its_decision_along(principal, texts, pair, now):
     governance.decide(principal, pair.id, "accepted", now=now)
-    ingest.forget(principal, texts[0].id, now=now)
+    erasure.forget(principal, texts[0].id, now=now)
     with pytest.raises(access.NotFound):
         governance.undo(principal, pair.id, now=now)
     assert statuses(principal, texts[1:]) == ["active"] * 3

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from conflicts.public import AlreadyResolved, NotApplicable
-from memories import access, governance, ingest, jobs
+from memories import access, erasure, governance, ingest, jobs
 from memories.models import Fragment, Link, Namespace, Operation, Proposal
 from tests.governed import Judge
 
@@ -90,7 +90,7 @@ def test_what_a_person_has_settled_waits_no_longer(service, gate, run, model_ser
 
 def test_it_goes_with_either_memory(service, gate, run, model_server):
     run()
-    ingest.forget(service, gate[1].id, now=timezone.now())
+    erasure.forget(service, gate[1].id, now=timezone.now())
     assert rows(service) == []
 
 
@@ -192,7 +192,7 @@ def test_what_does_not_stand_any_more_can_not_be_accepted(service, gate, run, mo
     if change == "archived":
         ingest.archive(service, gate[1].id, now=timezone.now())
     else:
-        ingest.forget(service, gate[1].id, now=timezone.now())
+        erasure.forget(service, gate[1].id, now=timezone.now())
     with pytest.raises((NotApplicable, access.NotFound)):
         governance.decide(service, row.id, "accepted", now=timezone.now())
     assert rows(service, Fragment, id=gate[0].id)[0].status == "active"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from memories import access, governance, ingest, tasks
+from memories import access, erasure, governance, tasks
 from memories.governance.calls import RULE
 from memories.governance.claim_extraction import INSTRUCTION
 from memories.models import Fragment, LlmCall
@@ -48,13 +48,13 @@ def test_forgetting_leaves_no_hash_to_guess_from(model_server, principal, store,
     assert str(call.id) in told
     assert call.request_hash not in told
     assert call.output_hash not in told
-    ingest.forget(principal, row.id, now=now)
+    erasure.forget(principal, row.id, now=now)
     assert calls(principal) == []
 
 
 def test_what_is_forgotten_during_a_call_leaves_none_either(model_server, principal, store, now):
     rows = [store("acme:main", text) for text in (SECRET, "The door is blue.", "The door is old.")]
-    ingest.forget(principal, rows[0].id, now=now)
+    erasure.forget(principal, rows[0].id, now=now)
     governance.summarise(principal, rows[0].namespace, rows, now=now)
     assert len(model_server.requests) == 1
     assert calls(principal) == []

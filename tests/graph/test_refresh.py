@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from memories import access, ingest
+from memories import access, erasure, ingest
 from memories.models import Entity, Fragment, PendingConnection
 from memories.providers import active_model
 from memories.retrieval import indexed, indexes, keep_indexes, scopes_of
@@ -108,7 +108,7 @@ def test_what_is_forgotten_meanwhile_is_left_out(plant, connect, linked, princip
 
 
 def _forget(principal, fragment_id):
-    ingest.forget(principal, fragment_id, now=timezone.now())
+    erasure.forget(principal, fragment_id, now=timezone.now())
     connections.close_all()
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("novamem", "memories", "conflicts")
 MODULES = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py")) if "migrations" not in p.parts]
 LONGEST_MODULE, LONGEST_FUNCTION = 500, 50
-DATA = {"gazetteers.py"}  # word lists
+WORD_LISTS = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("data/*.txt"))]
 # Established words of the field.
 ESTABLISHED = {"chunking", "ranking", "packing", "scoring", "grounding"}
 
@@ -40,7 +40,7 @@ def test_arrows_point_one_way(monkeypatch):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_and_functions_stay_small(path):
-    assert path.name in DATA or lines(path) <= LONGEST_MODULE
+    assert lines(path) <= LONGEST_MODULE
     for function in functions(path):
         assert function.end_lineno - function.lineno < LONGEST_FUNCTION, f"{path.name}: {function.name}"
 
@@ -75,6 +75,20 @@ def test_each_class_has_a_name_of_its_own():
 def test_nothing_is_called_utils():
     banned = {"utils", "helpers", "services", "common", "misc", "signals"}
     assert [path for path in MODULES if path.stem in banned] == []
+
+
+@pytest.mark.parametrize("path", WORD_LISTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_word_lists_say_what_they_are_and_nothing_twice(path):
+    about, *rest = path.read_text().splitlines()
+    entries = [line for line in rest if not line.startswith("#")]
+    assert about.startswith("# ")
+    assert len(entries) == len(set(entries))
+    assert all(entry == entry.strip() != "" for entry in entries)
+
+
+@pytest.mark.parametrize("path", WORD_LISTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_word_lists_are_read_by_a_module_beside_them(path):
+    assert any(f'"{path.stem}")' in module.read_text() for module in path.parents[1].glob("*.py"))
 
 
 def test_tests_can_not_shadow_the_packages():

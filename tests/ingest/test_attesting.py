@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from memories import access, ingest
+from memories.extraction import reread
 from memories.ingest import Draft, Message
 from memories.models import Claim, Fragment
 
@@ -144,8 +145,8 @@ def test_a_plain_word_replaces_what_the_user_said_before(told, believed):
 def test_what_material_says_is_no_plain_word_when_it_is_read_again(told):
     (plain,) = told("My budget is $750.")
     (pasted,) = told("Translate to German: I live in Oslo.")
-    assert [said.first_person for said in ingest.reread(plain).claims] == [True]
-    assert [said.first_person for said in ingest.reread(pasted).claims] == [False]
+    assert [said.first_person for said in reread(plain).claims] == [True]
+    assert [said.first_person for said in reread(pasted).claims] == [False]
 
 
 @pytest.fixture

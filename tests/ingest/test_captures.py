@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from memories import access, ingest, keys, retrieval, tasks
+from memories import access, erasure, ingest, keys, retrieval, tasks
 from memories.access import NotFound, NotPermitted
 from memories.ingest import CapturedTurn, captures
 from memories.models import Exchange, Fragment, Receipt
@@ -174,7 +174,7 @@ def test_a_user_who_reads_a_stronger_memory_out_adds_nothing(bob, said, kept, ha
 
 def test_forgotten_words_do_not_come_back(alice, bob, said, kept, store, principal, now):
     row = store("acme:main", USER.content, by=alice.principal, source="user_explicit")
-    ingest.forget(alice.principal, row.id, now=now)
+    erasure.forget(alice.principal, row.id, now=now)
     said(bob.principal, USER)
     assert kept() == []
 

@@ -25,6 +25,14 @@ def test_each_tool_says_what_it_does_to_what_is_there(session):
     assert all(tool.description and tool.annotations.open_world_hint is False for tool in tools.values())
 
 
+def test_nothing_relevant_is_answered_by_nothing(committed_floor, session):
+    session.call("retain", content=HERON)
+    found = session.call("recall", query="thanks a lot")
+    assert (found["results"], found["nothing_relevant"]) == ([], True)
+    assert session.call("context", query="thanks a lot")["prompt_prefix"] == ""
+    assert len(session.call("recall", query="thanks a lot", floor=0)["results"]) == 1
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_remembers_finds_and_hands_out(web, alice, place, mode):
     session = over_http(web, alice.key, mode=mode, **{"X-NovaMem-Namespace": place})

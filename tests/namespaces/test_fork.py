@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict, Predicate
 from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
-from memories import access, ingest, jobs, namespaces, upkeep
+from memories import access, erasure, jobs, namespaces, upkeep
 from memories.models import (
     Claim,
     Embedding,
@@ -105,14 +105,14 @@ def test_others_are_not_flooded_with_branches(fork, full, alice, store):
 
 def test_what_one_side_forgets_the_other_keeps(fork, full, alice, texts, now):
     fork()
-    ingest.forget(alice.principal, full["child"].id, now=now)
+    erasure.forget(alice.principal, full["child"].id, now=now)
     assert "Ada is Norwegian." in texts(SIDE)
     assert "Ada is Norwegian." not in texts(MAIN)
 
 
 def test_what_was_forgotten_everywhere_is_not_copied(fork, full, store, alice, rows, now):
     twin = store("acme:other", "Ada is Norwegian.", by=alice.principal)
-    ingest.forget(alice.principal, twin.id, everywhere=True, now=now)
+    erasure.forget(alice.principal, twin.id, everywhere=True, now=now)
     told = fork().report
     assert (told["copied"], told["blocked_by_erasure"]) == (4, 1)
     assert "Ada is Norwegian." not in {row.content for row in rows(SIDE)}

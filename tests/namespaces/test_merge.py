@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict, Vote
 from conflicts.public import ClaimDraft
-from memories import access, ingest, jobs, operations, upkeep
+from memories import access, erasure, ingest, jobs, operations, upkeep
 from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
 from tests.namespaces.conftest import MAIN, SIDE
 
@@ -216,7 +216,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(begun, merge, store, alice,
     store(SIDE, "Otters swim at night.", by=bob.principal)
     store(SIDE, "Ada is seven.", by=alice.principal, claim=ClaimDraft("Ada", "age", "7"), source="tool_output")
     store(SIDE, "The mill is old.", by=bob.principal, source_id="s1")
-    ingest.forget(alice.principal, named_in(rows, SIDE).id, now=now)
+    erasure.forget(alice.principal, named_in(rows, SIDE).id, now=now)
     before, aside = digest(), digest(SIDE)
     told = merge(dry_run=True)
     assert (told.state, told.error) == ("succeeded", None)
@@ -309,7 +309,7 @@ def test_a_dry_run_can_not_be_undone(begun, merge, undo, store, bob):
 
 
 def test_what_the_target_forgot_does_not_come_back(begun, merge, store, alice, bob, rows, texts, now):
-    ingest.forget(alice.principal, begun[0].id, now=now)
+    erasure.forget(alice.principal, begun[0].id, now=now)
     twin = named_in(rows, SIDE)
     told = merge().report
     assert (told["blocked_by_erasure"], told["added"]) == ([str(twin.id)], [])
@@ -321,7 +321,7 @@ def test_what_the_target_forgot_does_not_come_back(begun, merge, store, alice, b
 
 
 def test_what_the_branch_forgot_goes_in_the_target_too(begun, merge, alice, bob, rows, texts, store, now):
-    ingest.forget(alice.principal, named_in(rows, SIDE).id, now=now)
+    erasure.forget(alice.principal, named_in(rows, SIDE).id, now=now)
     told = merge().report
     assert told["forgotten"] == [str(begun[0].id)]
     assert texts() == ["Ada is six."]
@@ -345,7 +345,7 @@ def test_what_was_evicted_from_the_target_is_not_brought_back(begun, merge, prin
 
 def test_main_merges_into_its_branch_too(begun, merge, store, alice, texts, now):
     store(MAIN, "The mill was painted.", by=alice.principal)
-    ingest.forget(alice.principal, begun[0].id, now=now)
+    erasure.forget(alice.principal, begun[0].id, now=now)
     told = merge(MAIN, SIDE).report
     assert told["counts"]["added"] == told["counts"]["forgotten"] == 1
     assert texts(SIDE) == ["Ada is six.", "The mill was painted."]

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memories import access, audit, backups, ingest
+from memories import access, audit, backups, erasure, ingest
 from memories.backups import push
 from memories.models import Backup
 from memories.providers.fake_endpoint import FakeEndpoint
@@ -80,7 +80,7 @@ def test_a_project_is_pushed_to_another_instance(
         assert (row["content"], row["extra"], row["provenance"]["authority"]) == (first.content, {"n": 1.5}, 4)
         assert row["created_at"] == first.created_at.isoformat().replace("+00:00", "Z")
 
-        ingest.forget(service, gone.id, now=timezone.now())
+        erasure.forget(service, gone.id, now=timezone.now())
         second = tell("Otters sleep a lot.")
         told = sync()
         assert (told["insert"], told["unchanged"], told["forgotten"]) == (1, 1, 1)

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memories import access, ingest, tasks
+from memories import access, erasure, ingest, tasks
 from memories.models import Embedding, PendingEmbedding
 from memories.providers import embeddings
 from memories.providers.fake import FakeEmbedder
@@ -135,7 +135,7 @@ def test_a_fragment_forgotten_meanwhile_gets_no_vector(principal, fill, count, n
 
     class Slow(FakeEmbedder):
         def embed(self, texts):
-            ingest.forget(principal, fragment.id, now=timezone.now())
+            erasure.forget(principal, fragment.id, now=timezone.now())
             return super().embed(texts)
 
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from conflicts.public import ClaimDraft
-from memories import access, backups, ingest, jobs, namespaces, packs, upkeep
+from memories import access, backups, erasure, ingest, jobs, namespaces, packs, upkeep
 from memories.models import Backup, Claim, Fragment, Namespace
 
 MAIN = "acme:main"
@@ -34,7 +34,7 @@ def full(store, alice, bob, now):
     ]
     bob.client.post(f"/api/v1/fragments/{rows[0].id}/reinforce", format="json")
     ingest.archive(alice.principal, rows[5].id, now=now)
-    ingest.forget(alice.principal, rows[6].id, now=now)
+    erasure.forget(alice.principal, rows[6].id, now=now)
     return rows
 
 
@@ -128,7 +128,7 @@ def test_importing_brings_each_of_several_claims(store, alice, bob, principal, d
 
 
 def test_what_was_forgotten_meanwhile_does_not_come_back(written, full, principal, alice, count, now, capsys):
-    ingest.forget(alice.principal, full[0].id, now=now)
+    erasure.forget(alice.principal, full[0].id, now=now)
     wipe(principal)
     capsys.readouterr()
     call_command("pack", "import", str(written), "--json")

@@ -115,10 +115,27 @@ def test_as_many_memories_as_the_request_asks_for(send, upstream, remember):
         assert send(chat(), X_NovaMem_Top_K=asked).headers["X-NovaMem-Injected"] == str(given)
 
 
+def test_nothing_is_put_in_that_has_nothing_to_do_with_the_question(committed_floor, send, upstream, remember):
+    remember("The heron nests behind the old mill.")
+    thanks = {"model": "fake", "messages": [{"role": "user", "content": "thanks a lot"}]}
+    answer = send(thanks)
+    assert (answer.headers["X-NovaMem-Injected"], answer.headers["X-NovaMem-Memory"]) == (
+        "0",
+        "none; reason=nothing_relevant",
+    )
+    assert injected(upstream) == []
+    for floor, given in (("auto", "0"), ("0", "1"), ("0.99", "0")):
+        assert send(thanks, X_NovaMem_Floor=floor).headers["X-NovaMem-Injected"] == given
+
+
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [
         *(("X-NovaMem-Top-K", value, "invalid_top_k") for value in ("0", "201", "-1", "1.5", "ten", "9" * 30, "१")),
+        *(
+            ("X-NovaMem-Floor", value, "invalid_floor")
+            for value in ("-0.1", "1.01", "high", "nan", "1e-1", "٠", "0." + "1" * 30)
+        ),
         *(("X-NovaMem-Project-Wide", value, "invalid_project_wide") for value in ("yes", "1", "true, true")),
     ],
 )

@@ -13,7 +13,8 @@ from conflicts.models import PendingConflict, Predicate
 from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
 from memories import access, jobs, keys, upkeep
 from memories.api.users import address_of
-from memories.ingest import archive, forget
+from memories.erasure import forget
+from memories.ingest import archive
 from memories.models import (
     Cluster,
     ClusterLabel,

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conflicts.public import BlockedByErasure, ClaimDraft
-from memories import access, ingest, jobs, upkeep
+from memories import access, erasure, ingest, jobs, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.language.abridgement import ARCHIVED
 from memories.models import Archive, Embedding, Erasure, Keywords, Revision
@@ -206,7 +206,7 @@ def test_the_weaker_and_those_elsewhere_compact_nothing(old, one, bob, charlie, 
 def test_forgetting_knows_the_text_that_was_compacted(old, one, store, principal, now, count):
     row = old(0, LONG)
     one(row, "keywords")
-    ingest.forget(principal, row.id, now=now)
+    erasure.forget(principal, row.id, now=now)
     assert (count(Archive), count(Erasure)) == (0, 2)
     with pytest.raises(BlockedByErasure):
         store("acme:main", LONG)
@@ -214,7 +214,7 @@ def test_forgetting_knows_the_text_that_was_compacted(old, one, store, principal
 
 def test_what_would_read_like_a_forgotten_text_is_left(old, run, fresh, store, principal, now):
     row = old(40, LONG)
-    ingest.forget(principal, store("acme:main", SUMMARY).id, now=now)
+    erasure.forget(principal, store("acme:main", SUMMARY).id, now=now)
     assert run("compact").report["compacted_count"] == 0
     assert fresh(row).content == LONG
 
@@ -222,7 +222,7 @@ def test_what_would_read_like_a_forgotten_text_is_left(old, run, fresh, store, p
 def test_a_forgotten_text_does_not_come_back_by_undo(old, run, undo, fresh, store, principal, now):
     row = old(40, LONG)
     ended = run("compact")
-    ingest.forget(principal, store("acme:main", LONG).id, now=now)
+    erasure.forget(principal, store("acme:main", LONG).id, now=now)
     assert undo(ended) == {"restored": 0, "stale": 1}
     assert fresh(row).content == SUMMARY
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict
 from conflicts.public import BlockedByErasure, ClaimDraft, register_predicate
-from memories import access, ingest, upkeep
+from memories import access, erasure, ingest, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.models import Archive, Erasure, Fragment, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
@@ -168,7 +168,7 @@ def test_without_a_copy_only_the_tombstone_is_left(old, evict, restore, principa
 def test_what_was_forgotten_meanwhile_does_not_come_back(old, evict, restore, principal, count):
     stone = evict(old(40, "The secret word is xylophone."))
     twin = old(1, "The secret word is  XYLOPHONE.")
-    ingest.forget(principal, twin.id, now=timezone.now())
+    erasure.forget(principal, twin.id, now=timezone.now())
     with pytest.raises(BlockedByErasure):
         restore(stone)
     assert (count(Fragment), count(Tombstone), count(Archive)) == (0, 1, 1)
@@ -188,7 +188,7 @@ def test_forgetting_what_was_evicted_erases_every_copy(old, evict, store, princi
     row = old(40, "The secret word is xylophone.")
     ingest.revise(principal, row.id, changes={"content": "The secret word is zither."}, revision=None, now=now)
     evict(row)
-    ingest.forget(principal, row.id, now=timezone.now())
+    erasure.forget(principal, row.id, now=timezone.now())
     assert (count(Archive), count(Tombstone), count(Erasure)) == (0, 0, 2)
     for text in ("The secret word is xylophone.", "The secret word is zither."):
         with pytest.raises(BlockedByErasure):
@@ -200,7 +200,7 @@ def test_forgetting_a_fragment_erases_its_copies(old, principal, count, now):
     with access.enter(principal, why="test"):
         upkeep.take_copies(principal.project_id, [row.id], reason="evicted", operation_id=None, now=now)
     assert count(Archive) == 1
-    ingest.forget(principal, row.id, now=now)
+    erasure.forget(principal, row.id, now=now)
     assert count(Archive) == 0
 
 
@@ -209,7 +209,7 @@ def test_who_is_weaker_or_elsewhere_forgets_nothing_that_was_evicted(old, evict,
     evict(row)
     for who, error in ((bob, NotPermitted), (charlie, NotFound)):
         with pytest.raises(error):
-            ingest.forget(who.principal, row.id, now=now)
+            erasure.forget(who.principal, row.id, now=now)
     assert (count(Tombstone), count(Archive), count(Erasure)) == (1, 1, 0)
 
 
@@ -222,7 +222,7 @@ def test_forgetting_takes_the_words_out_of_old_conflicts(old, evict, principal, 
         conflict = PendingConflict.objects.get(newcomer=row.id)
     resolve(principal, conflict.id, Settlement("reject", 1, note="not green"), now=now)
     evict(row)
-    ingest.forget(principal, row.id, now=now)
+    erasure.forget(principal, row.id, now=now)
     with access.enter(principal, why="test"):
         conflict.refresh_from_db()
     assert (conflict.statement, conflict.note, conflict.before) == (None, "", None)

@@ -147,6 +147,9 @@ class Command(TyperCommand):
         project_wide: Annotated[
             bool, Option("--project-wide", help="Other agents' fresh memories answer too.")
         ] = False,
+        floor: Annotated[
+            float | None, Option(help="What the best hit has to reach, 0 for no floor; the model's own if left out.")
+        ] = None,
         as_json: AsJson = False,
     ) -> None:
         """The memories that answer a question, best first."""
@@ -154,7 +157,8 @@ class Command(TyperCommand):
             raise CommandError("Ask something.")
         (project,) = _projects(namespace)
         now = timezone.now()
-        question = Question(query, [scope_named(namespace, user)], project_wide=project_wide or None, top_k=limit)
+        place = scope_named(namespace, user)
+        question = Question(query, [place], project_wide=project_wide or None, top_k=limit, floor=floor)
         found = search(access.system_principal(project), question, now=now)
         shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
         rows = [{**row, "score": hit.score, **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]

@@ -132,4 +132,4 @@ def _missing(row: EmbeddingModel) -> int:
 
 
 def _told(row: EmbeddingModel) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in ("name", "provider", "dim", "state")}
+    return {name: getattr(row, name) for name in ("name", "provider", "dim", "state", "floor")}

@@ -13,7 +13,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from rich.table import Table
 from typer import Argument, Option
 
-from memories import access, users
+from memories import access, erasure, users
 from memories.access import NotFound, Principal
 from memories.api.users import exported
 from memories.erasure import CountDiffers
@@ -81,12 +81,12 @@ class Command(TyperCommand):
         wish: dict[str, Any] = {"purge_backups": purge_backups, "now": timezone.now()}
         principal = _operator(namespace, project)
         try:
-            done = users.erase_user(principal, user, namespace or None, expected=None, dry_run=True, **wish)
+            done = erasure.erase_user(principal, user, namespace or None, expected=None, dry_run=True, **wish)
             if not dry_run:
                 expected = done.count if yes and expect is None else expect
                 if expected is None:
                     expected = _typed(user, done.count)
-                done = users.erase_user(principal, user, namespace or None, expected=expected, **wish)
+                done = erasure.erase_user(principal, user, namespace or None, expected=expected, **wish)
         except (NotFound, BadUser) as error:
             raise CommandError(f"There is no user {user!r}.") from error
         except CountDiffers as error:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memories import access, governance, usage_counters
+from memories import access, agent_tasks, usage_counters
 from memories.access import Principal
 from memories.models import Fragment, Project
 from memories.retrieval.conflict_filter import rivalry
@@ -79,6 +79,7 @@ class Context:
     excluded: list[tuple[uuid.UUID, str, float]]
     receipt_id: uuid.UUID | None
     degraded: list[str]
+    nothing_relevant: bool
     # Of those included, by id: what the packing weighed.
     values: dict[uuid.UUID, float]
 
@@ -129,6 +130,7 @@ def context(principal: Principal, request: Request, *, now: datetime.datetime) -
         excluded=[(item.thing.fragment.id, reason, item.value) for item, reason in packed.excluded],
         receipt_id=receipt_id,
         degraded=results.degraded,
+        nothing_relevant=results.nothing_relevant,
         values={item.thing.fragment.id: item.value for item in chosen},
     )
 
@@ -191,7 +193,7 @@ def _tasks(
     share = space.copy()
     share.most, share.left = request.include_tasks, None if space.left is None else space.left // TASK_SHARE
     fitting: Packed[BlockEntry] = Packed()
-    found = governance.recent(principal, places.own, limit=request.include_tasks, now=now)
+    found = agent_tasks.recent(principal, places.own, limit=request.include_tasks, now=now)
     for task in found.tasks:
         made = task_entry(task, form=request.form)
         fitting.offer(Item(made, made.kind, 0.0, made.size), share)

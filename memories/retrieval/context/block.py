@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memories.governance import RecentTask
+from memories.agent_tasks import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.enums import FragmentType
 from memories.retrieval.context.markup import GONE, HEADINGS, TASK, gone_line, line, task_line

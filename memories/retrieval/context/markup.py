@@ -5,7 +5,7 @@ from textwrap import shorten
 from xml.sax.saxutils import escape, quoteattr
 
 from conflicts.public import Upheld
-from memories.governance import RecentTask
+from memories.agent_tasks import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.enums import FragmentType, Status
 from memories.retrieval.context.sanitization import fact, one_line, quoted

@@ -25,7 +25,7 @@ from conflicts.public import (
     words_of,
 )
 from memories import access
-from memories.ingest import reread
+from memories.extraction import reread
 from memories.models import Claim, Fragment
 from memories.models.enums import Compression, SourceType, Status
 from memories.models.fragment import PROCEDURE

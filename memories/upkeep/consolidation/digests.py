@@ -11,7 +11,7 @@ from django.db import connection
 
 from conflicts.public import SOURCE_RANK, Admission, Newcomer, admit, lowered_source, withdraw_all
 from memories.access import Principal
-from memories.language.classification import route
+from memories.language import route
 from memories.models import EmbeddingModel, Fragment, Namespace
 from memories.models.enums import LinkKind, SourceClass, SourceType, Status
 from memories.models.scoring import initial_importance

@@ -1,14 +1,13 @@
 """Extracts: the sentences of several texts that say most of what they have in common. Pure."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
+from memories.language.tokenizer import WORD, sentence_end
 from memories.language.word_lists import STOPWORDS
 from memories.models import CONTENT_LIMIT
 
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-WORD = re.compile(r"[^\W_]+")
+SENTENCE_END = sentence_end()
 
 
 def extract(texts: Sequence[str], *, limit: int = CONTENT_LIMIT) -> str:

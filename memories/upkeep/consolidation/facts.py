@@ -9,22 +9,15 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memories.language.dates import CALENDAR
 from memories.language.gazetteers import GIVEN_NAMES
-from memories.language.word_lists import CALENDAR, OPENERS, listed
+from memories.language.word_lists import OPENERS, listed, word_list
 
 WORD = re.compile(r"[^\s,;!?()\[\]{}\"“”]+")
 EDGES = ".:'’‘`*_#>-–—/"
-NUMBERS = listed("""
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half
-    quarter dozen first second third fourth fifth sixth seventh eighth ninth tenth once twice am pm a.m p.m noon
-    midnight
-""")
+NUMBERS = word_list(__file__, "numbers")
 TIMES = listed("today tomorrow yesterday tonight morning afternoon evening night weekday weekend") | CALENDAR
-NEGATIONS = listed("""
-    not no never none nobody nothing nowhere neither nor without cannot hardly barely scarcely stopped quit
-    longer unlike refuse refuses refused except
-""")
+NEGATIONS = word_list(__file__, "negations")
 
 
 @dataclass(frozen=True, slots=True)

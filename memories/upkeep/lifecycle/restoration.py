@@ -21,7 +21,8 @@ from conflicts.public import (
 from memories import access
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
-from memories.ingest import check_change, stated
+from memories.extraction import stated
+from memories.ingest import check_change
 from memories.models import Archive, Claim, Fragment, Operation, Tombstone
 from memories.models.enums import STANDING, Status
 from memories.models.lineage import quoting

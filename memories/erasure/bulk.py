@@ -1,0 +1,174 @@
+"""Erasure of many at once: what a filter finds, if it is as much as the caller expects; all of it or nothing."""
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db.models.expressions import RawSQL
+from django.utils.dateparse import parse_datetime
+
+from conflicts.public import lock_namespace, with_protection
+from memories import access
+from memories.access import NotPermitted, Principal
+from memories.erasure.backup_copies import backups_of, hold_backups
+from memories.erasure.fragments import Forgotten, erase, told
+from memories.errors import NovaError
+from memories.models import Fragment, Namespace, Operation, Tombstone
+from memories.models.scoring import relevance_of
+from memories.operations import BadOptions, Options, Progress
+from memories.retrieval import Filters
+
+FEW = 1_000  # so many are forgotten at once; more are an operation
+TIMES = ("since", "until", "event_since", "event_until")
+RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz")
+
+
+class CountDiffers(NovaError):
+    """Other memories than the caller expects would be forgotten: by their number."""
+
+    code = "count_differs"
+    title = "Nothing was erased"
+
+    def __init__(self, *, count: int, expected: int) -> None:
+        super().__init__(f"{count} memories fit, not {expected}; nothing was forgotten")
+        self.count = count
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return how many fit."""
+        return [{"field": "expected_count", "message": str(self.count)}]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureRequest:
+    """What is to be forgotten: the filters of a search without its question, or ids, or both together."""
+
+    filters: Filters = field(default_factory=Filters)
+    # Those of evicted memories too; with ids alone any status fits.
+    ids: Sequence[uuid.UUID] = ()
+
+    def options(self) -> dict[str, Any]:
+        """For an operation's row."""
+        given = {name: value for name, value in asdict(self.filters).items() if value}
+        told = {name: value.isoformat() if name in TIMES else value for name, value in given.items()}
+        return {"filters": told, "ids": [str(i) for i in self.ids]}
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> "ErasureRequest":
+        """As `options` wrote it."""
+        given: dict[str, Any] = {
+            name: parse_datetime(v) if name in TIMES else v for name, v in options["filters"].items()
+        }
+        return cls(Filters(**given), [uuid.UUID(i) for i in options["ids"]])
+
+
+def look(principal: Principal, namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime) -> Forgotten:
+    """What would be forgotten; nothing is."""
+    with access.enter(principal, why="forget"):
+        found = _found(namespace, wish, now=now)
+        return Forgotten(len(found), found)
+
+
+def forget_all(
+    principal: Principal,
+    namespace: Namespace,
+    wish: ErasureRequest,
+    *,
+    expected: int,
+    authority: int,
+    purge_backups: bool = False,
+    everywhere: bool = False,
+    now: datetime.datetime,
+) -> Forgotten:
+    """Erases all that fits, with every copy of its texts, in one transaction; the answer is as that of `forget`.
+
+    Raises CountDiffers, and NotPermitted for what is above `authority`; nothing is forgotten then.
+    """
+    with access.enter(principal, why="forget"):
+        hold_backups(principal, purge=purge_backups)
+        lock_namespace(namespace.id)
+        found = _found(namespace, wish, now=now, hold=True)
+        check_right(namespace, Forgotten(len(found), found), expected=expected, authority=authority)
+        held_in = backups_of(namespace, found, purge=purge_backups)
+        erased = erase(namespace.project_id, found, authority=authority, everywhere=everywhere, now=now)
+        return told(principal, found, erased, held_in)
+
+
+def check_right(namespace: Namespace, found: Forgotten, *, expected: int, authority: int) -> None:
+    """Raises CountDiffers for another count than is expected, NotPermitted for what is above `authority`."""
+    if found.count != expected:
+        raise CountDiffers(count=found.count, expected=expected)
+    if above := _above(namespace.project_id, found.ids, authority):
+        raise NotPermitted(f"the authority of {above} of these memories is above this key's ceiling")
+
+
+def check_forgetting(options: Options) -> None:
+    """Raises BadOptions unless they were written by `wanted`."""
+    if set(options) - {"everywhere"} != {"filters", "ids", "expected_count", "authority", "purge_backups"}:
+        raise BadOptions("options", "Say what is to be forgotten, and how many that are.")
+
+
+def wanted(
+    wish: ErasureRequest, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
+) -> dict[str, Any]:
+    """The options of an operation that forgets."""
+    how = {"expected_count": expected, "authority": authority, "purge_backups": purge_backups, "everywhere": everywhere}
+    return {**wish.options(), **how}
+
+
+def run(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+    """Forgets what an operation asks for; begun again after its end it has nothing to do. Raises as `forget_all`."""
+    if operation.cursor:
+        return dict(operation.cursor)
+    options, now = operation.options, operation.created_at
+    assert operation.namespace is not None  # the kind asks for one
+    if operation.dry_run:
+        return look(principal, operation.namespace, ErasureRequest.read(options), now=now).report()
+    with progress.alive(), access.enter(principal, why="forget"):
+        told = forget_all(
+            principal,
+            operation.namespace,
+            ErasureRequest.read(options),
+            expected=options["expected_count"],
+            authority=options["authority"],
+            purge_backups=options["purge_backups"],
+            everywhere=options.get("everywhere", False),
+            now=now,
+        ).report()
+        progress.save(stage="forgotten", done=told["count"], total=told["count"], cursor=told)
+    return told
+
+
+def _found(
+    namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime, hold: bool = False
+) -> list[uuid.UUID]:
+    """What fits, the oldest first; of what was evicted, what is named by its id."""
+    rows = _fitting(namespace, wish, now=now)
+    rows = rows.select_for_update(of=("self",)).order_by("id") if hold else rows
+    found = [row for _, row in sorted(rows.values_list("created_at", "id"))]
+    if wish.ids and wish.filters == Filters():
+        stones = Tombstone.objects.within(namespace.project_id).filter(namespace=namespace, original_id__in=wish.ids)
+        stones = stones.select_for_update(of=("self",)) if hold else stones
+        found += sorted(set(stones.values_list("original_id", flat=True)) - set(found))
+    return found
+
+
+def _fitting(namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime) -> Any:
+    filters = wish.filters
+    rows = Fragment.objects.within(namespace.project_id).filter(filters.conditions(), namespace=namespace)
+    if wish.ids:
+        rows = rows.filter(id__in=wish.ids)
+    if not wish.ids or filters != Filters():
+        rows = rows.filter(status__in=filters.statuses)
+    if filters.min_relevance:
+        rows = rows.alias(relevance=RawSQL(RELEVANCE, [now])).filter(relevance__gte=filters.min_relevance)
+    return rows
+
+
+def _above(project_id: uuid.UUID, ids: Sequence[uuid.UUID], authority: int) -> int:
+    """How many of them may not be forgotten with this authority, their own or that of who chose them."""
+    rows = Fragment.objects.within(project_id).filter(id__in=ids)
+    stones = Tombstone.objects.within(project_id).filter(original_id__in=ids, authority__gt=authority)
+    return int(with_protection(rows).filter(rank__gt=authority).count()) + int(stones.count())

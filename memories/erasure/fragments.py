@@ -1,0 +1,233 @@
+"""Erasure: every copy of what a memory said goes, for one or for many at once; keyed fingerprints stay."""
+
+import datetime
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conflicts.public import Newcomer, erase_all, hold_keys, lock_namespace, rank_of, readmit
+from memories import access
+from memories.access import NotFound, NotPermitted, Principal
+from memories.erasure.backup_copies import backups_of, hold_backups
+from memories.erasure.reinstatement import has_losers, losers_of, stand_again
+from memories.extraction import stated
+from memories.ingest import check_change, claims_of, fragment_for_change, refuse_taking_away
+from memories.models import (
+    Archive,
+    Erasure,
+    Fragment,
+    LlmCall,
+    Namespace,
+    Proposal,
+    Receipt,
+    RepeatedRequest,
+    Tombstone,
+)
+from memories.models.enums import STANDING, Status, Verb
+from memories.models.lineage import Digest, made_of
+from memories.models.sql import execute
+
+BATCH = 1_000
+MOST_NAMED = 100
+DIGESTED = "digested"  # why a memory lies in the archive whose words stand in a digest
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What went: the memories that were asked for, and digests that held their words; what stands again for these."""
+
+    asked: int
+    digests: Sequence[uuid.UUID] = ()
+    returned: Sequence[uuid.UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many memories fit, the first of them, what went and came with them, and backups that still hold them."""
+
+    count: int
+    ids: Sequence[uuid.UUID]
+    digests: int = 0
+    backups: Sequence[Mapping[str, Any]] = ()
+    # What stands again: it had lost to one of these, or its words stood in a digest that went.
+    restored: Sequence[uuid.UUID] = ()
+
+    def report(self) -> dict[str, Any]:
+        """In JSON's terms."""
+        told = {"count": self.count, "ids": [str(i) for i in self.ids[:MOST_NAMED]], "digests": self.digests}
+        restored = [str(i) for i in self.restored[:MOST_NAMED]]
+        return {**told, "restored_ids": restored, "backups": list(self.backups)}
+
+
+def forget(
+    principal: Principal,
+    fragment_id: uuid.UUID,
+    *,
+    purge_backups: bool = False,
+    everywhere: bool = False,
+    now: datetime.datetime,
+) -> Forgotten:
+    """Erases one memory, or what is left of one that was evicted, and every copy of its text.
+
+    A keyed fingerprint of each text stays behind, for its namespace or `everywhere`. Raises NotFound, NotPermitted.
+    The answer names backups to who covers all of the project; of these, admins may purge them.
+    """
+    with access.enter(principal, why="forget"):
+        check_everywhere(principal, everywhere=everywhere)
+        hold_backups(principal, purge=purge_backups)
+        home = _home(principal.project_id, fragment_id)
+        held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
+        _hold(principal.project_id, fragment_id)
+        if not _evicted(principal, fragment_id):
+            refuse_taking_away(principal, fragment_for_change(principal, fragment_id))
+        erased = erase(
+            principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now
+        )
+        return told(principal, [fragment_id], erased, held_in)
+
+
+def told(
+    principal: Principal, ids: Sequence[uuid.UUID], erased: Erased, held_in: Sequence[Mapping[str, Any]]
+) -> Forgotten:
+    """What the principal may know of it."""
+    return Forgotten(
+        len(ids), ids, len(erased.digests), held_in if principal.covers_all else [], restored=erased.returned
+    )
+
+
+def erase(
+    project_id: uuid.UUID,
+    ids: Sequence[uuid.UUID],
+    *,
+    authority: int,
+    everywhere: bool = False,
+    now: datetime.datetime,
+) -> Erased:
+    """Erases fragments and what is left of evicted ones, in the open transaction, with every copy of their texts.
+
+    Digests of them go too, and their other originals stand again as far as the gate allows, and so does what lost to
+    them. The caller holds the fragments, and their namespaces where digests were made of them or others lost to them.
+    """
+    digests = _digests_of(project_id, ids)
+    whole = [*ids, *digests]
+    others = {i for digest in digests.values() for i in digest.parents if digest.stands} - set(whole)
+    losers = losers_of(project_id, whole)
+    for batch in batches(whole):
+        _erase(project_id, batch, authority=authority, everywhere=everywhere, now=now)
+    returned = _stand_again(project_id, others, now=now)
+    return Erased(len(ids), list(digests), [*returned, *stand_again(project_id, losers, now=now)])
+
+
+def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
+    """The ids, so many at a time."""
+    for start in range(0, len(ids), BATCH):
+        yield list(ids[start : start + BATCH])
+
+
+def _erase(
+    project_id: uuid.UUID, ids: list[uuid.UUID], *, authority: int, everywhere: bool, now: datetime.datetime
+) -> None:
+    copies, stones = (
+        Archive.objects.within(project_id),
+        Tombstone.objects.within(project_id).filter(original_id__in=ids),
+    )
+    # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
+    list(stones.select_for_update(of=("self",)).order_by("id").values_list("id"))
+    Erasure.objects.remember(project_id, ids, authority=authority, texts=list(copies.texts(ids)), everywhere=everywhere)
+    RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
+    Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
+    LlmCall.objects.within(project_id).filter(fragments__overlap=ids).delete()
+    Receipt.objects.within(project_id).strike(ids)
+    erase_all(project_id, ids, copied=copies.conflicts_of(ids), now=now)
+    copies.filter(fragment_id__in=ids).delete()
+    stones.delete()
+    execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
+
+
+def has_digests(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> bool:
+    """Whether words of these stand in digests."""
+    return bool(_digests_of(project_id, ids))
+
+
+def _digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Digest]:
+    """Digests that quote these, evicted ones too; digests of such digests as well."""
+    known, new = set(ids), list(ids)
+    found: dict[uuid.UUID, Digest] = {}
+    while new:
+        digests = [digest for batch in batches(new) for digest in made_of(project_id, batch)]
+        made = {digest.id: digest for digest in digests if digest.id not in known}
+        found |= made
+        known |= set(made)
+        new = list(made)
+    return found
+
+
+def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.datetime) -> list[uuid.UUID]:
+    """What lies in the archive because its words stood in a digest that is gone stands again; those that do."""
+    rows = Fragment.objects.within(project_id).filter(status=Status.ARCHIVED, archived_reason=DIGESTED, id__in=ids)
+    held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
+    originals = Archive.objects.within(project_id).originals(held)
+    for row in held:
+        said = stated(originals.get(row.id, row.content), row.extra)
+        row.updated_at = now
+        readmit(Newcomer(row, None, claims_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
+    return [row.id for row in held if row.status in STANDING]
+
+
+def _hold(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
+    """Locks before the row: its key, or, where others will stand again or it was evicted, the whole namespace."""
+    place = Fragment.objects.within(project_id).filter(id=fragment_id).values_list("namespace_id", flat=True).first()
+    if place is None:  # a restore that brings copies holds the namespace too
+        stones = Tombstone.objects.within(project_id).filter(original_id=fragment_id)
+        if evicted_from := stones.values_list("namespace_id", flat=True).first():
+            lock_namespace(evicted_from)
+    elif has_digests(project_id, [fragment_id]) or has_losers(project_id, fragment_id):
+        lock_namespace(place)
+    hold_keys(project_id, fragment_id=fragment_id)
+
+
+def _evicted(principal: Principal, fragment_id: uuid.UUID) -> bool:
+    """Whether only a tombstone is left of it. Raises NotFound outside the grant, NotPermitted above the ceiling."""
+    if Fragment.objects.within(principal.project_id).filter(id=fragment_id).exists():
+        return False
+    left = Tombstone.objects.within(principal.project_id).select_for_update(of=("self",)).select_related("namespace")
+    stone: Tombstone | None = left.filter(original_id=fragment_id).first()
+    if stone is not None:
+        check_change(principal, namespace=stone.namespace.name, authority=stone.authority)
+    return stone is not None
+
+
+def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
+    """The namespace of a memory, evicted or not."""
+    for rows in (
+        Fragment.objects.within(project_id).filter(id=fragment_id),
+        Tombstone.objects.within(project_id).filter(original_id=fragment_id),
+    ):
+        if row := rows.select_related("namespace").first():
+            found: Namespace = row.namespace
+            return found
+    return None
+
+
+def check_everywhere(principal: Principal, *, everywhere: bool) -> None:
+    """Raises NotPermitted for a wish to bar a text in the whole project by who may not say what that keeps."""
+    if everywhere and not (principal.covers_all and Verb.ADMIN in principal.verbs):
+        raise NotPermitted("forgetting everywhere needs the verb admin and a key for all of the project")
+
+
+def lift(principal: Principal, content: str, *, authority: int, namespace: Namespace | None = None) -> int:
+    """Lets a forgotten text be said again, in one namespace or the whole project; how many fingerprints went.
+
+    Nothing comes back by itself, and what bars it everywhere no namespace lifts for itself. Raises NotFound when the
+    text was not forgotten, NotPermitted when somebody above `authority` forgot it.
+    """
+    with access.enter(principal, why="lift erasure"):
+        place = namespace.id if namespace else None
+        rows = Erasure.objects.of_text(principal.project_id, content, namespace_id=place)
+        if rows.filter(authority__gt=authority).exists():
+            raise NotPermitted("somebody stronger than this key forgot it")
+        count, _ = rows.delete()
+        if not count:
+            raise NotFound("erasure")
+        return int(count)

@@ -1,0 +1,77 @@
+"""Erasure of a user: all that is kept of one, in every scope, and the scopes with it."""
+
+import datetime
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from conflicts.public import lock_namespace, rank_of
+from memories import access
+from memories.access import Principal
+from memories.erasure.backup_copies import backups_of, check_purging
+from memories.erasure.bulk import CountDiffers, check_right
+from memories.erasure.fragments import Forgotten, erase
+from memories.models import Erasure, Fragment, Namespace, Operation, Tombstone
+from memories.models.enums import Verb
+from memories.users import scopes_of
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedUser:
+    """How many memories of a user went, or would, and the backups that still hold any."""
+
+    user: str
+    namespaces: list[str]
+    count: int
+    backups: list[dict[str, Any]]
+
+
+def erase_user(
+    principal: Principal,
+    user: str,
+    namespace: str | None,
+    *,
+    expected: int | None,
+    dry_run: bool = False,
+    purge_backups: bool = False,
+    now: datetime.datetime,
+) -> ErasedUser:
+    """Erase all that is kept of a user, every copy, in one transaction; no restore of an older backup brings it back.
+
+    Raise NotFound, NotPermitted, CountDiffers; nothing is erased then.
+    """
+    principal.require(Verb.ADMIN)
+    check_purging(principal, purge=purge_backups)
+    with access.enter(principal.of_everybody(), why="erase user"):
+        scopes = scopes_of(principal, user, namespace)
+        if not dry_run:
+            for scope in scopes:
+                lock_namespace(scope.id)
+        ids = {scope.id: _held_in(scope) for scope in scopes}
+        count = sum(map(len, ids.values()))
+        names = [scope.root_name for scope in scopes]
+        if dry_run:
+            return ErasedUser(user, names, count, [])
+        if expected is not None and expected != count:
+            raise CountDiffers(count=count, expected=expected)
+        authority = rank_of(principal)
+        held: dict[str, dict[str, Any]] = {}
+        for scope in scopes:
+            check_right(
+                scope, Forgotten(len(ids[scope.id]), ids[scope.id]),
+                expected=len(ids[scope.id]), authority=authority,
+            )  # fmt: skip
+            held |= {row["id"]: row for row in backups_of(scope, ids[scope.id], purge=purge_backups)}
+            erase(principal.project_id, ids[scope.id], authority=authority, now=now)
+            Operation.objects.within(principal.project_id).filter(namespace=scope).delete()
+            Erasure.objects.bar_only_themselves(principal.project_id, ids[scope.id])
+            scope.delete()
+        backups = list(held.values()) if principal.covers_all else []
+        return ErasedUser(user, names, count, backups)
+
+
+def _held_in(scope: Namespace) -> list[uuid.UUID]:
+    rows = Fragment.objects.within(scope.project_id).filter(namespace=scope).order_by("id")
+    stones = Tombstone.objects.within(scope.project_id).filter(namespace=scope)
+    found = list(rows.values_list("id", flat=True))
+    return found + sorted(set(stones.values_list("original_id", flat=True)) - set(found))

@@ -1,0 +1,93 @@
+"""Which sentences of a turn only say again what the memory handed out. Pure.
+
+Without this guard a memory would come back through a model's mouth and pass for a second source of itself. A sentence
+with a single telling word, name or number of its own is no echo: dropping what somebody said is worse than a copy.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memories.language.tokenizer import CLAUSE_END, SENTENCE, spoken_words, words_joined_by
+from memories.language.word_lists import word_list
+
+FORMS = word_list(__file__, "forms")
+WORD = words_joined_by(".,:'’-")
+NEGATIONS = frozenset(["no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"])
+ENDINGS = ("ing", "ed", "es", "s")
+SHORTEST_STEM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What a text is compared by: stems of its telling words, its numbers, and whether it denies."""
+
+    stems: frozenset[str]
+    numbers: frozenset[str]
+    denies: bool
+
+    def says_again(self, memory: "Sense") -> bool:
+        """Whether it adds nothing to the memory. What says nothing at all does not say it again."""
+        if not self.stems | self.numbers or self.denies != memory.denies:
+            return False
+        return self.numbers <= memory.numbers and self.stems <= memory.stems
+
+
+def without_echoes(text: str, memories: Iterable[str]) -> str:
+    """The text without the sentences that one of the memories says already; "" when nothing else is said.
+
+    A text without any comes back as it is.
+    """
+    senses = [sense_of(memory) for memory in memories]
+    sentences = SENTENCE.findall(text) if senses else []
+    left = [sentence for sentence in sentences if not _is_echo(sentence, senses)]
+    if len(left) == len(sentences):
+        return text
+    tells = any(sense.stems or sense.numbers for sense in map(sense_of, left))
+    return "".join(left).strip() if tells else ""
+
+
+def repeats(text: str, memories: Iterable[str]) -> bool:
+    """Return whether each sentence of a text stands in a memory in the same words and order."""
+    said = {_words(part) for memory in memories for part in (memory, *SENTENCE.findall(memory))}
+    sentences = [words for sentence in SENTENCE.findall(text) if (words := _words(sentence))]
+    return _words(text) in said or bool(sentences) and all(words in said for words in sentences)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(spoken_words(text, WORD))
+
+
+def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
+    """Whether a memory says it, or memories say each of its clauses. A question says nothing again."""
+    if sentence.rstrip("\"'”’)] \n").endswith("?"):
+        return False
+
+    def is_said(text: str) -> bool:
+        sense = sense_of(text)
+        return any(sense.says_again(memory) for memory in memories)
+
+    clauses = [clause for clause in CLAUSE_END.split(sentence) if _tells(clause)]
+    return is_said(sentence) or (len(clauses) > 1 and all(is_said(clause) for clause in clauses))
+
+
+def _tells(text: str) -> bool:
+    sense = sense_of(text)
+    return bool(sense.stems or sense.numbers)
+
+
+def sense_of(text: str) -> Sense:
+    """The sense of a text."""
+    words = spoken_words(text, WORD)
+    telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}
+    numbers = frozenset(word for word in telling if any(character.isdigit() for character in word))
+    denies = any(word in NEGATIONS or word.endswith("n't") for word in words)
+    return Sense(frozenset(_stem(word) for word in telling - numbers - NEGATIONS), numbers, denies)
+
+
+def _stem(word: str) -> str:
+    """Roughly: both sides are cut the same way, and nobody reads the result."""
+    word = word.removesuffix("'s")
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,134 @@
+"""Names that a speaker gives himself in a turn, or denies; and whether he tells of the user as of somebody else."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from memories.extraction.values import DIETS, EDGE, JOBS, LANGUAGES
+from memories.language.dates import CALENDAR
+from memories.language.gazetteers import GIVEN_NAMES, KNOWN
+from memories.language.word_lists import NEGATIVE, OPENERS, POSITIVE, listed, word_list
+
+STATES = POSITIVE | NEGATIVE | OPENERS | CALENDAR | JOBS | LANGUAGES | word_list(__file__, "states")
+ADJECTIVE = re.compile(
+    r"[a-z'-]+(?:ing|ed|ive|ous|ful|less|able|ible|ical|ish|ward|wards|wise|some|ly|ic|ial|ular|ior|ate|ense|ent|ant|ost)"
+)
+AM = r"(?<![\w'])(?:i(?:'m| am| ain't)|im)"
+FILL = (
+    r"(?:(?:actually|really|just|also|still|now|simply|only|better|best|mostly|usually|formally|legally|officially"
+    r"|in fact|uh|um|er|well|btw|honestly|indeed|technically|currently|definitely|called|named|nicknamed|known"
+    r"|(?:by the |the )?name of|as|by|dr|mr|mrs|ms|miss|prof|sir)\b\W+)*"
+)
+NAME = (
+    r"\b(?:my|our)(?: (?:first|last|full|real|given|middle|family|legal|maiden|birth|christian|pen|user|preferred"
+    r"|actual|true|own|other|new|old|stage|screen|account|login|nick))*"
+    r" (?:name|first-?name|forename|surname|nickname|username|moniker|handle|alias|login)"
+)
+NOT = r"(?P<not>(?:(?:not|no longer|never|no)\b\W+)?)"
+LEADS = re.compile(
+    rf"(?:(?P<am>{AM})\b\W*|{NAME}(?:'s| is| was|\s*[=:])(?P<isnt>n't)?\W+|{NAME} isn't (?P<neither>)\W*"
+    rf"|(?<![\w'])i\s*[,(–—-]\W*(?=\w)|\b(?:calls?|know|knows) me\b\W+"
+    rf"|\bi(?: go|'ve always gone| answer) (?:by|to)\b\W+|\bintroduce myself\b\W*"
+    r"|\b(?:me llamo|mi nombre es|je m'appelle|mon nom est|ich hei(?:ss|ß)e|mein name ist|mi chiamo|il mio nome è"
+    r"|meu nome é|chamo-me|ik heet|mijn naam is|jag heter|jeg heter|jeg hedder)\b\W+)"
+    rf"{FILL}{NOT}{FILL}(?P<name>[^\W\d_][\w'-]*)",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"[^\W\d_][\w'-]*")
+MORE = re.compile(r"(?: |\. )(?:(?:de|da|del|di|la|le|van|von|al|el|der) ){0,2}([^\W\d_][\w'-]*)")
+DIET = re.compile(DIETS, re.IGNORECASE)
+# Who says that another one speaks, without a name.
+ANOTHER = re.compile(
+    rf"{AM}\b (?:(?:now|actually|really|just) )?(?:(?:not|no longer) (?:the|your|this|that) (?:real |actual |same )?"
+    r"(?:user|owner|customer|person|one)\b|(?:an?other|a different|some other|the new) (?:user|person|owner|customer)\b"
+    r"|(?:someone|somebody) else\b)"
+    r"|\b(?:borrow(?:ed|ing)?|using|writing from|typing on|took) (?:her|his|their|someone's|somebody's)"
+    r" (?:\w+ )?(?:phone|laptop|computer|account|device|tablet|login|session|keyboard|profile)\b",
+    re.IGNORECASE,
+)
+RELATED = listed("her his their she's he's they're")
+MARKS = re.compile(r"[*_`\"“”«»<>~#]+|(?<!\w)'|'(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class SelfName:
+    """A name by which a speaker calls himself, as lower-case words; `denied` when he says that he is not called so."""
+
+    words: frozenset[str]
+    denied: bool = False
+
+
+def plain_text(text: str) -> str:
+    """Return a text without marks around its words, and with one spelling of each apostrophe."""
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub("[’ʼ‘`´]", "'", text)
+    return re.sub(r"\s+", " ", MARKS.sub(" ", text)).strip()
+
+
+def self_names(text: str) -> Iterator[tuple[int, int, SelfName]]:
+    """Yield the names that the speaker of a plain text gives himself or denies, each with its place."""
+    shouts = text.isupper()
+    for lead in LEADS.finditer(text):
+        start, end = lead.span("name")
+        denied = bool(
+            lead["not"] or lead["isnt"] or lead["neither"] is not None or "ain't" in (lead["am"] or "").lower()
+        )
+        if _is_name(text, start, end, shouts=shouts):
+            words, end = _whole_name(text, start, end, shouts=shouts)
+            yield start, end, SelfName(words, denied)
+
+
+def tells_of(text: str, names: Collection[str]) -> bool:
+    """Return whether a speaker tells of the user as of another: "I'm her husband", "I'm using Ann's phone"."""
+    if ANOTHER.search(text):
+        return True
+    taken = [range(start, end) for start, end, _ in self_names(text)]
+    for am in re.finditer(rf"{AM}\b([^.!?;]{{0,200}})", text, re.IGNORECASE):
+        for number, word in enumerate(WORD.finditer(text, am.start(1), am.end(1))):
+            said = word.group()
+            whose = said.casefold().removesuffix("'s")
+            owns = whose != said.casefold()
+            if number == 0 and said.casefold() in RELATED:
+                return True
+            is_user = whose in names and whose not in CALENDAR and (owns or said[0].isupper())
+            if is_user and (owns or not any(word.start() in span for span in taken)):
+                return True
+    return False
+
+
+def _is_name(text: str, start: int, end: int, *, shouts: bool) -> bool:
+    word = text[start:end]
+    lower = word.casefold()
+    if lower.endswith("'s"):
+        return False
+    if lower in GIVEN_NAMES:
+        return word[0].isupper() and not shouts or lower not in STATES or bool(EDGE.match(text, end))
+    if (
+        lower in STATES
+        or lower.split("-")[0] in STATES
+        or KNOWN.get(lower) == "misc"
+        or re.match(DIETS, text[start:], re.IGNORECASE)
+    ):
+        return False
+    return (word[0].isupper() and not shouts) or not ADJECTIVE.fullmatch(lower)
+
+
+def _whole_name(text: str, start: int, end: int, *, shouts: bool) -> tuple[frozenset[str], int]:
+    """The name that begins with a word, in lower case, and its end; initials have a stop behind them."""
+    words = [text[start:end]]
+    while words[0][0].isupper() and not shouts and (more := MORE.match(text, end)):
+        word = more[1]
+        if (
+            not word[0].isupper()
+            or word.casefold() in OPENERS
+            or word.endswith("'s")
+            or word[:2] == "I'"
+            or word == "I"
+        ):
+            break
+        if text[end] == "." and len(words[-1]) > 2:
+            break
+        words.append(word)
+        end = more.end()
+    return frozenset(word.casefold() for word in words), end

@@ -1,0 +1,91 @@
+"""Stated claims: what a text was read to say, and which of it its fragment claims."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conflicts.public import SOURCE_RANK, ClaimDraft, Statement
+from memories.extraction.claims import Extracted, extract
+from memories.models import Fragment
+from memories.models.claim import MOST_CLAIMS
+from memories.models.enums import MATERIAL, SourceClass
+from memories.models.fragment import procedure_of
+
+FROM_THE_USER = {SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text states for certain, and the statements among them that become its fragment's claims."""
+
+    statements: Sequence[Statement] = ()
+    claims: Sequence[Extracted] = ()
+
+    def statements_of(self, fragment: Fragment) -> list[Statement]:
+        """The statements; only the user takes back what stands."""
+        own = fragment.source in FROM_THE_USER
+        return [replace(said, retracts=said.retracts and own) for said in self.statements]
+
+    def claims_for(self, fragment: Fragment) -> list[ClaimDraft]:
+        """The claims; what the user said of themselves is believed as the fragment is, all else as an inference.
+
+        They replace others only where the registry says that there is one value. What somebody says of themselves comes
+        first: of two that exclude each other the first one counts.
+        """
+        first = sorted(self.claims, key=lambda said: not said.first_person)
+        return [self._draft(said, fragment) for said in first[:MOST_CLAIMS]]
+
+    def _draft(self, said: Extracted, fragment: Fragment) -> ClaimDraft:
+        own = said.first_person and fragment.source in FROM_THE_USER
+        return ClaimDraft(
+            subject=said.subject,
+            predicate=said.predicate,
+            value=said.value,
+            exclusive=False,
+            authority=None if own else SOURCE_RANK[SourceClass.INFERENCE],
+            span=said.span,
+        )
+
+
+NOTHING = Reading()
+
+
+def read_text(
+    content: str,
+    extra: Mapping[str, Any],
+    *,
+    speaker: str | None = None,
+    read_before: Sequence[Extracted] | None = None,
+    claim: bool = True,
+) -> Reading:
+    """Return what a text and what stands beside it state; with `claim` also the claims that the text makes.
+
+    `speaker` says who "I" is; `read_before` is what was read in it with all around it.
+    """
+    told = extract(content, speaker=speaker) if read_before is None else read_before
+    found = [said for said in told if said.certain]
+    claims = [said for said in found if not said.negated and not said.quoted]
+    beside = [said for part in procedure_of(extra) for said in extract(part) if said.certain]
+    return Reading(
+        statements=[
+            Statement(
+                said.subject, said.predicate, said.value, said.negated, claim and said.negated and said.first_person
+            )
+            for said in found
+        ]
+        + [Statement(said.subject, said.predicate, said.value, said.negated) for said in beside],
+        claims=claims if claim else (),
+    )
+
+
+def stated(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:
+    """What a stored memory's text, and what stands beside it, states for certain; it takes nothing back any more."""
+    return read_text(content, extra, claim=False).statements
+
+
+def reread(fragment: Fragment) -> Reading:
+    """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
+    told = extract(fragment.content)
+    if fragment.extra.get(MATERIAL):
+        told = [replace(said, first_person=False) for said in told]
+    return read_text(fragment.content, fragment.extra, read_before=told)

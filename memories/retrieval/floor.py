@@ -1,0 +1,26 @@
+"""The floor: whether the best of what was found has anything to do with the question at all. Pure."""
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from memories.retrieval.candidates import Candidate
+
+# What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of texts (their
+# median on chats): one middling word. Larger ones refuse more of both kinds; measured by `script/bench floor`.
+WORD, COMMON = 0.015, 5.0
+
+
+def evidence(candidate: Candidate, bm25: float) -> float:
+    """Return how far a memory answers the question, on the scale of a cosine: likeness, and the words beyond chance."""
+    return max(0.0, candidate.cosine or 0.0) + WORD * (bm25 - COMMON)
+
+
+def reached(
+    candidates: Iterable[Candidate], *, bm25: Mapping[UUID, float], asked_for: Iterable[UUID], floor: float
+) -> bool:
+    """Return whether one of them reaches the floor, or is a claim `asked_for`.
+
+    A floor of 0 is none.
+    """
+    known = frozenset(asked_for)
+    return floor <= 0 or any(one.id in known or evidence(one, bm25.get(one.id, 0.0)) >= floor for one in candidates)

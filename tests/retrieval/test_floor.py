@@ -1,0 +1,159 @@
+"""The floor: a question that nothing stored has to do with is answered by nothing, at every door that answers."""
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from memories import retrieval
+from memories.models import EmbeddingModel
+from memories.providers import EmbeddingFailed, active_model, calibrate, embeddings
+from memories.providers.calibration import background, floor_of
+from memories.retrieval.candidates import Candidate
+from memories.retrieval.floor import COMMON, WORD, evidence
+
+MAIN = "acme:main"
+STORED = (
+    "The heron nests behind the old mill.",
+    "The ferry to Ystad leaves at 7:40.",
+    "The part is XK-4471, in green.",
+)
+UNRELATED = "thanks a lot"
+
+
+@pytest.fixture
+def floor(principal):
+    """Sets the floor of the active model."""
+
+    def put(value):
+        active_model()
+        EmbeddingModel.objects.update(floor=value)
+
+    return put
+
+
+@pytest.fixture
+def stored(store, alice, floor):
+    """Three memories, under a model with a floor."""
+    floor(0.4)
+    return [store(MAIN, text, by=alice.principal) for text in STORED]
+
+
+@pytest.fixture
+def ask(alice):
+    """Asks a door of the API; the answer."""
+
+    def post(query, *, door="search", status=200, **more):
+        body = {"namespace": MAIN, "query": query, **more}
+        answer = alice.client.post(f"/api/v1/{door}", body, format="json")
+        assert answer.status_code == status, answer.json()
+        return answer.json()
+
+    return post
+
+
+def test_an_unrelated_question_is_answered_by_nothing(stored, ask):
+    told = ask(UNRELATED, explain=True)
+    assert (told["results"], told["nothing_relevant"], told["explanation"]["floor"]) == ([], True, 0.4)
+    assert {one["stage"] for one in told["explanation"]["candidates"]} == {"floor"}
+    block = ask(UNRELATED, door="context")
+    assert (block["prompt_prefix"], block["included"], block["nothing_relevant"]) == ("", [], True)
+
+
+def test_a_related_question_is_answered_as_without_a_floor(stored, ask):
+    told, plain = ask("where does the heron nest?"), ask("where does the heron nest?", floor=0)
+    assert [row["id"] for row in told["results"]] == [row["id"] for row in plain["results"]]
+    assert (told["nothing_relevant"], told["results"][0]["content"]) == (False, STORED[0])
+
+
+def test_a_request_sets_its_own_floor(stored, ask):
+    assert len(ask(UNRELATED, floor=0)["results"]) == len(STORED)
+    assert ask("where does the heron nest?", floor=0.99)["nothing_relevant"]
+    assert ask(UNRELATED, floor="auto")["nothing_relevant"]
+    for wrong in (-0.1, 1.1, "high", None, True, [0.4]):
+        ask(UNRELATED, floor=wrong, status=400)
+
+
+def test_a_claim_that_is_asked_for_is_relevant(store, alice, floor, ask):
+    floor(0.9)
+    claim = {"subject": "user", "predicate": "budget", "value": "$750"}
+    body = {"namespace": MAIN, "content": "No more than $750 for all of it.", "claim": claim}
+    alice.client.post("/api/v1/fragments", body | {"provenance": {"source": "user_explicit"}}, format="json")
+    (hit,) = ask("what is my budget?")["results"]
+    assert hit["content"] == body["content"]
+
+
+def test_without_the_model_words_alone_decide(stored, ask, monkeypatch):
+    def away(*_):
+        raise EmbeddingFailed("away")
+
+    monkeypatch.setattr(type(embeddings.embedder_of(active_model())), "embed_queries", away)
+    told = ask("heron mill zq")
+    assert (told["degraded"], told["nothing_relevant"]) == (["embedder"], False)
+    assert told["results"][0]["content"] == STORED[0]
+
+
+def test_a_model_that_was_not_calibrated_refuses_nothing(store, alice, floor, ask):
+    store(MAIN, STORED[0], by=alice.principal)
+    floor(None)
+    assert len(ask(UNRELATED)["results"]) == 1
+
+
+def test_the_command_takes_a_floor(stored, capsys):
+    call_command("memory", "search", UNRELATED, "--namespace", MAIN)
+    assert STORED[0] not in capsys.readouterr().out
+    call_command("memory", "search", UNRELATED, "--namespace", MAIN, "--floor", "0", "--json")
+    assert STORED[0] in capsys.readouterr().out
+
+
+def test_mem0_and_a_question_of_our_own_have_the_models_floor(stored, alice):
+    found = retrieval.search(alice.principal, retrieval.Question(UNRELATED, [MAIN]), now=timezone.now())
+    assert (found.hits, found.nothing_relevant) == ([], True)
+
+
+class Even:
+    """Each question is as like to each statement as its place says."""
+
+    name, dim = "even", 2
+
+    def embed_queries(self, texts):
+        """Along the first axis."""
+        return np.tile(np.float32([1, 0]), (len(texts), 1))
+
+    def embed(self, texts):
+        """Turned by a share of a right angle."""
+        cosines = np.array([(background("statements").index(text) + 1) / 1000 for text in texts], np.float32)
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+
+
+def test_the_floor_is_what_one_in_a_thousand_unrelated_pairs_reaches():
+    statements = len(background("statements"))
+    assert floor_of(Even()) == pytest.approx(statements / 1000, abs=0.001)
+    assert len({*background("questions")}) >= 70
+    assert statements == len({*background("statements")}) >= 100
+
+
+@pytest.mark.usefixtures("principal")
+def test_calibrating_keeps_the_floor_with_the_model(monkeypatch):
+    model = active_model()
+    assert (calibrate(model), active_model().floor) == (0.0, 0.0)  # the fake has none
+    EmbeddingModel.objects.update(provider="minilm")
+    monkeypatch.setitem(embeddings.EMBEDDERS, "minilm", Even())
+    assert calibrate(active_model()) == active_model().floor > 0
+
+
+@pytest.mark.usefixtures("principal")
+def test_a_model_that_is_away_is_not_calibrated():
+    model = active_model()
+    EmbeddingModel.objects.update(provider="gone")
+    model.refresh_from_db()
+    assert (calibrate(model), active_model().floor) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "bm25", "expected"), [(0.5, COMMON, 0.5), (None, 0.0, -WORD * COMMON), (-1, COMMON + 10, 10 * WORD)]
+)
+def test_words_beyond_chance_add_to_the_likeness(cosine, bm25, expected):
+    candidate = Candidate.__new__(Candidate)
+    candidate.cosine = cosine
+    assert evidence(candidate, bm25) == pytest.approx(expected)
