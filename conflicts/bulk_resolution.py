@@ -14,16 +14,15 @@ from conflicts.resolution import (
     AlreadyResolved,
     CannotUndo,
     Settlement,
-    StaleConflict,
     resolve,
     undo,
 )
 from conflicts.resolution_actions import NotApplicable
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.errors import NovaError
+from memories.errors import NovaError, StaleRevision
 
-REFUSALS = (NotFound, NotPermitted, AlreadyResolved, StaleConflict, NotApplicable, CannotSplit, CannotUndo)
+REFUSALS = (NotFound, NotPermitted, AlreadyResolved, StaleRevision, NotApplicable, CannotSplit, CannotUndo)
 
 
 @dataclass(frozen=True, slots=True)

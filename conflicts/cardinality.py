@@ -8,7 +8,8 @@ from typing import Any
 from conflicts.key_migration import locked, refuse_collisions, with_cardinality, with_users, write
 from conflicts.keys import naming, rule_of
 from conflicts.models import Predicate
-from conflicts.registry import LONGEST, StaleRule, row_of, write_rule
+from conflicts.registry import LONGEST, row_of, write_rule
+from memories.errors import StaleRevision
 from memories.models import Claim
 from memories.models.namespace import roots_of
 
@@ -59,13 +60,13 @@ def restore_predicate(
     """Takes `make_multi_valued` back; claims that came meanwhile follow the rule that holds again.
 
     The caller holds the namespace, in the open transaction, and has made the claims stand as they shall. Raises
-    StaleRule when the rule was changed since, and ClaimsCollide when claims stand that could not stand together.
+    StaleRevision when the rule was changed since, and ClaimsCollide when claims stand that could not stand together.
     """
     namespace_id = roots_of(project_id, [namespace_id])[namespace_id]
     names = naming(project_id, [namespace_id])[namespace_id]
     row = row_of(names, project_id, namespace_id, names.rule(predicate_name).name)
     if row is None or row.revision != former["left"]:
-        raise StaleRule(current=row.revision if row else None)
+        raise StaleRevision("rule", current=row.revision if row else None)
     asked_otherwise = {uuid.UUID(claim_id) for claim_id in former["exceptions"]}
     moves = [
         with_cardinality(claim, exclusive=exclusive)

@@ -44,7 +44,7 @@ from conflicts.precedence import ClaimsAtHand, Told, Upheld, keys_sought
 from conflicts.predicates import AliasCollision
 from conflicts.predicates import canonical_name as canonical_predicate
 from conflicts.reevaluation import Fate, Reassessment, examine, foresee
-from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
+from conflicts.registry import BadPredicate, PredicateTaken
 from conflicts.registry import built_in as built_in_predicates
 from conflicts.registry import change as change_predicate
 from conflicts.registry import register as register_predicate
@@ -53,7 +53,6 @@ from conflicts.resolution import (
     AlreadyResolved,
     CannotUndo,
     Settlement,
-    StaleConflict,
     resolve,
     undo,
     visible_conflict,
@@ -151,8 +150,6 @@ __all__ = [
     "Ruling",
     "SOURCE_RANK",
     "Settlement",
-    "StaleConflict",
-    "StaleRule",
     "Statement",
     "Told",
     "USER",

@@ -20,7 +20,7 @@ from conflicts.normalization import canonical_key, digest_of
 from conflicts.predicates import SEEDS, Rule, rule_for, spellings_of
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.errors import NovaError
+from memories.errors import NovaError, StaleRevision
 from memories.models import Claim, Namespace
 from memories.models.enums import STANDING, SourceClass, Verb
 
@@ -36,16 +36,6 @@ class PredicateTaken(NovaError):
     def __init__(self, *, name: str) -> None:
         super().__init__(f"{name!r} is registered here already: change it instead")
         self.name = name
-
-
-class StaleRule(NovaError):
-    """Somebody changed the rule since the caller read it; without `current` it is gone."""
-
-    code = "stale_revision"
-
-    def __init__(self, *, current: int | None) -> None:
-        super().__init__(f"the rule is at revision {current} now" if current else "the rule is gone")
-        self.current = current
 
 
 class BadPredicate(Exception):
@@ -119,7 +109,7 @@ def change(
 ) -> Predicate:
     """Changes `exclusive`, `aliases`, `normaliser`, `policy` of the rule with this id, or this namespace and name.
 
-    Raises NotFound, NotPermitted (as `register`), BadPredicate, StaleRule when `revision` is not the current one,
+    Raises NotFound, NotPermitted (as `register`), BadPredicate, StaleRevision when `revision` is not the current one,
     AliasCollision, ClaimsCollide.
     """
     principal.require(Verb.ADMIN)
@@ -131,7 +121,7 @@ def change(
         if row is None:
             raise NotFound("predicate")
         if revision is not None and revision != row.revision:
-            raise StaleRule(current=row.revision)
+            raise StaleRevision("rule", current=row.revision)
         told = {**changes, "aliases": _aliases(row.name, changes.get("aliases", row.aliases))}
         rule = replace(rule_of(row), **told)
         row.revision += 1

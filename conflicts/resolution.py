@@ -17,12 +17,12 @@ from conflicts.keys import Naming
 from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
 from conflicts.persistence import one_value_checked_at_the_end, pair_up
-from conflicts.registry import StaleRule, refuse_low_rule
+from conflicts.registry import refuse_low_rule
 from conflicts.resolution_actions import Correction, Effects, NotApplicable
 from conflicts.snapshots import bring_back, same_belief, snapshot
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.errors import NovaError
+from memories.errors import NovaError, StaleRevision
 from memories.models import Claim, Fragment
 from memories.models.enums import OPEN, STANDING
 
@@ -32,17 +32,6 @@ class AlreadyResolved(NovaError):
 
     code = "already_resolved"
     title = "Settled before you"
-
-
-class StaleConflict(NovaError):
-    """It changed since the caller read it."""
-
-    code = "stale_revision"
-    title = "It changed while you looked"
-
-    def __init__(self, *, current: int) -> None:
-        super().__init__(f"the conflict is at revision {current} now: read it again")
-        self.current = current
 
 
 NAMED = 3  # memories in a sentence
@@ -86,7 +75,7 @@ def resolve(
 ) -> PendingConflict:
     """Settles a conflict together with the others of the same newcomer.
 
-    Raises NotFound, NotPermitted (also for a ruling of a higher ceiling), AlreadyResolved, StaleConflict,
+    Raises NotFound, NotPermitted (also for a ruling of a higher ceiling), AlreadyResolved, StaleRevision,
     NotApplicable, CannotSplit, BlockedByErasure; nothing changes then.
     """
     with access.enter(principal, why="resolve"):
@@ -95,7 +84,7 @@ def resolve(
         if row.resolved_at is not None:
             raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
         if row.revision != settlement.revision:
-            raise StaleConflict(current=row.revision)
+            raise StaleRevision("conflict", current=row.revision)
         siblings = _siblings(row)
         evaluation = _evaluation(row, places, now=now)
         if alone:
@@ -204,7 +193,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
             with transaction.atomic(), one_value_checked_at_the_end():
                 bring_back(row.project_id, done["fragments"], now=now)
                 Effects.from_json(done).take_back(row.project_id, now=now)
-        except StaleRule as error:
+        except StaleRevision as error:
             raise CannotUndo("the predicate's rule was changed since", then="change that rule instead") from error
         except (IntegrityError, ClaimsCollide) as error:
             decided = {*done["fragments"], *done.get("made", ())}

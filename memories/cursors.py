@@ -10,6 +10,8 @@ from typing import Any, Self
 
 from django.db.models import Q
 
+NEWEST_FIRST = ("-created_at", "-id")
+
 
 class BadCursor(ValueError):
     """A text that is no cursor of that list."""

@@ -24,3 +24,16 @@ class NovaError(Exception):
     def summary(self) -> dict[str, Any]:
         """Return what an operation that ends by it says besides its code."""
         return {}
+
+
+class StaleRevision(NovaError):
+    """Somebody changed it since the caller read it; without `current`, its revision by now, it is gone."""
+
+    code = "stale_revision"
+    title = "It changed while you looked"
+
+    def __init__(self, what: str, *, current: int | None) -> None:
+        super().__init__(
+            f"the {what} is at revision {current} now: read it again" if current else f"the {what} is gone"
+        )
+        self.current = current

@@ -166,8 +166,8 @@ def main() -> int:
     try:
         command = take_options(given.command)
         settings = env.load()
-        own = None if given.own else env.own_database(settings)
-        with nullcontext(own) if own else running(Path(settings["NOVAMEM_DATA_DIR"])) as logins:
+        own = None if given.own else settings.own_database()
+        with nullcontext(own) if own else running(Path(settings.NOVAMEM_DATA_DIR)) as logins:
             if given.migrate:
                 {"new": readiness.begin, "always": readiness.bring_up}[given.migrate](logins)
             return _run(command, {**os.environ, **logins.environment()})

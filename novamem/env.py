@@ -1,220 +1,237 @@
-"""Every setting that comes from the environment: its name, type, default and what to do when it is wrong.
+"""Every setting: its name in the environment, its place in a TOML file, type, default and what to do when it is wrong.
 
-`.env.example` lists the same names; a test compares the two.
+`.env.example` and `config.example.toml` list the same names; tests compare them.
 """
 
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
+from dotenv import load_dotenv
+from pydantic import AfterValidator, BeforeValidator, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_settings import BaseSettings, InitSettingsSource, NoDecode, SettingsConfigDict
+from pydantic_settings import PydanticBaseSettingsSource as Source
 
 from novamem import config
 from novamem.database import Logins
 
 ROOT = Path(__file__).resolve().parent.parent
-
-SCHEME: dict[str, tuple[type, Any]] = {
-    "DATABASE_URL": (str, ""),
-    "DATABASE_OWNER_URL": (str, ""),
-    "CELERY_BROKER_URL": (str, "pgmq://"),
-    "NOVAMEM_CONFIG": (str, ""),
-    "NOVAMEM_DATA_DIR": (str, str(ROOT / "var")),
-    "SECRET_KEY": (str, ""),
-    "DEBUG": (bool, False),
-    "HOST": (str, "127.0.0.1"),
-    "PORT": (int, 8000),
-    "ALLOWED_HOSTS": (list, ["localhost", "127.0.0.1", "[::1]"]),
-    "CSRF_TRUSTED_ORIGINS": (list, []),
-    "BEHIND_TLS": (bool, False),
-    "TRUSTED_PROXIES": (list, ["127.0.0.1", "::1"]),
-    "REQUIRE_SECOND_FACTOR": (bool, False),
-    "METRICS_TOKEN": (str, ""),
-    "QUERY_WORDS": (int, 200),
-    "EVENT_STREAMS_PER_KEY": (int, 10),
-    "UPLOADS_PER_KEY": (int, 2),
-    "DATABASE_POOL_SIZE": (int, 16),
-    "WEB_PROCESSES": (int, min(4, os.cpu_count() or 1)),
-    "EMBEDDER": (str, "minilm"),
-    "EMBEDDINGS_TIMEOUT": (float, 30.0),
-    "EMBEDDINGS_CACHE_SIZE": (int, 1024),
-    "EMBEDDINGS_URL": (str, ""),
-    "EMBEDDINGS_API_KEY": (str, ""),
-    "LLM_SIDECAR_URL": (str, ""),
-    "OLLAMA_HOST": (str, ""),
-    "COGNITION_LLM_HOST": (str, ""),
-    "COGNITION_LLM_PORT": (int, 0),
-    "LLM_SIDECAR_OPENAI": (bool, False),
-    "OLLAMA_MODEL": (str, "llama3.1"),
-    "OLLAMA_API_KEY": (str, ""),
-    "COGNITION_LLM_TIMEOUT_MS": (int, 45_000),
-    "REDUCTION_CLIENT": (str, "memories.governance.LocalChecks"),
-    "DYNAMIC_CREATION_ADVISORY_MODE": (bool, False),
-    "PROXY_UPSTREAM_URL": (str, ""),
-    "PROXY_UPSTREAM_KEY": (str, ""),
-    "PROXY_INJECT": (str, "last_user"),
-    "PROXY_MAX_TOKENS": (int, 1200),
-    "PROXY_TOP_K": (int, 10),
-    "RETRIEVAL_TOP_K": (int, 10),
-    "RETRIEVAL_SIMILARITY_THRESHOLD": (float, 0.0),
-    "RETRIEVAL_TOKEN_BUDGET": (int, 1200),
-    "RETRIEVAL_INCLUDES_CROSS_AGENT": (bool, False),
-    "RETRIEVAL_CROSS_AGENT_THRESHOLD": (float, 0.8),
-    "OPERATION_LEASE_SECONDS": (int, 60),
-    "RECEIPT_DAYS": (int, 90),
-    "LLM_CALL_DAYS": (int, 90),
-    "LOGIN_DAYS": (int, 400),
-    "DECAY_SM2": (bool, False),
-    "ARCHIVE_DAYS": (int, 365),
-    "PUT_AWAY_DAYS": (int, 365),
-    "CAPACITY_FRAGMENTS": (int, 2_000_000),
-    "OWNER_SHARE": (float, 0.5),
-    "CAPACITY_HOT": (int, 0),
-    "CAPACITY_WARM": (int, 0),
-    "CAPACITY_COLD": (int, 0),
-    "TIER_HOT_GB": (float, 10.0),
-    "TIER_WARM_GB": (float, 50.0),
-    "CONSOLIDATION_UNDO_DAYS": (int, 30),
-    "AUDIT_WITNESS": (str, ""),
-    "BACKUP_DIR": (str, ""),
-    "BACKUP_KEEP": (int, 14),
-    "BACKUP_RECIPIENTS": (list, []),
-    "BACKUP_IDENTITY_FILE": (str, ""),
-    "RESTORE_MAX_GB": (float, 64.0),
-    "TRUSTED_SIGNERS": (list, []),
-    "LOG_FORMAT": (str, "json"),
-    "LOG_LEVEL": (str, "INFO"),
-}
-
-CHOICES = {"EMBEDDER": ("minilm", "fake"), "LOG_FORMAT": ("json", "console"), "PROXY_INJECT": ("last_user", "system")}
-
-URLS = ("EMBEDDINGS_URL", "LLM_SIDECAR_URL", "PROXY_UPSTREAM_URL")
 # Names that are not read any more, and what to set instead.
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
-POSITIVE = (
-    *("EMBEDDINGS_TIMEOUT", "EMBEDDINGS_CACHE_SIZE", "TIER_HOT_GB", "TIER_WARM_GB"),
-    *("PROXY_MAX_TOKENS", "PROXY_TOP_K", "RESTORE_MAX_GB"),
-)
-MOST = 1_000_000
-# Within limits: days that fit the calendar, numbers of fragments; 0 fragments of a tier are no limit.
-WITHIN = {
-    **dict.fromkeys(("ARCHIVE_DAYS", "PUT_AWAY_DAYS"), (1, 36_500)),
-    "LOGIN_DAYS": (30, 36_500),
-    "CAPACITY_FRAGMENTS": (1, 10**12),
-    "OWNER_SHARE": (0.01, 1),
-    "BACKUP_KEEP": (1, 100_000),
-    "QUERY_WORDS": (1, 5_000),
-    **dict.fromkeys(("EVENT_STREAMS_PER_KEY", "UPLOADS_PER_KEY"), (1, 10_000)),
-    **dict.fromkeys(("CAPACITY_HOT", "CAPACITY_WARM", "CAPACITY_COLD"), (0, 10**12)),
-    "COGNITION_LLM_PORT": (0, 65_535),
-    "COGNITION_LLM_TIMEOUT_MS": (1, 600_000),
-    "RETRIEVAL_TOP_K": (0, 200),
-    "RETRIEVAL_SIMILARITY_THRESHOLD": (-1, 1),
-    "RETRIEVAL_TOKEN_BUDGET": (0, 1_000_000),
-    "RETRIEVAL_CROSS_AGENT_THRESHOLD": (0, 1),
+
+
+def _only(right: Callable[[Any], bool], hint: str) -> AfterValidator:
+    """Refuse what is not right; the hint follows the setting's name."""
+
+    def check(value: Any) -> Any:
+        if not right(value):
+            raise ValueError(hint.format(value))
+        return value
+
+    return AfterValidator(check)
+
+
+def _one_of(*choices: str) -> AfterValidator:
+    return _only(choices.__contains__, "={!r} is not known. Use one of: " + ", ".join(choices) + ".")
+
+
+def _within(least: float, most: float) -> AfterValidator:
+    return _only(lambda value: least <= value <= most, f" must be from {least} to {most}.")
+
+
+def _beginning(hint: str, *starts: str) -> AfterValidator:
+    return _only(lambda value: not value or value.startswith(starts), f" must be {hint}.")
+
+
+Flag = Annotated[bool, BeforeValidator(lambda given: given or False)]
+Words = Annotated[
+    list[str],
+    NoDecode,
+    BeforeValidator(lambda given: list(filter(None, given.split(","))) if isinstance(given, str) else given),
+]
+HTTP = _beginning("a URL such as http://127.0.0.1:11434/v1", "http://", "https://")
+POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at most 1000000.")
+DAYS = _within(1, 36_500)  # what fits the calendar
+COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
+OPEN = _within(1, 10_000)
+WITNESS = "a folder as an absolute path, s3://bucket/prefix, or a URL"
+
+
+class Settings(BaseSettings):
+    """Each with its section and key in the TOML file, of which NOVAMEM_CONFIG, the file's name, has none."""
+
+    model_config = SettingsConfigDict(case_sensitive=True, extra="ignore", allow_inf_nan=False)
+
+    DATABASE_URL: Annotated[str, "storage.database_url"] = ""
+    DATABASE_OWNER_URL: Annotated[str, "storage.database_owner_url"] = ""
+    CELERY_BROKER_URL: Annotated[str, "storage.broker_url"] = "pgmq://"
+    NOVAMEM_CONFIG: str = ""
+    NOVAMEM_DATA_DIR: Annotated[str, "storage.data_dir"] = str(ROOT / "var")
+    SECRET_KEY: Annotated[str, "server.secret_key"] = ""
+    DEBUG: Annotated[Flag, "server.debug"] = False
+    HOST: Annotated[str, "server.host"] = "127.0.0.1"
+    PORT: Annotated[int, "server.port"] = 8000
+    ALLOWED_HOSTS: Annotated[Words, "server.allowed_hosts"] = ["localhost", "127.0.0.1", "[::1]"]
+    CSRF_TRUSTED_ORIGINS: Annotated[Words, "server.csrf_trusted_origins"] = []
+    BEHIND_TLS: Annotated[Flag, "server.behind_tls"] = False
+    TRUSTED_PROXIES: Annotated[Words, "server.trusted_proxies"] = ["127.0.0.1", "::1"]
+    REQUIRE_SECOND_FACTOR: Annotated[Flag, "server.require_second_factor"] = False
+    METRICS_TOKEN: Annotated[str, "server.metrics_token"] = ""
+    QUERY_WORDS: Annotated[int, "retrieval.query_words", _within(1, 5_000)] = 200
+    EVENT_STREAMS_PER_KEY: Annotated[int, "server.event_streams_per_key", OPEN] = 10
+    UPLOADS_PER_KEY: Annotated[int, "server.uploads_per_key", OPEN] = 2
+    DATABASE_POOL_SIZE: Annotated[int, "storage.database_pool_size"] = 16
+    WEB_PROCESSES: Annotated[int, "server.web_processes"] = min(4, os.cpu_count() or 1)
+    EMBEDDER: Annotated[str, "embedding.provider", _one_of("minilm", "fake")] = "minilm"
+    EMBEDDINGS_TIMEOUT: Annotated[float, "embedding.timeout", POSITIVE] = 30.0
+    EMBEDDINGS_CACHE_SIZE: Annotated[int, "embedding.cache_size", POSITIVE] = 1024
+    EMBEDDINGS_URL: Annotated[str, "embedding.url", HTTP] = ""
+    EMBEDDINGS_API_KEY: Annotated[str, "embedding.api_key"] = ""
+    LLM_SIDECAR_URL: Annotated[str, "sidecar.url", HTTP] = ""
+    OLLAMA_HOST: Annotated[str, "sidecar.ollama_host"] = ""
+    COGNITION_LLM_HOST: Annotated[str, "sidecar.host"] = ""
+    COGNITION_LLM_PORT: Annotated[int, "sidecar.port", _within(0, 65_535)] = 0
+    LLM_SIDECAR_OPENAI: Annotated[Flag, "sidecar.openai"] = False
+    OLLAMA_MODEL: Annotated[str, "sidecar.model"] = "llama3.1"
+    OLLAMA_API_KEY: Annotated[str, "sidecar.api_key"] = ""
+    COGNITION_LLM_TIMEOUT_MS: Annotated[int, "sidecar.timeout_ms", _within(1, 600_000)] = 45_000
+    REDUCTION_CLIENT: Annotated[str, "governance.reduction_client"] = "memories.governance.LocalChecks"
+    DYNAMIC_CREATION_ADVISORY_MODE: Annotated[Flag, "governance.advisory_mode"] = False
+    PROXY_UPSTREAM_URL: Annotated[str, "proxy.upstream_url", HTTP] = ""
+    PROXY_UPSTREAM_KEY: Annotated[str, "proxy.upstream_key"] = ""
+    PROXY_INJECT: Annotated[str, "proxy.inject", _one_of("last_user", "system")] = "last_user"
+    PROXY_MAX_TOKENS: Annotated[int, "proxy.max_tokens", POSITIVE] = 1200
+    PROXY_TOP_K: Annotated[int, "proxy.top_k", POSITIVE] = 10
+    RETRIEVAL_TOP_K: Annotated[int, "retrieval.top_k", _within(0, 200)] = 10
+    RETRIEVAL_SIMILARITY_THRESHOLD: Annotated[float, "retrieval.similarity_threshold", _within(-1, 1)] = 0.0
+    RETRIEVAL_TOKEN_BUDGET: Annotated[int, "retrieval.token_budget", _within(0, 1_000_000)] = 1200
+    RETRIEVAL_INCLUDES_CROSS_AGENT: Annotated[Flag, "retrieval.includes_cross_agent"] = False
+    RETRIEVAL_CROSS_AGENT_THRESHOLD: Annotated[float, "retrieval.cross_agent_threshold", _within(0, 1)] = 0.8
+    OPERATION_LEASE_SECONDS: Annotated[int, "operations.lease_seconds"] = 60
+    RECEIPT_DAYS: Annotated[int, "operations.receipt_days"] = 90
+    LLM_CALL_DAYS: Annotated[int, "sidecar.call_days"] = 90
+    LOGIN_DAYS: Annotated[int, "server.login_days", _within(30, 36_500)] = 400
+    DECAY_SM2: Annotated[Flag, "decay.sm2"] = False
+    ARCHIVE_DAYS: Annotated[int, "upkeep.archive_days", DAYS] = 365
+    PUT_AWAY_DAYS: Annotated[int, "upkeep.put_away_days", DAYS] = 365
+    CAPACITY_FRAGMENTS: Annotated[int, "upkeep.capacity", COUNT] = 2_000_000
+    OWNER_SHARE: Annotated[float, "upkeep.owner_share", _within(0.01, 1)] = 0.5
+    CAPACITY_HOT: Annotated[int, "upkeep.capacity_hot", NO_LIMIT] = 0
+    CAPACITY_WARM: Annotated[int, "upkeep.capacity_warm", NO_LIMIT] = 0
+    CAPACITY_COLD: Annotated[int, "upkeep.capacity_cold", NO_LIMIT] = 0
+    TIER_HOT_GB: Annotated[float, "upkeep.tier_hot_gb", POSITIVE] = 10.0
+    TIER_WARM_GB: Annotated[float, "upkeep.tier_warm_gb", POSITIVE] = 50.0
+    CONSOLIDATION_UNDO_DAYS: Annotated[int, "upkeep.undo_days"] = 30
+    AUDIT_WITNESS: Annotated[str, "audit.witness", _beginning(WITNESS, "/", "s3://", "http://", "https://")] = ""
+    BACKUP_DIR: Annotated[str, "backups.dir"] = ""
+    BACKUP_KEEP: Annotated[int, "backups.keep", _within(1, 100_000)] = 14
+    BACKUP_RECIPIENTS: Annotated[Words, "backups.recipients"] = []
+    BACKUP_IDENTITY_FILE: Annotated[str, "backups.identity_file"] = ""
+    RESTORE_MAX_GB: Annotated[float, "backups.restore_max_gb", POSITIVE] = 64.0
+    TRUSTED_SIGNERS: Annotated[Words, "backups.trusted_signers"] = []
+    LOG_FORMAT: Annotated[str, "logging.format", _one_of("json", "console")] = "json"
+    LOG_LEVEL: Annotated[str, "logging.level"] = "INFO"
+
+    @field_validator("NOVAMEM_DATA_DIR", "BACKUP_DIR")
+    @classmethod
+    def _absolute(cls, given: str, info: ValidationInfo) -> str:
+        if info.field_name == "BACKUP_DIR":
+            given = given or str(Path(info.data["NOVAMEM_DATA_DIR"]) / "backups")
+        return str((ROOT / Path(given).expanduser()).resolve())
+
+    @model_validator(mode="after")
+    def _together(self) -> "Settings":
+        if bool(self.COGNITION_LLM_HOST) != bool(self.COGNITION_LLM_PORT):
+            raise ValueError("COGNITION_LLM_HOST and COGNITION_LLM_PORT go together: set both or neither.")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: Source,
+        env_settings: Source,
+        dotenv_settings: Source,
+        file_secret_settings: Source,
+    ) -> tuple[Source, ...]:
+        """The environment, which has what `.env` gives by then, and the TOML file."""
+        told = config.read(ROOT, {place: _kind(name) for name, place in PLACE_OF.items()})
+        named = {name: told[place] for name, place in PLACE_OF.items() if place in told}
+        return env_settings, InitSettingsSource(settings_cls, named)
+
+    def origins(self) -> dict[str, str]:
+        """Where each value comes from: `environment`, `.env`, `TOML` or `default`."""
+        told = dict.fromkeys(self.model_fields_set, "TOML")
+        told |= {name: ".env" if name in _from_file else "environment" for name in os.environ}
+        return {name: told.get(name, "default") for name in Settings.model_fields}
+
+    def sidecar(self) -> tuple[str, str]:
+        """Where the language model is, and the setting that says so; both empty without one: nothing is guessed.
+
+        LLM_SIDECAR_URL comes before OLLAMA_HOST (deprecated), that before COGNITION_LLM_HOST with COGNITION_LLM_PORT.
+        """
+        if self.LLM_SIDECAR_URL:
+            return self.LLM_SIDECAR_URL, "LLM_SIDECAR_URL"
+        if host := self.OLLAMA_HOST:
+            return host if host.startswith(("http://", "https://")) else f"http://{host}", "OLLAMA_HOST"
+        if self.COGNITION_LLM_HOST:
+            return f"http://{self.COGNITION_LLM_HOST}:{self.COGNITION_LLM_PORT}", "COGNITION_LLM_HOST"
+        return "", ""
+
+    def own_database(self) -> Logins | None:
+        """The logins to the operator's own Postgres; None for the embedded one."""
+        if not self.DATABASE_URL and not self.DATABASE_OWNER_URL:
+            return None
+        return Logins(self.DATABASE_URL, self.DATABASE_OWNER_URL)
+
+
+PLACE_OF = {
+    name: place for name, field in Settings.model_fields.items() for place in field.metadata if isinstance(place, str)
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A value in force and where it comes from: `environment`, `.env`, `TOML` or `default`."""
-
-    value: Any
-    origin: str
-
-
-def load() -> dict[str, Any]:
-    """Every setting, typed; for what runs before there is a database. Raises ImproperlyConfigured with a hint.
-
-    The file `.env` beside this project gives what the environment does not, and a TOML file what both do not.
-    """
-    return {name: setting.value for name, setting in found().items()}
-
-
-def found() -> dict[str, Setting]:
-    """As `load`, with the origin of each value."""
-    env = environ.Env(**SCHEME)
-    given = set(os.environ) - _from_file
-    environ.Env.read_env(ROOT / ".env")
-    _from_file.update(set(os.environ) & set(SCHEME) - given)
-    _refuse_gone()
-    path = config.place(ROOT, os.environ)
-    told = config.read(path, SCHEME) if path else {}
-    origins = {name: ".env" if name in _from_file else "environment" for name in SCHEME if name in os.environ}
-    origins |= {name: "TOML" for name in told if name not in origins}
-    values = _values(env, {name: told[name] for name, origin in origins.items() if origin == "TOML"})
-    return {name: Setting(value, origins.get(name, "default")) for name, value in values.items()}
-
-
-def sidecar_url(values: dict[str, Any]) -> tuple[str, str]:
-    """Where the language model is, and the setting that says so; both empty without one: nothing is guessed.
-
-    LLM_SIDECAR_URL comes before OLLAMA_HOST (deprecated), that before COGNITION_LLM_HOST with COGNITION_LLM_PORT.
-    """
-    if values["LLM_SIDECAR_URL"]:
-        return values["LLM_SIDECAR_URL"], "LLM_SIDECAR_URL"
-    if host := values["OLLAMA_HOST"]:
-        return host if host.startswith(("http://", "https://")) else f"http://{host}", "OLLAMA_HOST"
-    if values["COGNITION_LLM_HOST"] and values["COGNITION_LLM_PORT"]:
-        return "http://{COGNITION_LLM_HOST}:{COGNITION_LLM_PORT}".format(**values), "COGNITION_LLM_HOST"
-    return "", ""
-
-
-def own_database(values: dict[str, Any]) -> Logins | None:
-    """The logins to the operator's own Postgres; None for the embedded one."""
-    if not values["DATABASE_URL"] and not values["DATABASE_OWNER_URL"]:
-        return None
-    return Logins(values["DATABASE_URL"], values["DATABASE_OWNER_URL"])
-
-
-def _refuse_gone() -> None:
-    for name, instead in GONE.items():
-        if name in os.environ:
-            raise ImproperlyConfigured(f"{name} is not read any more. Rename it: {instead}.")
-
-
 _from_file: set[str] = set()  # what `.env` put into the environment of this process
 
 
-def _values(env: environ.Env, told: dict[str, Any]) -> dict[str, Any]:
-    values = {}
-    for name, (kind, _) in SCHEME.items():
-        try:
-            values[name] = told[name] if name in told else env(name)
-        except (ValueError, environ.ImproperlyConfigured) as error:
-            raise ImproperlyConfigured(f"{name} must be of type {kind.__name__}: {error}") from error
-        if name in CHOICES and values[name] not in CHOICES[name]:
-            raise ImproperlyConfigured(f"{name}={values[name]!r} is not known. Use one of: {', '.join(CHOICES[name])}.")
-        if name in URLS and values[name] and not values[name].startswith(("http://", "https://")):
-            raise ImproperlyConfigured(f"{name} must be a URL such as http://127.0.0.1:11434/v1.")
-        if name in POSITIVE and not 0 < values[name] <= MOST:
-            raise ImproperlyConfigured(f"{name} must be above 0 and at most {MOST}.")
-        if name in WITHIN and not WITHIN[name][0] <= values[name] <= WITHIN[name][1]:
-            raise ImproperlyConfigured("{} must be from {} to {}.".format(name, *WITHIN[name]))
-    if bool(values["COGNITION_LLM_HOST"]) != bool(values["COGNITION_LLM_PORT"]):
-        raise ImproperlyConfigured("COGNITION_LLM_HOST and COGNITION_LLM_PORT go together: set both or neither.")
-    values["NOVAMEM_DATA_DIR"] = str((ROOT / Path(values["NOVAMEM_DATA_DIR"]).expanduser()).resolve())
-    witness = values["AUDIT_WITNESS"]
-    if witness and not witness.startswith(("/", "s3://", "http://", "https://")):
-        raise ImproperlyConfigured("AUDIT_WITNESS must be a folder as an absolute path, s3://bucket/prefix, or a URL.")
-    own = values["BACKUP_DIR"] or str(Path(values["NOVAMEM_DATA_DIR"]) / "backups")
-    values["BACKUP_DIR"] = str((ROOT / Path(own).expanduser()).resolve())
-    return values
+def load() -> Settings:
+    """Return every setting; for what runs before there is a database. Raise ImproperlyConfigured with a hint.
+
+    The file `.env` beside this project gives what the environment does not, and a TOML file what both do not.
+    """
+    before = set(os.environ) - _from_file
+    load_dotenv(ROOT / ".env", interpolate=False)
+    _from_file.update(set(os.environ) - before)
+    for name, instead in GONE.items():
+        if name in os.environ:
+            raise ImproperlyConfigured(f"{name} is not read any more. Rename it: {instead}.")
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise ImproperlyConfigured(" ".join(map(_hint, error.errors()))) from None
 
 
-def read() -> dict[str, Any]:
-    """The settings in force, with a database and a secret. Raises ImproperlyConfigured with a hint."""
+def _kind(name: str) -> Any:
+    return Settings.model_fields[name].annotation
+
+
+def _hint(error: Any) -> str:
+    """Return what is wrong with a setting, by its name."""
+    name = "".join(map(str, error["loc"][:1]))
+    if error["type"] == "value_error":
+        return f"{name}{error['ctx']['error']}"
+    return f"{name} must be of type {_kind(name).__name__}: {error['msg']}."
+
+
+def read() -> Settings:
+    """Return the settings in force, with a database. Raise ImproperlyConfigured with a hint."""
     values = load()
-    if not values["DATABASE_URL"]:
+    if not values.DATABASE_URL:
         raise ImproperlyConfigured(
             "DATABASE_URL is not set. Run through script/server, script/manage or script/test, which bring an embedded "
             "Postgres, or set DATABASE_URL=postgres://nova_app:password@host:5432/name."
         )
-    values["SECRET_KEY"] = values["SECRET_KEY"] or kept_secret(Path(values["NOVAMEM_DATA_DIR"]) / "secret_key")
     return values
 
 

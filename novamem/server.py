@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -44,10 +44,10 @@ def main() -> int:
     os.umask(0o077)  # logs, locks and counts are nobody else's to read
     try:
         settings = env.load()
-        data_dir = env.private_folder(Path(settings["NOVAMEM_DATA_DIR"]))
+        data_dir = env.private_folder(Path(settings.NOVAMEM_DATA_DIR))
         with _alone(data_dir) as lock:
-            port = choose_port(settings["HOST"], settings["PORT"], chosen="PORT" in os.environ)
-            address = f"http://{_reachable(settings['HOST'])}:{port}"
+            port = choose_port(settings.HOST, settings.PORT, chosen=settings.origins()["PORT"] != "default")
+            address = f"http://{_reachable(settings.HOST)}:{port}"
             lock.write(f"{address}, process {os.getpid()}")
             lock.flush()
             with _database(settings, data_dir) as logins:
@@ -139,18 +139,18 @@ def _alone(data_dir: Path) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def _database(settings: dict[str, Any], data_dir: Path) -> Iterator[Logins]:
+def _database(settings: env.Settings, data_dir: Path) -> Iterator[Logins]:
     """The logins to a prepared database: one's own, or the embedded one for as long as this lasts."""
     with ExitStack() as stack:
         with step("database"):
-            logins = env.own_database(settings) or stack.enter_context(embedded.running(data_dir))
+            logins = settings.own_database() or stack.enter_context(embedded.running(data_dir))
             database.prepare(logins)
             readiness.check_known(logins)
         yield logins
 
 
-def _serve(settings: dict[str, Any], logins: Logins, port: int, address: str, hurried: list[int]) -> None:
-    data_dir = Path(settings["NOVAMEM_DATA_DIR"])
+def _serve(settings: env.Settings, logins: Logins, port: int, address: str, hurried: list[int]) -> None:
+    data_dir = Path(settings.NOVAMEM_DATA_DIR)
     env.kept_secret(data_dir / "secret_key")
     children = _children(settings, logins, port)
     web, *others = children
@@ -166,25 +166,25 @@ def _serve(settings: dict[str, Any], logins: Logins, port: int, address: str, hu
             time.sleep(0.2)
             for child in children:
                 child.tend()
-            if env.own_database(settings) is None:
+            if settings.own_database() is None:
                 _tend_postgres(data_dir)
     finally:
         say("stopping")
         stop(children, hurried=lambda: bool(hurried))
 
 
-def _children(settings: dict[str, Any], logins: Logins, port: int) -> list[Child]:
+def _children(settings: env.Settings, logins: Logins, port: int) -> list[Child]:
     """The web server first. Only what builds indexes knows the owner's login."""
     celery = ["celery", "-A", "novamem"]
-    where = ["--host", settings["HOST"], "--port", str(port), "--processes", str(settings["WEB_PROCESSES"])]
-    counts = Path(settings["NOVAMEM_DATA_DIR"]) / "metrics"
+    where = ["--host", settings.HOST, "--port", str(port), "--processes", str(settings.WEB_PROCESSES)]
+    counts = Path(settings.NOVAMEM_DATA_DIR) / "metrics"
     shutil.rmtree(counts, ignore_errors=True)  # of processes that are gone
     counts.mkdir()
     serving, owning = logins.serving(), logins.environment()
     commands = {
         "web": (["novamem.web", *where], serving),
-        "worker": ([*celery, "worker", "-P", "threads", "-c", "4", "-l", settings["LOG_LEVEL"], *ALONE], serving),
-        "beat": ([*celery, "beat", "-l", settings["LOG_LEVEL"]], serving),
+        "worker": ([*celery, "worker", "-P", "threads", "-c", "4", "-l", settings.LOG_LEVEL, *ALONE], serving),
+        "beat": ([*celery, "beat", "-l", settings.LOG_LEVEL], serving),
         "indexes": (["django", "indexes", "--every", "60"], owning),
     }
     environment = {
@@ -193,7 +193,7 @@ def _children(settings: dict[str, Any], logins: Logins, port: int) -> list[Child
         "PYTHONUNBUFFERED": "1",
         "PROMETHEUS_MULTIPROC_DIR": str(counts),  # /metrics adds the processes up
     }
-    logs = Path(settings["NOVAMEM_DATA_DIR"]) / "logs"
+    logs = Path(settings.NOVAMEM_DATA_DIR) / "logs"
     return [
         Child(name, [sys.executable, "-m", *words], environment={**environment, **login}, logs=logs)
         for name, (words, login) in commands.items()

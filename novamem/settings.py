@@ -5,69 +5,70 @@ from typing import Any
 
 from django.db.backends.signals import connection_created
 
-from novamem import broker, config, database, env
+from novamem import broker, database, env
 from novamem.logs import logging_config
 
 ROOT = env.ROOT
-ENV = env.read()
-ENV_ORIGINS = {name: setting.origin for name, setting in env.found().items()}
-ENV_PLACES = config.PLACE_OF
+given = env.read()
+SECRET_KEY = given.SECRET_KEY or env.kept_secret(Path(given.NOVAMEM_DATA_DIR) / "secret_key")
+ENV = {**given.model_dump(), "SECRET_KEY": SECRET_KEY}
+ENV_ORIGINS = given.origins()
+ENV_PLACES = env.PLACE_OF
 
-SECRET_KEY = ENV["SECRET_KEY"]
-DEBUG = ENV["DEBUG"]
-ALLOWED_HOSTS = ENV["ALLOWED_HOSTS"]
-CSRF_TRUSTED_ORIGINS = ENV["CSRF_TRUSTED_ORIGINS"]
-REQUIRE_SECOND_FACTOR = ENV["REQUIRE_SECOND_FACTOR"]
-LOGIN_DAYS = ENV["LOGIN_DAYS"]
-METRICS_TOKEN = ENV["METRICS_TOKEN"]
-QUERY_WORDS = ENV["QUERY_WORDS"]
-EVENT_STREAMS_PER_KEY = ENV["EVENT_STREAMS_PER_KEY"]
-UPLOADS_PER_KEY = ENV["UPLOADS_PER_KEY"]
-DATA_DIR = Path(ENV["NOVAMEM_DATA_DIR"])
-EMBEDDER = ENV["EMBEDDER"]
-EMBEDDINGS_TIMEOUT = ENV["EMBEDDINGS_TIMEOUT"]
-EMBEDDINGS_CACHE_SIZE = ENV["EMBEDDINGS_CACHE_SIZE"]
-EMBEDDINGS_URL = ENV["EMBEDDINGS_URL"]
-EMBEDDINGS_API_KEY = ENV["EMBEDDINGS_API_KEY"]
-SIDECAR_URL, SIDECAR_SETTING = env.sidecar_url(ENV)
-SIDECAR_OPENAI = ENV["LLM_SIDECAR_OPENAI"]
-SIDECAR_MODEL = ENV["OLLAMA_MODEL"]
-SIDECAR_KEY = ENV["OLLAMA_API_KEY"]
-SIDECAR_TIMEOUT = ENV["COGNITION_LLM_TIMEOUT_MS"] / 1000
+DEBUG = given.DEBUG
+ALLOWED_HOSTS = given.ALLOWED_HOSTS
+CSRF_TRUSTED_ORIGINS = given.CSRF_TRUSTED_ORIGINS
+REQUIRE_SECOND_FACTOR = given.REQUIRE_SECOND_FACTOR
+LOGIN_DAYS = given.LOGIN_DAYS
+METRICS_TOKEN = given.METRICS_TOKEN
+QUERY_WORDS = given.QUERY_WORDS
+EVENT_STREAMS_PER_KEY = given.EVENT_STREAMS_PER_KEY
+UPLOADS_PER_KEY = given.UPLOADS_PER_KEY
+DATA_DIR = Path(given.NOVAMEM_DATA_DIR)
+EMBEDDER = given.EMBEDDER
+EMBEDDINGS_TIMEOUT = given.EMBEDDINGS_TIMEOUT
+EMBEDDINGS_CACHE_SIZE = given.EMBEDDINGS_CACHE_SIZE
+EMBEDDINGS_URL = given.EMBEDDINGS_URL
+EMBEDDINGS_API_KEY = given.EMBEDDINGS_API_KEY
+SIDECAR_URL, SIDECAR_SETTING = given.sidecar()
+SIDECAR_OPENAI = given.LLM_SIDECAR_OPENAI
+SIDECAR_MODEL = given.OLLAMA_MODEL
+SIDECAR_KEY = given.OLLAMA_API_KEY
+SIDECAR_TIMEOUT = given.COGNITION_LLM_TIMEOUT_MS / 1000
 # Who judges what a language model proposes: the path of a class, or empty for nobody.
-REDUCTION_CLIENT = ENV["REDUCTION_CLIENT"]
-ADVISORY_MODE = ENV["DYNAMIC_CREATION_ADVISORY_MODE"]
-OPERATION_LEASE_SECONDS = ENV["OPERATION_LEASE_SECONDS"]
-PROXY_UPSTREAM_URL = ENV["PROXY_UPSTREAM_URL"]
-PROXY_UPSTREAM_KEY = ENV["PROXY_UPSTREAM_KEY"]
-PROXY_INJECT = ENV["PROXY_INJECT"]
-PROXY_MAX_TOKENS = ENV["PROXY_MAX_TOKENS"]
-PROXY_TOP_K = ENV["PROXY_TOP_K"]
-RECEIPT_DAYS = ENV["RECEIPT_DAYS"]
-LLM_CALL_DAYS = ENV["LLM_CALL_DAYS"]
-DECAY_SM2 = ENV["DECAY_SM2"]
-ARCHIVE_DAYS = ENV["ARCHIVE_DAYS"]
-PUT_AWAY_DAYS = ENV["PUT_AWAY_DAYS"]
-OWNER_SHARE = ENV["OWNER_SHARE"]
+REDUCTION_CLIENT = given.REDUCTION_CLIENT
+ADVISORY_MODE = given.DYNAMIC_CREATION_ADVISORY_MODE
+OPERATION_LEASE_SECONDS = given.OPERATION_LEASE_SECONDS
+PROXY_UPSTREAM_URL = given.PROXY_UPSTREAM_URL
+PROXY_UPSTREAM_KEY = given.PROXY_UPSTREAM_KEY
+PROXY_INJECT = given.PROXY_INJECT
+PROXY_MAX_TOKENS = given.PROXY_MAX_TOKENS
+PROXY_TOP_K = given.PROXY_TOP_K
+RECEIPT_DAYS = given.RECEIPT_DAYS
+LLM_CALL_DAYS = given.LLM_CALL_DAYS
+DECAY_SM2 = given.DECAY_SM2
+ARCHIVE_DAYS = given.ARCHIVE_DAYS
+PUT_AWAY_DAYS = given.PUT_AWAY_DAYS
+OWNER_SHARE = given.OWNER_SHARE
 # Of a project and of its tiers, in fragments; 0 is no limit.
 CAPACITY = {
-    "all": ENV["CAPACITY_FRAGMENTS"],
+    "all": given.CAPACITY_FRAGMENTS,
     **{tier: ENV[f"CAPACITY_{tier.upper()}"] for tier in ("hot", "warm", "cold")},
 }
 TIER_GB = {tier: ENV[f"TIER_{tier.upper()}_GB"] for tier in ("hot", "warm")}
-CONSOLIDATION_UNDO_DAYS = ENV["CONSOLIDATION_UNDO_DAYS"]
-AUDIT_WITNESS = ENV["AUDIT_WITNESS"]
-BACKUP_KEEP = ENV["BACKUP_KEEP"]
-BACKUP_RECIPIENTS = ENV["BACKUP_RECIPIENTS"]
-BACKUP_IDENTITY_FILE = ENV["BACKUP_IDENTITY_FILE"]
+CONSOLIDATION_UNDO_DAYS = given.CONSOLIDATION_UNDO_DAYS
+AUDIT_WITNESS = given.AUDIT_WITNESS
+BACKUP_KEEP = given.BACKUP_KEEP
+BACKUP_RECIPIENTS = given.BACKUP_RECIPIENTS
+BACKUP_IDENTITY_FILE = given.BACKUP_IDENTITY_FILE
 # How much a bundle may hold when it is unpacked, all files of its chain together.
-RESTORE_MAX_BYTES = int(ENV["RESTORE_MAX_GB"] * 1024**3)
-TRUSTED_SIGNERS = ENV["TRUSTED_SIGNERS"]
-RETRIEVAL_TOP_K = ENV["RETRIEVAL_TOP_K"]
-RETRIEVAL_SIMILARITY_THRESHOLD = ENV["RETRIEVAL_SIMILARITY_THRESHOLD"]
-RETRIEVAL_TOKEN_BUDGET = ENV["RETRIEVAL_TOKEN_BUDGET"]
-RETRIEVAL_INCLUDES_CROSS_AGENT = ENV["RETRIEVAL_INCLUDES_CROSS_AGENT"]
-RETRIEVAL_CROSS_AGENT_THRESHOLD = ENV["RETRIEVAL_CROSS_AGENT_THRESHOLD"]
+RESTORE_MAX_BYTES = int(given.RESTORE_MAX_GB * 1024**3)
+TRUSTED_SIGNERS = given.TRUSTED_SIGNERS
+RETRIEVAL_TOP_K = given.RETRIEVAL_TOP_K
+RETRIEVAL_SIMILARITY_THRESHOLD = given.RETRIEVAL_SIMILARITY_THRESHOLD
+RETRIEVAL_TOKEN_BUDGET = given.RETRIEVAL_TOKEN_BUDGET
+RETRIEVAL_INCLUDES_CROSS_AGENT = given.RETRIEVAL_INCLUDES_CROSS_AGENT
+RETRIEVAL_CROSS_AGENT_THRESHOLD = given.RETRIEVAL_CROSS_AGENT_THRESHOLD
 
 INSTALLED_APPS = [
     "django_prometheus",
@@ -140,15 +141,15 @@ def connection(url: str, *, pooled: bool) -> dict[str, Any]:
     config["OPTIONS"]["application_name"] = "novamem"
     if pooled:
         config["CONN_HEALTH_CHECKS"] = True  # a pooled connection may have outlived a restart of Postgres
-        config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV["DATABASE_POOL_SIZE"], "timeout": 1}
+        config["OPTIONS"]["pool"] = {"min_size": 1, "max_size": given.DATABASE_POOL_SIZE, "timeout": 1}
     return config
 
 
 # Everything runs as the application's login, which row-level security binds. The owner's, which migrates and builds
 # indexes, is known to the processes that do so and to no other (docs/decisions/0099).
-DATABASES = {"default": connection(ENV["DATABASE_URL"], pooled=True)}
-if ENV["DATABASE_OWNER_URL"]:
-    DATABASES["owner"] = connection(ENV["DATABASE_OWNER_URL"], pooled=False)
+DATABASES = {"default": connection(given.DATABASE_URL, pooled=True)}
+if given.DATABASE_OWNER_URL:
+    DATABASES["owner"] = connection(given.DATABASE_OWNER_URL, pooled=False)
 connection_created.connect(database.require_app)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -165,8 +166,8 @@ SESSION_ENGINE = "memories.access.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 # Whether a request came over https is the web server's to say, which believes the trusted proxies (novamem.web).
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV["BEHIND_TLS"]
-SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV["BEHIND_TLS"] else 0
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = given.BEHIND_TLS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if given.BEHIND_TLS else 0
 
 OTP_TOTP_ISSUER = "NovaMem"
 # The brake on logins (memories.access.logins) counts codes too; two brakes would tell two times to wait.
@@ -183,7 +184,7 @@ STORAGES = {
     # Any of Django's storages will do: bundles are read and written as streams.
     "backups": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": ENV["BACKUP_DIR"], "file_permissions_mode": 0o600},
+        "OPTIONS": {"location": given.BACKUP_DIR, "file_permissions_mode": 0o600},
     },
 }
 
@@ -260,13 +261,13 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 
-LOGGING = logging_config(level=ENV["LOG_LEVEL"], style=ENV["LOG_FORMAT"])
+LOGGING = logging_config(level=given.LOG_LEVEL, style=given.LOG_FORMAT)
 PROMETHEUS_EXPORT_MIGRATIONS = False
 
-CELERY_BROKER_URL = ENV["CELERY_BROKER_URL"]
+CELERY_BROKER_URL = given.CELERY_BROKER_URL
 if CELERY_BROKER_URL == "pgmq://":
     CELERY_BROKER_TRANSPORT = broker.TRANSPORT
-    CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(ENV["DATABASE_URL"])
+    CELERY_BROKER_TRANSPORT_OPTIONS = broker.transport_options(given.DATABASE_URL)
 CELERY_BEAT_SCHEDULER = "novamem.schedules:SeededScheduler"
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

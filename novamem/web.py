@@ -75,8 +75,8 @@ def main() -> None:
         http="novamem.web:TimedProtocol",
         access_log=False,
         server_header=False,
-        proxy_headers=settings["BEHIND_TLS"],
-        forwarded_allow_ips=settings["TRUSTED_PROXIES"],
+        proxy_headers=settings.BEHIND_TLS,
+        forwarded_allow_ips=settings.TRUSTED_PROXIES,
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=PATIENCE,
         ws="none",  # a handshake is a request like any other

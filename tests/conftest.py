@@ -100,7 +100,7 @@ def _leave_database() -> None:
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
     """Builds the test database once, as the owner; the app's login, which the tests use, could not."""
     with django_db_blocker.unblock():
-        server = env.own_database(django_settings.ENV)
+        server = env.load().own_database()
         assert server
         logins = database.prepare_database(server, TEST_DATABASE, template=_template(server))
         celery.conf.broker_transport_options = broker.transport_options(logins.app)
@@ -344,7 +344,7 @@ def storage(settings: Any, tmp_path: Path) -> Path:
 def web_environment(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What another process needs to work on the test database; no setting of whoever runs the tests."""
     return {
-        **{name: value for name, value in os.environ.items() if name not in env.SCHEME},
+        **{name: value for name, value in os.environ.items() if name not in env.Settings.model_fields},
         "DATABASE_URL": database.url_for(django_settings.ENV["DATABASE_URL"], TEST_DATABASE),
         "EMBEDDER": "fake",
         "LOG_LEVEL": "WARNING",

@@ -133,8 +133,12 @@ class HasVerb(BasePermission):
         """Whether the principal may use this method here."""
         if not isinstance(request.user, Principal):
             return False
-        default = METHOD_VERB.get(request.method or "", Verb.WRITE)
-        return getattr(view, "verbs", {}).get(request.method, default) in request.user.verbs
+        return self.needed(view, request.method or "") in request.user.verbs
+
+    @staticmethod
+    def needed(view: Any, method: str) -> str:
+        """Return the verb that a method of a view takes."""
+        return str(getattr(view, "verbs", {}).get(method, METHOD_VERB.get(method, Verb.WRITE)))
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

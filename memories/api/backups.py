@@ -167,7 +167,10 @@ class BackupsView(Admin):
         responses={202: OperationAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Starts a backup; the operation's report names it (`backup_id`)."""
+        """Starts a backup; the operation's report names it (`backup_id`).
+
+        Takes a key for all of the project.
+        """
         values = validated(BackupInput, request.data)
         if values.pop("project", principal_of(request).project) != principal_of(request).project:
             raise NotFound("project")
@@ -248,7 +251,10 @@ class DrillView(Admin):
         operation_id="backups_drill", request=None, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
     )
     def post(self, request: Request, backup_id: uuid.UUID) -> Response:
-        """Restores it into temporary tables and compares what comes out."""
+        """Restores it into temporary tables and compares what comes out.
+
+        Nobody sees them.
+        """
         return _proof(request, "drill", backup_id)
 
 
@@ -289,7 +295,11 @@ class RestoresView(Admin):
         responses={202: OperationAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Plans (`dry_run`) or does it; the report has the plan. A file that is sent along stays a week as a backup."""
+        """Plans (`dry_run`) or does it; the report has the plan. A file that is sent along stays a week as a backup.
+
+        Of a `backup_id`, or multipart with the file as `upload`. `trust_signer` names a signer who has to be trusted
+        here already, else 403.
+        """
         if (request.content_type or "").startswith("multipart/"):
             return self._of_upload(request)
         values = validated(RestoreInput, request.data)

@@ -77,7 +77,10 @@ class MergeView(APIView):
         operation_id="namespaces_merge", request=MergeInput, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
     )
     def post(self, request: Request, name: str) -> Response:
-        """Replays what the namespace wrote through the target's gate; the report lists what became of it."""
+        """Replays what the namespace wrote through the target's gate; the report lists what became of it.
+
+        `dry_run` only plans; `plan_id` applies that plan.
+        """
         values = validated(MergeInput, request.data)
         options = {"source": name, **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {})}
         wish = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
@@ -91,7 +94,10 @@ class NamespaceView(APIView):
 
     @extend_schema(operation_id="namespaces_delete", parameters=[DeleteInput], responses={202: OperationAnswer})
     def delete(self, request: Request, name: str) -> Response:
-        """Deletes the namespace with all that it holds; answers 202 with the operation that does."""
+        """Deletes the namespace with all that it holds; answers 202 with the operation that does.
+
+        Only with `expected_count`, or its name as `confirm`.
+        """
         principal, values = principal_of(request), confirmed(request, name)
 
         def effect(_: None) -> IdempotentAnswer:
@@ -112,7 +118,10 @@ class ProjectView(APIView):
 
     @extend_schema(operation_id="projects_delete", parameters=[DeleteInput], responses={202: OperationAnswer})
     def delete(self, request: Request, name: str) -> Response:
-        """Deletes the project with everything in it, this key too; answers 202 with the operation that does."""
+        """Deletes the project with everything in it, this key too; answers 202 with the operation that does.
+
+        Only with `expected_count`, or its name as `confirm`; of the key's own project.
+        """
         principal = principal_of(request)
         if name != principal.project or not principal.covers_all or principal.user is not None:
             raise NotFound("project")

@@ -22,9 +22,9 @@ from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Moment, Text, validated
 from memories.api.inputs import namespace_form
-from memories.api.pagination import NEWEST_FIRST, cursor_of, links_of, page_at, page_of
+from memories.api.pagination import cursor_of, links_of, page_at, page_of
 from memories.api.rulings import RulingMarkAnswer
-from memories.cursors import Cursor, reading_order
+from memories.cursors import NEWEST_FIRST, Cursor, reading_order
 from memories.models.enums import SourceClass, Status
 
 BY_PERIOD = ("begins", "recorded_at", "id")

@@ -176,7 +176,10 @@ class ConflictsView(APIView):
 
     @extend_schema(operation_id="conflicts_list", parameters=[ConflictQuery], responses={200: page_of(ConflictAnswer)})
     def get(self, request: Request) -> Response:
-        """A page of conflicts, newest first; subject and predicate in any spelling."""
+        """A page of conflicts, newest first; subject and predicate in any spelling.
+
+        `status` is `pending` unless it is said: `resolved` or `all`.
+        """
         query = validated(ConflictQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="list"):
@@ -198,7 +201,10 @@ class ConflictView(APIView):
 
     @extend_schema(operation_id="conflicts_read", responses={200: ConflictAnswer})
     def get(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """The conflict with both sides."""
+        """The conflict with both sides.
+
+        With their authorities and trusts.
+        """
         principal = principal_of(request)
         with access.enter(principal, why="read"):
             return Response(answers(principal, [visible_conflict(principal, conflict_id)])[0])
@@ -228,7 +234,11 @@ class ResolveView(APIView):
         responses={200: ConflictAnswer},
     )
     def post(self, request: Request, conflict_id: uuid.UUID) -> Response:
-        """Settles the conflict, with the others of the same newcomer. A key can't settle what its owner wrote."""
+        """Settles the conflict, with the others of the same newcomer. A key can't settle what its owner wrote.
+
+        `action` is `supersede`, `reject` or `keep_both` (`keep`: `pair`, `period` or `predicate`), on the `revision`
+        that was read.
+        """
         values = validated(ResolveInput, request.data)
         typed = values.pop("correction", None)
         settlement = Settlement(**values)

@@ -99,7 +99,10 @@ class ConsolidationsView(APIView):
         responses={202: OperationAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Starts a consolidation, looks only (`dry_run`), or applies a plan that was looked at (`plan_id`)."""
+        """Starts a consolidation, looks only (`dry_run`), or applies a plan that was looked at (`plan_id`).
+
+        By `POST /operations` also `leave_out`: the numbers of steps that are not done.
+        """
         values = validated(ConsolidationInput, request.data)
         namespace, dry_run = values.pop("namespace"), values.pop("dry_run")
         options = {name: value for name, value in values.items() if value is not None}

@@ -39,7 +39,10 @@ class DigestsView(APIView):
         operation_id="digests_make", request=DigestInput, parameters=[IDEMPOTENCY], responses={201: StoredAnswer}
     )
     def post(self, request: Request) -> Response:
-        """Makes a digest of the memories' best sentences, believed as the weakest of them, and archives them."""
+        """Makes a digest of the memories' best sentences, believed as the weakest of them, and archives them.
+
+        Of 3 to 50 `ids`, at once.
+        """
         principal = principal_of(request)
         asked, now = validated(DigestInput, request.data), timezone.now()
 

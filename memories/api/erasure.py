@@ -98,7 +98,10 @@ class ForgetView(APIView):
         responses={200: ForgetAnswer, 202: ForgetAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Erases all that fits, every copy of it, if it is as many as expected; more than 1,000 as an operation."""
+        """Erases all that fits, every copy of it, if it is as many as expected; more than 1,000 as an operation.
+
+        `dry_run` only counts; `everywhere` bars the texts in the whole project.
+        """
         principal = principal_of(request)
         values = validated(ForgetInput, request.data)
         wish = ErasureRequest(Filters(**conditions(values)), values.get("ids", []))
@@ -116,7 +119,10 @@ class LiftView(APIView):
 
     @extend_schema(operation_id="erasures_lift", request=LiftInput, responses={200: LiftAnswer})
     def post(self, request: Request) -> Response:
-        """Lets a forgotten text be said again; history keeps who did. 404 when it was not forgotten there."""
+        """Lets a forgotten text be said again; history keeps who did. 404 when it was not forgotten there.
+
+        In all of the project, or in one `namespace`.
+        """
         principal, values = principal_of(request), validated(LiftInput, request.data)
         place = _place(principal, values["namespace"]) if "namespace" in values else None
         if place is None and not principal.covers_all:

@@ -27,6 +27,7 @@ from memories.ingest import keep, keep_each, prepare, revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
+from memories.retrieval import Filters
 
 MOST_IDS = 200
 IDEMPOTENCY = OpenApiParameter(
@@ -128,11 +129,13 @@ class StoreView(APIView):
         operation_id="fragments_list",
         parameters=[ListQuery],
         responses={200: PAGE_OR_COUNT},
-        description="Newest first, by cursor. `ids` (comma-separated) answers those fragments in every status; "
-        "`count` how many there are instead.",
     )
     def get(self, request: Request) -> Response:
-        """A page of fragments."""
+        """A page of fragments, newest first.
+
+        `status` several times: one of them. `ids` (comma-separated) answers those fragments in every status; `count`
+        how many there are instead.
+        """
         asked = request.query_params
         several_times = {"status": asked.getlist("status")} if "status" in asked else {}
         query = validated(ListQuery, {**asked.dict(), **several_times})
@@ -150,7 +153,12 @@ class StoreView(APIView):
         responses={201: StoredAnswer, 200: StoredAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Stores one fragment."""
+        """Stores one fragment.
+
+        Under a `key` of its own (at most 512 characters, once in a namespace) it replaces what stands there: 200,
+        `replaced: true`, the same id, a new revision through the gate. Only its owner may, and nobody with less
+        authority (403); it keeps the authority with which it was first stored.
+        """
         principal = principal_of(request)
         draft = draft_of(validated(FragmentInput, request.data))
 
@@ -180,16 +188,15 @@ def _matching(principal: Principal, query: dict[str, Any]) -> QuerySet[Any]:
         rows = rows.filter(namespace__in=access.readable_scopes(principal, [query["namespace"]]))
     else:
         rows = rows.filter(namespace__in=access.readable_scopes(principal))
-    exact = {"type": "type", "tier": "tier", "agent": "agent_id", "source_type": "source_type", "key": "key"}
-    asked = {column: query[name] for name, column in exact.items() if name in query}
+    names = {"type": "type", "tier": "tier", "agent": "agent", "source_type": "source_type", "tags": "tag"}
+    wanted: dict[str, Any] = {field: [query[name]] for field, name in names.items() if name in query}
+    wanted |= {name: query[name] for name in ("since", "until") if name in query}
     statuses = query.get("status") or [Status.ACTIVE]
-    asked |= {"status__in": statuses} if "all" not in statuses else {}
-    asked |= {"tags__contains": [query["tag"]]} if "tag" in query else {}
-    asked |= {"created_at__gte": query["since"]} if "since" in query else {}
-    asked |= {"created_at__lt": query["until"]} if "until" in query else {}
+    asked = {"status__in": statuses} if "all" not in statuses else {}
+    asked |= {"key": query["key"]} if "key" in query else {}
     asked |= {"content__icontains": query["q"]} if "q" in query else {}
     asked |= {"owner_id": principal.owner_id} if "owner" in query else {}
-    return rows.filter(**asked).newest_first()
+    return rows.filter(Filters(**wanted).conditions(), **asked).newest_first()
 
 
 def _uuids(text: str) -> list[uuid.UUID]:
@@ -235,7 +242,9 @@ class BatchView(APIView):
     def post(self, request: Request) -> Response:
         """Stores up to a thousand fragments in one transaction; a result per item, in order.
 
-        An item whose text was forgotten is reported by itself and the others are stored.
+        An item whose text was forgotten is reported by itself and the others are stored. It answers `{"status":
+        "blocked_by_erasure", "code": "blocked_by_erasure"}` in its place. `embed: "later"` leaves vectors to the
+        worker.
         """
         principal = principal_of(request)
         batch = validated(FragmentBatch, request.data)
@@ -282,7 +291,11 @@ class FragmentView(APIView):
 
     @extend_schema(operation_id="fragments_change", request=FragmentChange, responses={200: FragmentAnswer})
     def patch(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Changes fields; a new text keeps the old one in the history."""
+        """Changes fields; a new text keeps the old one in the history.
+
+        `revision` guards against lost updates. The newest 500 former texts are kept; only its writer or a person may
+        give a new one.
+        """
         principal = principal_of(request)
         changes = validated(FragmentChange, request.data)
         revision = changes.pop("revision", None)
@@ -294,8 +307,9 @@ class FragmentView(APIView):
     def delete(self, request: Request, fragment_id: uuid.UUID) -> Response:
         """Forgets the fragment for good; a keyed fingerprint stops the text from coming back to its namespace.
 
-        To an admin of the project `X-NovaMem-Backups` names the backups that hold it still, and `purge_backups` deletes
-        those that are not protected.
+        To an admin of the project `X-NovaMem-Backups` names the backups that hold it still, and `purge_backups`
+        deletes those that are not protected. `everywhere=true` bars the text in the whole project;
+        `X-NovaMem-Restored` names what stands again.
         """
         principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
         done = forget(principal, fragment_id, **query, now=timezone.now())
@@ -352,7 +366,10 @@ class HistoryView(APIView):
 
     @extend_schema(operation_id="fragments_history", responses={200: HistoryAnswer})
     def get(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Former texts, and every change with who made it and why."""
+        """Former texts, and every change with who made it and why.
+
+        It has what people ruled on it, too.
+        """
         principal = principal_of(request)
         with access.enter(principal, why="history"):
             row: Any = readable_fragment(principal, fragment_id)

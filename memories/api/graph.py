@@ -99,7 +99,10 @@ class EntitiesView(APIView):
 
     @extend_schema(operation_id="graph_entities", parameters=[EntitiesQuery], responses={200: EntitiesAnswer})
     def get(self, request: Request) -> Response:
-        """The entities whose name holds `q` in any spelling."""
+        """The entities whose name holds `q` in any spelling.
+
+        The most mentioned first.
+        """
         query = validated(EntitiesQuery, request.query_params.dict())
         with access.enter(principal_of(request), why="graph"):
             ground = _ground(principal_of(request), query)

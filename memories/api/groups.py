@@ -140,7 +140,10 @@ class EpisodeView(APIView):
 
     @extend_schema(operation_id="episodes_read", responses={200: WholeEpisodeAnswer})
     def get(self, request: Request, episode_id: uuid.UUID) -> Response:
-        """The episode with up to 200 of its memories, in the order in which they were said or put."""
+        """The episode with up to 200 of its memories, in the order in which they were said or put.
+
+        With a summary.
+        """
         with access.enter(principal_of(request), why="episode"):
             return Response(_whole(principal_of(request), episode_id))
 
@@ -195,7 +198,10 @@ class ClusterView(APIView):
 
     @extend_schema(operation_id="clusters_label", request=LabelInput, responses={200: ClusterAnswer})
     def patch(self, request: Request, cluster_id: uuid.UUID) -> Response:
-        """Calls it something. The label outlives rebuilds and every single member."""
+        """Calls it something. The label outlives rebuilds and every single member.
+
+        A `label` of null takes it away.
+        """
         text = validated(LabelInput, request.data)["label"]
         told = graph.label(principal_of(request), cluster_id, text, now=timezone.now())
         return Response(ClusterAnswer(told).data)

@@ -96,7 +96,10 @@ class IngestView(APIView):
 
     @extend_schema(operation_id="ingest", request=IngestInput, parameters=[IDEMPOTENCY], responses={201: IngestAnswer})
     def post(self, request: Request) -> Response:
-        """Keeps what is worth keeping of a conversation or a text."""
+        """Keeps what is worth keeping of a conversation or a text.
+
+        A conversation has `messages`, a document a `text`. The answer says what was skipped, and why.
+        """
         principal = principal_of(request)
         values = validated(IngestInput, request.data)
 

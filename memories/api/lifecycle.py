@@ -42,7 +42,10 @@ class TierView(APIView):
         operation_id="fragments_tier", request=TierChange, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Moves the fragment to another tier; 409 when it is not where the caller thinks."""
+        """Moves the fragment to another tier; 409 when it is not where the caller thinks.
+
+        The tiers are `hot`, `warm` and `cold`.
+        """
         principal = principal_of(request)
         asked = validated(TierChange, request.data)
 
@@ -76,7 +79,10 @@ class CompactView(APIView):
         operation_id="fragments_compact", request=CompactInput, parameters=[IDEMPOTENCY], responses={200: CompactAnswer}
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Shortens the text whatever its age, or gives it back while the archive holds it."""
+        """Shortens the text whatever its age, or gives it back while the archive holds it.
+
+        To the `level` `summary`, `keywords` or `hash`; `full` gives it back.
+        """
         principal = principal_of(request)
         level = validated(CompactInput, request.data)["level"]
 
@@ -150,7 +156,10 @@ class TombstoneView(APIView):
 
     @extend_schema(operation_id="tombstones_read", responses={200: TombstoneAnswer})
     def get(self, request: Request, tombstone_id: uuid.UUID) -> Response:
-        """The tombstone, by its own id or by the id of the fragment that was."""
+        """The tombstone, by its own id or by the id of the fragment that was.
+
+        `restorable` says whether the archive holds it still.
+        """
         principal = principal_of(request)
         with access.enter(principal, why="read"):
             found = upkeep.visible_tombstone(principal, tombstone_id)
@@ -209,7 +218,10 @@ class EvictionPreviewView(APIView):
 
     @extend_schema(operation_id="evictions_preview", parameters=[PreviewQuery], responses={200: PreviewAnswer})
     def get(self, request: Request) -> Response:
-        """The first to leave of what the key covers: the weakest first, and of equals the lowest priority."""
+        """The first to leave of what the key covers: the weakest first, and of equals the lowest priority.
+
+        It says how full the project is, and of each its `authority` and whether it `is_protected`.
+        """
         query = validated(PreviewQuery, request.query_params.dict())
         principal, tier = principal_of(request), query.get("tier")
         with access.enter(principal, why="preview"):

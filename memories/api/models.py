@@ -74,7 +74,10 @@ class ModelsView(APIView):
 
     @extend_schema(operation_id="models_list", parameters=[ModelQuery], responses={200: page_of(ModelAnswer)})
     def get(self, request: Request) -> Response:
-        """A page of models, newest first."""
+        """A page of models, newest first.
+
+        Everything else about models belongs to the operator.
+        """
         query = validated(ModelQuery, request.query_params.dict())
         return Response(
             paged(
@@ -97,7 +100,10 @@ class ModelView(APIView):
 
     @extend_schema(operation_id="models_read", responses={200: ModelDetails})
     def get(self, request: Request, model_id: uuid.UUID) -> Response:
-        """The model, with how far it is in this project."""
+        """The model, with how far it is in this project.
+
+        It says how many of the project's fragments have no vector of it yet.
+        """
         principal = principal_of(request)
         row: Any = _model(model_id)
         row.missing = upkeep.missing(principal, row)

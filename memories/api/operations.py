@@ -179,7 +179,11 @@ class OperationsView(APIView):
         responses={202: OperationAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Starts a job; follow it under its id."""
+        """Starts a job; follow it under its id.
+
+        `rebuild` with `options.target`: `keywords embeddings links graph episodes clusters`; `consolidate` with a
+        `namespace`; `tier`, `compact`, `evict`, `archive`. `dry_run` tells what it would do.
+        """
         values = validated(OperationInput, request.data)
         return started(
             request,
@@ -256,5 +260,8 @@ class UndoOperationView(APIView):
         operation_id="operations_undo", request=None, parameters=[IDEMPOTENCY], responses={202: OperationAnswer}
     )
     def post(self, request: Request, operation_id: uuid.UUID) -> Response:
-        """Takes back what a consolidation did; follow the undo under its own id."""
+        """Takes back what a consolidation did; follow the undo under its own id.
+
+        Or a merge, a compaction, an eviction or a putting away.
+        """
         return undone(request, operation_id)

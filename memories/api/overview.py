@@ -89,7 +89,10 @@ class StatsView(APIView):
 
     @extend_schema(operation_id="stats", parameters=[StatsQuery], responses={200: StatsAnswer})
     def get(self, request: Request) -> Response:
-        """How many fragments there are, by status, tier and type; how many wait for their vector or for a person."""
+        """How many fragments there are, by status, tier and type; how many wait for their vector or for a person.
+
+        Octets by tier too, and the `capacity` of the project and its tiers.
+        """
         query = validated(StatsQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="stats"):
@@ -185,7 +188,10 @@ class NamespacesView(APIView):
 
     @extend_schema(operation_id="namespaces_set", request=NamespaceChange, responses={200: NamespaceAnswer})
     def patch(self, request: Request) -> Response:
-        """Sets what a namespace archives of its faded memories."""
+        """Sets what a namespace archives of its faded memories.
+
+        `archive_policy` is `episodic` or `all`; `all` is refused (403) to a ceiling below what it holds.
+        """
         values = validated(NamespaceChange, request.data)
         principal = principal_of(request)
         with access.enter(principal, why="set namespace"):

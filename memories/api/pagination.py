@@ -8,9 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
-from memories.cursors import BadCursor, Cursor, reading_order
-
-NEWEST_FIRST = ("-created_at", "-id")
+from memories.cursors import NEWEST_FIRST, BadCursor, Cursor, reading_order
 
 
 def cursor_of(text: str | None, *, times: int = 1, ids: int = 1) -> Cursor | None:

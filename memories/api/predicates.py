@@ -202,7 +202,10 @@ class PredicateView(APIView):
 
     @extend_schema(operation_id="predicates_change_by_id", request=RuleChange, responses={200: PredicateAnswer})
     def patch(self, request: Request, predicate_id: uuid.UUID) -> Response:
-        """Changes the rule; standing claims follow."""
+        """Changes the rule; standing claims follow.
+
+        `revision` guards against lost updates.
+        """
         return _changed(request, predicate_id, validated(RuleChange, request.data))
 
 

@@ -143,7 +143,10 @@ class ProposalsView(APIView):
         responses={201: ShownProposal},
     )
     def post(self, request: Request) -> Response:
-        """Asks the language model how to go about a task; the answer is judged before it may become a memory."""
+        """Asks the language model how to go about a task; the answer is judged before it may become a memory.
+
+        `context` is a text or an object.
+        """
         principal = principal_of(request)
         asked = validated(ProposalInput, request.data)
         now = timezone.now()
@@ -193,7 +196,10 @@ class AcceptView(APIView):
         operation_id="proposals_accept", request=Nothing, parameters=[IDEMPOTENCY], responses={200: ShownProposal}
     )
     def post(self, request: Request, proposal_id: uuid.UUID) -> Response:
-        """The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's."""
+        """The newer memory of a supersession that waits replaces the older one. A key can't decide on its owner's.
+
+        409 `already_resolved` or `not_applicable` when it can't.
+        """
         now = timezone.now()
         return _settled(request, lambda by: governance.decide(by, proposal_id, Decision.ACCEPTED, now=now))
 
@@ -221,7 +227,10 @@ class ProposalUndoView(APIView):
         operation_id="proposals_undo", request=Nothing, parameters=[IDEMPOTENCY], responses={200: ShownProposal}
     )
     def post(self, request: Request, proposal_id: uuid.UUID) -> Response:
-        """Takes the decision back: both memories are as before it, the proposal waits; or it says why it can't."""
+        """Takes the decision back: both memories are as before it, the proposal waits; or it says why it can't.
+
+        409 `cannot_undo` when something changed since.
+        """
         return _settled(request, lambda by: governance.undo(by, proposal_id, now=timezone.now()))
 
 
@@ -232,7 +241,10 @@ class ProposalStatsView(APIView):
         operation_id="proposals_stats", parameters=[ProposalStatsQuery], responses={200: ProposalStatsAnswer}
     )
     def get(self, request: Request) -> Response:
-        """How many entries of how many tasks, in the namespaces that the key covers."""
+        """How many entries of how many tasks, in the namespaces that the key covers.
+
+        And who judges.
+        """
         query = validated(ProposalStatsQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="stats"):

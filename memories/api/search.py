@@ -267,7 +267,10 @@ class SearchView(APIView):
 
     @extend_schema(operation_id="search", request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
-        """The memories that answer a question, best first."""
+        """The memories that answer a question, best first.
+
+        Each has its score and signals.
+        """
         values = validated(SearchInput, request.data)
         return Response(found(principal_of(request), values))
 

@@ -95,7 +95,10 @@ class TasksView(APIView):
         responses={201: TaskAnswer, 200: TaskAnswer},
     )
     def post(self, request: Request) -> Response:
-        """Reports a task; what completed or failed is remembered too. Older reports than the last change nothing."""
+        """Reports a task; what completed or failed is remembered too. Older reports than the last change nothing.
+
+        200 when it was known already.
+        """
         principal, now = principal_of(request), timezone.now()
         asked = validated(TaskInput, request.data)
         place = asked.pop("namespace", None) or only_namespace(principal)
@@ -141,7 +144,10 @@ class RecentTasksView(APIView):
 
     @extend_schema(operation_id="tasks_recent", parameters=[RecentQuery], responses={200: RecentTasksAnswer})
     def get(self, request: Request) -> Response:
-        """The latest tasks of the namespaces that the key covers, short enough for a prompt."""
+        """The latest tasks of the namespaces that the key covers, short enough for a prompt.
+
+        Ten unless `limit` says otherwise, at most 50.
+        """
         query = validated(RecentQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="tasks"):

@@ -76,7 +76,12 @@ class VoteView(APIView):
     body: ClassVar[type[Strict]] = Nothing
 
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Casts the caller's vote; the last one of an owner counts."""
+        """Casts the caller's vote; the last one of an owner counts.
+
+        `reinforce`: it helped; it is fresher, weightier, more trusted. `dispute`: it is wrong, with a `reason`; below
+        a trust of .4 it is disputed, and of a weaker owner it opens a review. `corroborate`: another source
+        (`source_id`) says so too.
+        """
         principal = principal_of(request)
         said = validated(self.body, request.data)
 
@@ -124,7 +129,10 @@ class ArchiveView(APIView):
         operation_id="fragments_archive", request=Nothing, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Archives the fragment."""
+        """Archives the fragment.
+
+        It is out of all default answers, reversibly.
+        """
         return _moved(request, fragment_id, archive)
 
 
@@ -162,7 +170,10 @@ class UnarchiveView(APIView):
         operation_id="fragments_unarchive", request=Nothing, parameters=[IDEMPOTENCY], responses={200: FragmentAnswer}
     )
     def post(self, request: Request, fragment_id: uuid.UUID) -> Response:
-        """Lets the fragment stand again."""
+        """Lets the fragment stand again.
+
+        As far as the gate allows.
+        """
         return _moved(request, fragment_id, unarchive)
 
 

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+import pydantic
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic.dataclasses import dataclass as checked
+from typing_extensions import TypedDict  # pydantic reads that of Python from 3.12 on
 
 from memories import audit
 from memories.backups import policies
@@ -15,10 +18,19 @@ FORMAT, VERSION, PURPOSE = "novamem-bundle", 3, "bundle"
 # Version 1 knew no rulings, users and keys; before 3 every bundle held the salt.
 READ = (1, 2, VERSION)
 LATE = ("saltName",)  # fields that earlier versions lack
-COUNT = {"bucket": str, "reason": str, "count": int}
+EXACT = pydantic.ConfigDict(strict=True, extra="forbid")
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.with_config(EXACT)
+class BucketCount(TypedDict):
+    """How many fragments of a bucket a file holds, and why they are in it."""
+
+    bucket: str
+    reason: str
+    count: int
+
+
+@checked(frozen=True, slots=True, config=EXACT)
 class Manifest:
     """What a bundle says of itself. Field names are those of the file."""
 
@@ -29,8 +41,7 @@ class Manifest:
     instance: str
     namespaces: list[str]
     embeddings: bool
-    # Of the fragments in this file, by bucket: {bucket, reason, count}.
-    counts: list[dict[str, Any]]
+    counts: list[BucketCount]
     # What changed in transactions from `upto` on may be missing; an increment holds only what changed since `since`.
     upto: str
     since: str | None = None
@@ -56,12 +67,10 @@ class Manifest:
             told = {**dict.fromkeys(LATE, ""), **told}
         if set(told) != set(wanted):
             raise ValueError(f"the manifest has other fields: {', '.join(sorted(set(told) ^ set(wanted)))}")
-        for name, value in told.items():
-            if not _fits(value, wanted[name].type):
-                raise ValueError(f"{name} of the manifest is of another type")
-        if any({name: type(value) for name, value in each.items()} != COUNT for each in told["counts"]):
-            raise ValueError("counts of the manifest is of another type")
-        return cls(**told)
+        try:
+            return cls(**told)
+        except pydantic.ValidationError as error:
+            raise ValueError(f"{error.errors()[0]['loc'][0]} of the manifest is of another type") from error
 
     def bucket_of(self, row: Mapping[str, Any]) -> str:
         """Where a fragment counts: only an identity has more than one bucket."""
@@ -125,13 +134,3 @@ def canonical(told: Mapping[str, Any]) -> bytes:
 
 def _signed(count: int, digest: str) -> bytes:
     return f"{count} {digest}".encode()
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    if kind == list[str]:
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
-    if kind == list[dict[str, Any]]:
-        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
-    if kind is int:
-        return type(value) is int
-    return isinstance(value, kind)

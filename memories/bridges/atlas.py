@@ -175,7 +175,10 @@ class EnrichView(APIView):
 
     @extend_schema(operation_id="bridges_atlas_enrich", request=EnrichInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
-        """The memories that answer it, best first."""
+        """The memories that answer it, best first.
+
+        `project_wide` as in a search.
+        """
         values = validated(SearchInput, validated(EnrichInput, request.data))
         return Response(found(principal_of(request), values))
 

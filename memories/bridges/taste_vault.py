@@ -135,7 +135,10 @@ class ReinforcementsView(APIView):
         responses={200: FragmentAnswer},
     )
     def post(self, request: Request) -> Response:
-        """The pattern's memory counts as fresher and weightier."""
+        """The pattern's memory counts as fresher and weightier.
+
+        The pattern is that of `node_id`.
+        """
         principal = principal_of(request)
         values = validated(ReinforcementInput, request.data)
 
@@ -164,7 +167,10 @@ class SupplementView(APIView):
         operation_id="bridges_taste_vault_supplement", request=SupplementInput, responses={200: SearchAnswer}
     )
     def post(self, request: Request) -> Response:
-        """The memories that fit a context, best first, at most `limit`."""
+        """The memories that fit a context, best first, at most `limit`.
+
+        `project_wide` as in a search.
+        """
         values = validated(SupplementInput, request.data)
         named = {"context": "query", "limit": "top_k"}
         asked = {named.get(name, name): value for name, value in values.items()}

@@ -66,7 +66,10 @@ class BranchesView(APIView):
         responses={201: BranchAnswer, 202: OperationAnswer},
     )
     def post(self, request: Request) -> Response | HttpResponse:
-        """Forks the source into the branch's namespace; a large one as an operation: 202. Told twice it is one."""
+        """Forks the source into the branch's namespace; a large one as an operation: 202. Told twice it is one.
+
+        With `user` only that user's scope.
+        """
         principal = principal_of(request)
         values = validated(BranchInput, request.data)
         place = values["source_namespace"]

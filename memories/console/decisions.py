@@ -15,7 +15,6 @@ from conflicts.public import (
     NotApplicable,
     Resolution,
     Settlement,
-    StaleConflict,
     resolve_all,
     says_something,
     undo_all,
@@ -26,7 +25,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.console.errors import Refusal, sentence
 from memories.console.explorer_query import typed
 from memories.console.review_items import OUTCOMES, names_of
-from memories.errors import NovaError
+from memories.errors import NovaError, StaleRevision
 from memories.models.fragment import CONTENT_LIMIT
 
 NOTE_LIMIT, VALUE_LIMIT = 1_000, 1_000
@@ -91,7 +90,7 @@ def edited(
         content, value = _typed(form)
         settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
         ingest.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
-    except (NotFound, NotPermitted, StaleConflict, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
+    except (NotFound, NotPermitted, StaleRevision, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
         return [_told(principal, BulkOutcome(conflict_id, error), now=now)]
     return [DecisionNotice(conflict_id)]
 

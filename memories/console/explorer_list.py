@@ -14,14 +14,13 @@ from memories.console.explorer_query import ALL, ExplorerQuery
 from memories.console.facets import Facet, facets_of
 from memories.console.presenters import Bar, score_bar
 from memories.console.reasons import HitReason, Missed, reasons_of
-from memories.cursors import Cursor
+from memories.cursors import NEWEST_FIRST, Cursor
 from memories.models import Fragment, Namespace
 from memories.models.enums import Status
 from memories.models.namespace import SHARED, NamespaceQuerySet
 from memories.retrieval import Question, find
 
 PAGE = 50
-NEWEST_FIRST = ("-created_at", "-id")
 HITS = 30  # of a search: what lies further down is found by better words
 DEEP = 1_000  # hits among which to look for what a search has no filter for
 LISTS = 40  # pairs of namespace and status that are walked one by one

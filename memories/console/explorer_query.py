@@ -218,9 +218,10 @@ class ExplorerQuery:
 
     def narrow(self, rows: QuerySet[Any], *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
         """The rows that pass every other filter."""
-        asked: dict[str, Any] = {"tags__contains": [self.tag] if self.tag else [], "source": self.source}
-        asked |= {"created_at__gte": self.since, "created_at__lt": self.until}
-        rows = rows.filter(**{column: value for column, value in asked.items() if value})
+        tags = [self.tag] if self.tag else []
+        rows = rows.filter(Filters(tags=tags, since=self.since, until=self.until).conditions())
+        if self.source:
+            rows = rows.filter(source=self.source)
         if self.key:
             known = ApiKey.objects.within(project_id).filter(key_id=self.key)
             rows = rows.filter(grant_id__in=known.values("grant_id"))

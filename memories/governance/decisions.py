@@ -18,7 +18,7 @@ from conflicts.public import (
 )
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.ingest import StaleRevision
+from memories.errors import StaleRevision
 from memories.models import Claim, Fragment, Proposal
 from memories.models.enums import Decision, Status, Verb
 
@@ -46,7 +46,7 @@ def decide(
         older, newer = _sides(principal, row, refused=NotApplicable)
         for side, revision in zip((older, newer), seen or (), strict=seen is not None):
             if side.revision != revision:
-                raise StaleRevision(current=side.revision)
+                raise StaleRevision("fragment", current=side.revision)
         if decision == Decision.ACCEPTED:
             _refuse_unfit(older, newer)
             row.before = replace(row.project_id, row.namespace_id, older=older.id, newer=newer.id, now=now)

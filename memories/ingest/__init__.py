@@ -20,7 +20,6 @@ from memories.ingest.messages import (
 from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
 from memories.ingest.updates import (
     History,
-    StaleRevision,
     archive,
     archive_key,
     check_change,
@@ -40,7 +39,6 @@ __all__ = [
     "Prepared",
     "PreparedMessages",
     "Skipped",
-    "StaleRevision",
     "CapturedTurn",
     "UnreadableFile",
     "archive",

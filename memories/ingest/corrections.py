@@ -12,13 +12,13 @@ from conflicts.public import (
     NotApplicable,
     PendingConflict,
     Settlement,
-    StaleConflict,
     lowered_source,
     resolve,
     visible_conflict,
 )
 from memories import access
 from memories.access import Principal
+from memories.errors import StaleRevision
 from memories.ingest.drafts import Draft
 from memories.ingest.pipeline import compose, prepare
 from memories.models import Claim, Fragment
@@ -43,7 +43,7 @@ def correct(
         if row.resolved_at is not None:
             raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
         if row.revision != settlement.revision:
-            raise StaleConflict(current=row.revision)
+            raise StaleRevision("conflict", current=row.revision)
         challenger: Fragment | None = row.newcomer
         if challenger is None:
             raise NotApplicable("there is no challenger to edit")

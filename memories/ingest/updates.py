@@ -22,7 +22,7 @@ from conflicts.public import (
 )
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.errors import NovaError
+from memories.errors import NovaError, StaleRevision
 from memories.extraction import stated
 from memories.language import route
 from memories.models import (
@@ -44,17 +44,6 @@ class History(NovaError):
 
     code = "not_open"
     title = "This memory is history"
-
-
-class StaleRevision(NovaError):
-    """Somebody changed the fragment since the caller read it."""
-
-    code = "stale_revision"
-    title = "It changed while you looked"
-
-    def __init__(self, *, current: int) -> None:
-        super().__init__(f"the fragment is at revision {current} now")
-        self.current = current
 
 
 def fragment_for_change(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
@@ -114,7 +103,7 @@ def revise(
             hold_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
-            raise StaleRevision(current=row.revision)
+            raise StaleRevision("fragment", current=row.revision)
         fields = _fields(row, changes)
         new_text = "content" in changes and changes["content"] != row.content
         new_words = wording_of(fields.get("content", row.content), fields.get("extra", row.extra)) != row.wording

@@ -27,6 +27,7 @@ TRIES = 3  # batches in a row without a single vector
 class EmbedderAway(NovaError):
     """The model's embedder answers nothing; what is done stays, a later backfill goes on."""
 
+    status = 503
     code = "embedder_unavailable"
 
 

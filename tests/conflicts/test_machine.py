@@ -297,7 +297,7 @@ class Belief(RuleBasedStateMachine):
         """A person decides what was decided, or on a revision that has changed since."""
         rows = list(self.waiting) if stale and self.waiting else []
         row_id, revision = (rows[pick % len(rows)][0], 99) if rows else (list(self.bound)[pick % len(self.bound)], 1)
-        expected = "StaleConflict" if rows or any(row[0] == row_id for row in self.waiting) else "AlreadyResolved"
+        expected = "StaleRevision" if rows or any(row[0] == row_id for row in self.waiting) else "AlreadyResolved"
 
         def follow(_):
             raise Refused(expected)

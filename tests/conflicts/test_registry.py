@@ -16,9 +16,10 @@ from conflicts.keys import naming
 from conflicts.locks import lock_namespace
 from conflicts.models import PendingConflict, Predicate
 from conflicts.predicates import AliasCollision
-from conflicts.registry import BadPredicate, PredicateTaken, StaleRule
+from conflicts.registry import BadPredicate, PredicateTaken
 from memories import access
 from memories.access import NotFound, NotPermitted
+from memories.errors import StaleRevision
 from memories.models import Claim, Namespace
 from memories.models.enums import ClaimScope
 
@@ -288,7 +289,7 @@ class TestChanging:
         register("shoe_size")
         change("shoe_size", policy="newest", revision=1)
         before = picture()
-        with pytest.raises(StaleRule) as refused:
+        with pytest.raises(StaleRevision) as refused:
             change("shoe_size", policy="review", revision=1)
         assert refused.value.current == 2
         assert picture() == before
@@ -650,7 +651,7 @@ class TestDecidingOnMany:
         former = loosen("shoe")
         change("shoe", aliases=["boot"])
         before = picture()
-        with pytest.raises(StaleRule):
+        with pytest.raises(StaleRevision):
             tighten("shoe", former)
         assert picture() == before
 

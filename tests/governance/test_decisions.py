@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conflicts.models import PendingConflict
 from conflicts.public import CannotUndo, ClaimDraft, NotApplicable, vote
 from memories import access, erasure, governance, ingest
-from memories.ingest import StaleRevision
+from memories.errors import StaleRevision
 from memories.models import Fragment, Proposal
 
 TEXTS = ("The gate is open.", "The gate is shut.", "The gate is locked.", "The gate is gone.")

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
@@ -118,7 +117,7 @@ def test_migrations_run_backwards_and_forwards(django_db_setup, django_db_blocke
     owner = connections["owner"]
     with django_db_blocker.unblock():
         home = owner.settings_dict["NAME"]
-        database.prepare_database(env.own_database(settings.ENV), f"{TEST_DATABASE}_reversal")
+        database.prepare_database(env.load().own_database(), f"{TEST_DATABASE}_reversal")
         owner.close()
         owner.settings_dict["NAME"] = f"{TEST_DATABASE}_reversal"
         try:

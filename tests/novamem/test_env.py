@@ -1,5 +1,7 @@
 """Settings from the environment: wrong ones are refused at start, with a hint."""
 
+import os
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -29,6 +31,7 @@ from novamem import env
         ("COGNITION_LLM_PORT", "5002", "COGNITION_LLM_HOST"),
         ("COGNITION_LLM_HOST", "localhost", "COGNITION_LLM_PORT"),
         ("COGNITION_LLM_TIMEOUT_MS", "0", "1 to 600000"),
+        ("BEHIND_TLS", "treu", "bool"),
         ("OLLAMA_BASE_URL", "http://localhost:11434", "LLM_SIDECAR_URL"),
     ],
 )
@@ -39,11 +42,52 @@ def test_a_wrong_setting_is_named(monkeypatch, name, value, hint):
     assert hint in str(raised.value)
 
 
+def test_every_wrong_one_is_named(monkeypatch):
+    monkeypatch.setenv("ARCHIVE_DAYS", "0")
+    monkeypatch.setenv("EMBEDDER", "parrot")
+    with pytest.raises(ImproperlyConfigured) as raised:
+        env.load()
+    assert str(raised.value) == (
+        "EMBEDDER='parrot' is not known. Use one of: minilm, fake. ARCHIVE_DAYS must be from 1 to 36500."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meant"),
+    [
+        ("BEHIND_TLS", "", False),
+        ("BEHIND_TLS", "yes", True),
+        ("ALLOWED_HOSTS", "", []),
+        ("ALLOWED_HOSTS", "a.example,,b.example", ["a.example", "b.example"]),
+        ("SECRET_KEY", "$HOME", "$HOME"),
+        ("REDUCTION_CLIENT", "", ""),
+    ],
+)
+def test_what_stands_in_the_environment_is_meant(monkeypatch, name, value, meant):
+    monkeypatch.setenv(name, value)
+    assert getattr(env.load(), name) == meant
+
+
+def test_the_file_beside_the_project_gives_what_the_environment_does_not(monkeypatch, tmp_path):
+    for name in ("LOGIN_DAYS", "SECRET_KEY", "LOG_LEVEL", "NOVAMEM_CONFIG", "OF_A_LIBRARY"):
+        monkeypatch.setenv(name, "before")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LOG_LEVEL", "ERROR")
+    monkeypatch.setattr(env, "ROOT", tmp_path)
+    monkeypatch.setattr(env, "_from_file", set())
+    (tmp_path / ".env").write_text("LOGIN_DAYS=90\nSECRET_KEY='a${b}c'\nLOG_LEVEL=DEBUG\nOF_A_LIBRARY=1\n")
+    (tmp_path / "config.toml").write_text("[server]\nlogin_days = 60\n[operations]\nreceipt_days = 5\n")
+    values, origins = env.load(), env.load().origins()
+    assert (values.LOGIN_DAYS, values.SECRET_KEY, values.LOG_LEVEL) == (90, "a${b}c", "ERROR")
+    assert (origins["LOGIN_DAYS"], origins["LOG_LEVEL"], origins["RECEIPT_DAYS"]) == (".env", "environment", "TOML")
+    assert os.environ["OF_A_LIBRARY"] == "1"
+
+
 def test_right_ones_have_their_types(monkeypatch):
     monkeypatch.setenv("EMBEDDINGS_URL", "https://models.example.org/v1")
     monkeypatch.setenv("EMBEDDINGS_TIMEOUT", "2.5")
     values = env.load()
-    assert (values["EMBEDDINGS_URL"], values["EMBEDDINGS_TIMEOUT"]) == ("https://models.example.org/v1", 2.5)
+    assert (values.EMBEDDINGS_URL, values.EMBEDDINGS_TIMEOUT) == ("https://models.example.org/v1", 2.5)
 
 
 @pytest.mark.parametrize(
@@ -65,4 +109,4 @@ def test_right_ones_have_their_types(monkeypatch):
 def test_the_sidecar_is_where_the_first_of_these_says(monkeypatch, given, found):
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert env.sidecar_url(env.load()) == found
+    assert env.load().sidecar() == found

@@ -1,0 +1,62 @@
+"""`docs/api.md`: `docs/api.in.md`, which people write, with tables of the OpenAPI document and the errors."""
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.generators import SchemaGenerator
+
+from memories.api.authentication import HasVerb
+from memories.api.problem_details import CODES, KNOWN
+from memories.api.reference import ReferenceEndpoint, SchemaReader
+from memories.errors import NovaError
+
+SOURCE, PAGE = (Path(settings.ROOT, "docs", name) for name in ("api.in.md", "api.md"))
+OURS = "/api/v1/"
+PROBLEM = re.compile(r"^\| `(\w+)` \| (?=\D)", re.MULTILINE)
+HEAD = "<!-- Made by `script/manage apidocs` of api.in.md, the OpenAPI document and the errors. Not to be edited. -->\n"
+
+
+def page() -> str:
+    """Return the page as it ought to be."""
+    written, heading, problems = SOURCE.read_text().partition("## Problems\n")
+    told = PROBLEM.sub(lambda row: f"| `{row[1]}` | {statuses()[row[1]]} | ", problems)
+    return HEAD + written.replace("<!-- endpoints -->\n", "".join(_endpoints())) + heading + told
+
+
+@functools.cache
+def statuses() -> dict[str, int]:
+    """Return the status of each code that a client may meet."""
+    told = {code: status for status, code in CODES.items()} | {"validation": 400, "internal": 500}
+    told |= {known.code: known.status for known in KNOWN.values()}
+    return told | {error.code: error.status for error in _errors(NovaError) if error.code}
+
+
+def _errors(kind: type[NovaError]) -> Iterator[type[NovaError]]:
+    for each in kind.__subclasses__():
+        if each.__module__.startswith(("memories.", "conflicts.")):
+            yield each
+        yield from _errors(each)
+
+
+def _endpoints() -> Iterator[str]:
+    yield "| path | method | verb | takes | does |\n|---|---|---|---|---|\n"
+    generator = SchemaGenerator()  # type: ignore[no-untyped-call]  # it has no types
+    reader = SchemaReader(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
+    for path, _, method, view in generator._get_paths_and_endpoints():  # type: ignore[no-untyped-call]
+        operation = reader.document["paths"].get(path, {}).get(method.lower())
+        if path.startswith(OURS):
+            hidden = ("nobody", "", "403: the operator's")
+            told = _row(reader.endpoint(path, method, operation), view) if operation else hidden
+            yield f"| {' | '.join((f'`{path}`', method, *told))} |\n"
+
+
+def _row(endpoint: ReferenceEndpoint, view: Any) -> tuple[str, str, str]:
+    asked = [one.name for one in endpoint.parameters if one.where == "query"]
+    takes = " ".join([*asked, *(field.name for field in endpoint.body)])
+    ends = ", ".join(answer.status for answer in endpoint.answers)
+    about = " ".join(endpoint.about.split()).replace("|", "\\|") + (f" {ends}." if ends != "200" else "")
+    return HasVerb.needed(view, endpoint.method), f"`{takes}`" if takes else "", about
