@@ -73,6 +73,7 @@ class StatsAnswer(serializers.Serializer[Any]):
     """Counts of fragments."""
 
     total = serializers.IntegerField()
+    users = serializers.IntegerField(help_text="Whose scopes are counted; with all_users, of all users.")
     by_status = serializers.DictField(child=serializers.IntegerField())
     by_tier = serializers.DictField(child=serializers.IntegerField())
     by_type = serializers.DictField(child=serializers.IntegerField())
@@ -101,6 +102,7 @@ class StatsView(APIView):
             pending = PendingEmbedding.objects.within(principal.project_id).filter(model=active_model())
             data = {
                 "total": rows.count(),
+                "users": len({row.user for row in places if row.parent_id}),
                 "by_status": _counts(rows, "status", Status.values),
                 "by_tier": _counts(rows, "tier", Tier.values),
                 "by_type": _counts(rows, "type", FragmentType.values),

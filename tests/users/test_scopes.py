@@ -350,3 +350,10 @@ def test_what_a_person_ruled_for_all_is_hidden_by_nobody_weaker(project, agent_o
     question = {"namespace": "acme:main", "user": "ann", "query": "What is the budget of the trip?"}
     hits = agents["tool"].post("/api/v1/search", question, format="json").json()["results"]
     assert shown in hits[0]["content"]
+
+
+def test_stats_tell_how_many_users_they_are_about(alice, homes):
+    def users(**query):
+        return alice.client.get("/api/v1/stats", {"namespace": "acme:main", **query}).json()["users"]
+
+    assert (users(), users(user="ann"), users(all_users="true")) == (0, 1, 2)
