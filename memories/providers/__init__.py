@@ -4,6 +4,7 @@ from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import (
     FAMILIES,
     embed,
+    embed_queries,
     embed_query,
     embedder_of,
     offered,
@@ -26,6 +27,7 @@ __all__ = [
     "active_model",
     "current_sidecar",
     "embed",
+    "embed_queries",
     "embed_query",
     "embedder_of",
     "live_models",
