@@ -5,6 +5,7 @@ from memories.providers.embedders import Embedder, EmbeddingFailed
 from memories.providers.embeddings import (
     FAMILIES,
     embed,
+    embed_queries,
     embed_query,
     embedder_of,
     offered,
@@ -27,6 +28,7 @@ __all__ = [
     "calibrate",
     "current_sidecar",
     "embed",
+    "embed_queries",
     "embed_query",
     "embedder_of",
     "live_models",

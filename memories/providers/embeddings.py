@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import structlog
 from cachetools import LRUCache
 from django.conf import settings
@@ -81,22 +82,31 @@ def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
 
 def embed_query(text: str, *, model: EmbeddingModel) -> Any:
     """The unit vector of a question, or None when the embedder fails. Questions asked lately are known."""
-    key = (model.id, hashlib.sha256(text.encode(errors="surrogatepass")).digest())
+    return embed_queries([text], model=model)[0]
+
+
+def embed_queries(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
+    """Return the unit vectors of questions, in one call for those that are not known; all None when that fails."""
+    keys = [(model.id, hashlib.sha256(text.encode(errors="surrogatepass")).digest()) for text in texts]
     with _asking:
-        known = _queries.get(key)
-    if known is not None:
-        CACHED.labels(model.name).inc()
-        return known
+        vectors = [_queries.get(key) for key in keys]
+    unknown = [n for n, vector in enumerate(vectors) if vector is None]
+    CACHED.labels(model.name).inc(len(texts) - len(unknown))
+    if not unknown:
+        return vectors
     _give_back()
+    asked = [texts[n] for n in unknown]
     try:
-        (vector,) = _called(lambda embedder: embedder.embed_queries([text]), model, texts=1)
+        found = _called(lambda embedder: embedder.embed_queries(asked), model, texts=len(asked))
     except EmbeddingFailed as error:
-        _report(error, model, texts=1)
-        return None
-    vector.setflags(write=False)
+        _report(error, model, texts=len(asked))
+        return [None] * len(texts)
+    for n, vector in zip(unknown, map(np.copy, found), strict=True):
+        vector.setflags(write=False)
+        vectors[n] = vector
     with _asking:
-        _queries[key] = vector
-    return vector
+        _queries.update({keys[n]: vectors[n] for n in unknown})
+    return vectors
 
 
 def _give_back() -> None:

@@ -29,6 +29,9 @@ BUDGET_PER_HIT, FILTERED_ENOUGH = 5, 3  # times as many as are asked for
 # where all are about as near; pgvector takes no more.
 EF_SEARCH, MOST_EF_SEARCH, VECTORS_PER_EF = 120, 1_000, 800
 MOST_SCANNED = 20_000
+BEGINNING = 41  # characters in which a speaker's name and its colon stand
+# Of how many times as many as are asked for the scores are told, where all that hold a word are scored anyway.
+FURTHER = 4
 # What the texts of these roots and scopes tell of a question.
 READ = "nova_read(%s::uuid[], %s::uuid[], %s::text[], %s, %s, %s)"
 
@@ -111,9 +114,15 @@ def _named(scopes: Sequence[SearchScope]) -> list[list[uuid.UUID | None]]:
     return [[scope.id for scope in scopes], [scope.root_id for scope in scopes], [scope.scope_id for scope in scopes]]
 
 
+def speaker_of(beginning: str) -> str:
+    """Return who speaks in a turn that begins so, in lower case; empty when nobody is named."""
+    name, colon, _ = beginning.partition(":")
+    return name.lower() if colon and "\n" not in name else ""
+
+
 # The best of each side: of those that are asked, and of the others.
 BEST = f"""
-    SELECT h.fragment_id, h.score FROM (
+    SELECT h.fragment_id, h.score, h.rank, {{beginning}} FROM (
         SELECT h.fragment_id, h.score,
             row_number() OVER (PARTITION BY n.place > %s ORDER BY h.score DESC, h.fragment_id) AS rank
         FROM {READ} AS r
@@ -130,6 +139,19 @@ BEST = f"""
         ) AS h
     ) AS h
     WHERE h.rank <= %s ORDER BY h.score DESC, h.fragment_id"""
+BEGINS = f"""(SELECT left(content, {BEGINNING}) FROM memories_fragment
+        WHERE project_id = %s AND id = h.fragment_id AND source_type = 'conversation')"""
+
+
+class KeywordHits(dict[uuid.UUID, float]):
+    """BM25 score by fragment id, best first.
+
+    `further` are the scores of those behind, for what is found by other means; `speakers` whom of the persons in the
+    question the best show speaking.
+    """
+
+    further: Mapping[uuid.UUID, float] = {}
+    speakers: frozenset[str] = frozenset()
 
 
 def keyword_hits(
@@ -138,8 +160,8 @@ def keyword_hits(
     *,
     others: Sequence[SearchScope] = (),
     among: Few | None = None,
-) -> dict[uuid.UUID, float]:
-    """BM25 score by fragment id, best first, of the `most` best of the scopes and of as many of the `others`.
+) -> KeywordHits:
+    """Return the `most` best of the scopes and as many of the `others`.
 
     Words weigh by all texts of both. `among` are the few that may pass the filters.
     """
@@ -148,12 +170,14 @@ def keyword_hits(
     # Row by row, best first, until enough passed: most of them are never looked at.
     checked = f"""CROSS JOIN LATERAL (SELECT FROM memories_fragment WHERE memories_fragment.project_id = %s
             AND memories_fragment.id = one.fragment_id AND {condition} OFFSET 0) AS f LIMIT %s"""
-    statement = BEST.format(checked=checked if condition else "")
+    persons = search.cues.persons
+    statement = BEST.format(checked=checked if condition else "", beginning=BEGINS if persons else "NULL")
     counts = among.counts if among else {}
     read = [*scopes, *others]
     _, *named = _named(read)
     reached_by = [filters.statuses, reach.session_id, reach.at]
     asked: list[Any] = [
+        *([read[0].project_id] if persons else []),
         len(scopes),
         *named,
         *reached_by,
@@ -168,8 +192,12 @@ def keyword_hits(
     if condition:
         asked += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, scopes[0].project_id, *values, most]
     else:
-        asked += [max(BUDGET, BUDGET_PER_HIT * most), most, most]
-    return dict(fetch(statement, [*asked, most]))
+        asked += [max(BUDGET, BUDGET_PER_HIT * most), most, FURTHER * most]
+    rows = fetch(statement, [*asked, FURTHER * most])
+    found = KeywordHits({which: score for which, score, rank, _ in rows if rank <= most})
+    found.further = {which: score for which, score, rank, _ in rows if rank > most}
+    found.speakers = persons & {speaker_of(beginning) for *_, beginning in rows if beginning}
+    return found
 
 
 def nearest(

@@ -11,14 +11,16 @@ from django.db.models import Q
 
 from conflicts.public import Upheld, Vector, claim_ruled, text_ruled
 from memories.models import Claim, Fragment
+from memories.models.enums import SourceClass
 from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.models.sql import fetch
-from memories.retrieval.candidate_search import Search
+from memories.retrieval.candidate_search import BEGINNING, Search, speaker_of
 from memories.retrieval.conditions import literals, reached, where
 from memories.retrieval.scopes import SearchScope
 
 Place = tuple[uuid.UUID, str, int]
+Message = tuple[uuid.UUID, str, int | None, str]
 
 
 @dataclass(slots=True)
@@ -47,8 +49,12 @@ class Candidate:
     conversation_id: str
     sequence: int | None
     length: int
-    # Who speaks, where a turn begins with a name: "Ann: …"; lower case.
+    # Who speaks, where a turn begins with a name: "Ann: …"; lower case. Whether it is a turn of a conversation, and
+    # there the user's; what the message is called of which it is a piece.
     speaker: str
+    is_turn: bool
+    is_by_user: bool
+    piece_of: str
     # Whether it holds a phrase that the question quotes; whether it is about something that the question is about.
     quoted: bool
     on_topic: bool
@@ -79,6 +85,13 @@ class Candidate:
         return self.namespace_id, self.conversation_id, self.sequence + steps
 
     @property
+    def message(self) -> Message | None:
+        """The message of which it is a piece among others."""
+        if not self.piece_of:
+            return None
+        return self.namespace_id, self.conversation_id, self.sequence, self.piece_of
+
+    @property
     def kept(self) -> bool:
         """Whether time does nothing to it."""
         return self.is_pinned or self.is_anchor
@@ -103,6 +116,7 @@ LOADED = """
         {age_of_created}, {age_of_updated}, {age_of_used},
         coalesce(coalesce(f.event_at, f.created_at) <@ tstzrange(%s, %s), false), f.conversation_id, f.sequence,
         length(f.content), CASE f.source_type WHEN 'conversation' THEN left(f.content, {speaker}) ELSE '' END,
+        f.source_type = 'conversation', f.source_type = 'conversation' AND f.source IN ({user}), {piece_of},
         {quoted}, f.topics && %s::varchar[], {keys}, e.cosine, {believed}, {passes}
     FROM memories_fragment f
     LEFT JOIN LATERAL (
@@ -115,6 +129,10 @@ LOADED = """
             AND model_id = '{model}' OFFSET 0
     ) AS e ON true
     WHERE f.project_id = %s AND f.id {among}"""
+# A message beyond a fragment's length is kept in pieces, "id#1", "id#2", …; by sequence too, as "#n" may end an id.
+PIECE_OF = """CASE WHEN f.source_type = 'conversation' AND f.source_id ~ '#[0-9]+$'
+            THEN regexp_replace(f.source_id, '#[0-9]+$', '') ELSE '' END"""
+OF_THE_USER = ", ".join(f"'{source.value}'" for source in (SourceClass.USER_EXPLICIT, SourceClass.USER_IMPLICIT))
 KEYS = """ARRAY(SELECT key_digest FROM memories_claim
             WHERE project_id = f.project_id AND fragment_id = f.id AND status = 'active')"""
 PLAIN = "f.authority, f.owner_id, '', NULL, NULL, NULL"
@@ -132,7 +150,6 @@ PASSES = """EXISTS (SELECT FROM memories_fragment
     WHERE memories_fragment.project_id = f.project_id AND memories_fragment.id = f.id AND {condition})"""
 CLAIMED = """memories_claim.project_id = memories_fragment.project_id
     AND memories_claim.fragment_id = memories_fragment.id"""
-SPEAKER = 40  # characters that a speaker's name has at the most
 TURNS = range(-(2**31), 2**31)  # what a turn's number can be: beside the last one stands none
 
 
@@ -161,7 +178,9 @@ def _load(
     statement = LOADED.format(
         roots=literals(scope.root_id for scope in scopes),
         model=search.model.id,
-        speaker=SPEAKER + 1,
+        speaker=BEGINNING,
+        user=OF_THE_USER,
+        piece_of=PIECE_OF,
         quoted=QUOTED if phrases else "false",
         keys=KEYS,
         believed=BELIEVED if search.weighs_claims else PLAIN,
@@ -180,17 +199,11 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
     found = Candidate(*[*scored, rank, owner_id, wording_of(content, json.loads(beside or "{}"))])
     found.passes = passes
     found.vector = None if sent is None else np.frombuffer(sent, ">f2", offset=VECTOR_HEAD).astype(np.float32)
-    found.speaker = _speaker(found.speaker)
+    found.speaker = speaker_of(found.speaker)
     for subject, predicate, value, exclusive, key, claimed in json.loads(claims or "[]"):
         said = (subject, predicate, value, exclusive, bytes.fromhex(key), claimed, found.source, found.vector)
         found.claims.append(Upheld(found.id, found.namespace_id, *said))
     return found
-
-
-def _speaker(beginning: str) -> str:
-    """Who speaks in a turn that begins so, in lower case; empty when nobody is named."""
-    name, colon, _ = beginning.partition(":")
-    return name.lower() if colon and "\n" not in name else ""
 
 
 def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidate], search: Search) -> list[Candidate]:

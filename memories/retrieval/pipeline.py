@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +16,7 @@ from memories import access, usage_counters
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, vector_text
 from memories.models.enums import Status
-from memories.providers import active_model, embed_query, model_named
+from memories.providers import active_model, embed_queries, model_named
 from memories.retrieval import ranking
 from memories.retrieval.candidate_search import Search, indexed, keyword_hits, nearest, passing
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
@@ -49,11 +50,11 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     """As `search`, without counting the hits as read."""
     principal.require("read")
     took: dict[str, float] = {}
-    with _timed(took, "embed"):
-        model = model_named(question.model) if question.model else active_model()
-        vector = embed_query(question.query, model=model)
     with _timed(took, "read"):
         cues = understand(question.query, now=now)
+    with _timed(took, "embed"):
+        model = model_named(question.model) if question.model else active_model()
+        vector, impersonal = _vectors(question.query, cues, model)
     trail = Trail(cues)
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
@@ -62,7 +63,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                found, claims = _candidates(question, places, (vector, model, cues), trail, now=now)
+                found, claims = _candidates(question, places, (vector, impersonal, model, cues), trail, now=now)
             with _timed(took, "rank"):
                 ranked = _ranked(principal, question, places, found, claims, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
@@ -85,6 +86,18 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     )
 
 
+def _vectors(query: str, cues: Cues, model: EmbeddingModel) -> tuple[Any, Any]:
+    """Return the question's vector and that of the question without its persons, None where it names none.
+
+    The turns of who speaks say "I": their vectors hold the name only where the text puts it before the turn, and then
+    it outweighs what is said. Which of the two is asked shows when words found who speaks.
+    """
+    if not cues.impersonal:
+        return embed_queries([query], model=model)[0], None
+    vector, impersonal = embed_queries([query, cues.impersonal], model=model)
+    return vector, impersonal
+
+
 @contextmanager
 def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
     start = time.perf_counter()
@@ -95,7 +108,7 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
 def _candidates(
     question: Question,
     places: Places,
-    asked: tuple[Any, EmbeddingModel, Cues],
+    asked: tuple[Any, Any, EmbeddingModel, Cues],
     trail: Trail,
     *,
     now: datetime.datetime,
@@ -104,7 +117,7 @@ def _candidates(
 
     Each pool is drawn apart: others' memories can't crowd out one's own.
     """
-    vector, model, cues = asked
+    vector, impersonal, model, cues = asked
     most = max(POOL, 3 * question.top_k)
     told = None if vector is None else vector_text(vector)
     wanted = Search(
@@ -113,7 +126,12 @@ def _candidates(
     scopes = [*places.own, *places.others]
     ready = indexed(scopes, model)
     among = passing(scopes, wanted)
-    trail.by_words(keyword_hits(places.own, wanted, others=places.others, among=among))
+    words = keyword_hits(places.own, wanted, others=places.others, among=among)
+    trail.by_words(words)
+    trail.further = words.further
+    if words.speakers and impersonal is not None:
+        trail.speakers = words.speakers
+        wanted = replace(wanted, vector=vector_text(impersonal))
     for pool in filter(None, [places.own, places.others]):
         if vector is not None:
             cosine, ways = nearest(pool, wanted, indexed=ready, among=among)

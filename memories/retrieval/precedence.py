@@ -2,13 +2,13 @@
 
 A claim that is asked for has a place, and stands before weaker texts that speak of its key. What states another value
 than a stronger claim never stands above it. Other namespaces, and each weaker owner where a claim is asked for, hold
-half of the places at most while others are left to fill them.
+half of the places at most while others are left to fill them; the pieces of one message hold one.
 """
 
 import heapq
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conflicts.public import ClaimsAtHand, Told, Upheld, Vector
@@ -17,7 +17,7 @@ from memories.retrieval.candidates import Candidate
 from memories.retrieval.scope import Places
 
 MOST_RESERVED = 5
-Group = tuple[str, uuid.UUID | None]
+Group = tuple[str, Hashable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,13 @@ class Seating:
         self._taken.update(self._groups(candidate))
 
     def _is_full(self, candidate: Candidate) -> bool:
-        return any(self._taken[group] >= -(-self.top_k // 2) for group in self._groups(candidate))
+        half = -(-self.top_k // 2)
+        return any(self._taken[group] >= (1 if group[0] == "message" else half) for group in self._groups(candidate))
 
     def _groups(self, candidate: Candidate) -> Iterator[Group]:
         """Whose share of the places it takes."""
+        if candidate.message:
+            yield "message", candidate.message
         if self.places.is_beside(candidate.namespace_id):
             yield "beside", None
         if candidate.rank < self._strongest:

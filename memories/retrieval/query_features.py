@@ -4,32 +4,55 @@ import datetime
 import re
 from dataclasses import dataclass, field
 
-from memories.language import route
+from memories.language import Routing, route
 from memories.retrieval.times import Period, period_of
 
 WORD = re.compile(r"[^\W_]+")
 QUOTED = re.compile(r"[\"“«]([^\"“”«»\n]{3,200})[\"”»]")
 MOST_PHRASES = 10  # each is looked for in each candidate
+FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "ours", "us"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What in a question may tell the right memory from others that are as alike. `period` is half-open, in UTC."""
+    """What in a question may tell the right memory from others that are as alike. `period` is half-open, in UTC.
+
+    `impersonal` is the question without the `persons` that it names; empty where it names none, or nothing else.
+    """
 
     words: frozenset[str] = frozenset()
     phrases: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     period: Period | None = None
+    persons: frozenset[str] = frozenset()
+    impersonal: str = ""
+    # Whether whoever asks asks about himself.
+    first_person: bool = False
 
 
 def understand(question: str, *, now: datetime.datetime) -> Cues:
     """The cues of a question that is asked `now`; relative times count from there, in its time zone."""
     routing = route(question)
+    persons, impersonal = _without_persons(question, routing)
+    words = frozenset(WORD.findall(question.lower()))
     return Cues(
-        words=frozenset(WORD.findall(question.lower())),
+        words=words,
         phrases=list(dict.fromkeys(phrase.lower() for phrase in QUOTED.findall(question)))[:MOST_PHRASES],
         keys=routing.query_keys,
         types=list(routing.search_types),
         period=period_of(question, now=now),
+        persons=persons,
+        impersonal=impersonal,
+        first_person=bool(words & FIRST_PERSON),
     )
+
+
+def _without_persons(question: str, routing: Routing) -> tuple[frozenset[str], str]:
+    names = {entity.text for entity in routing.entities if entity.label == "person"}
+    if not names:
+        return frozenset(), ""
+    longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    left = " ".join(re.sub(rf"(?<!\w)(?:{longest_first})(?:['’]s)?(?!\w)", "", question).split())
+    persons = frozenset(part for name in names for part in (name.lower(), *WORD.findall(name.lower())))
+    return persons, left if WORD.search(left) else ""

@@ -1,7 +1,7 @@
 """The trail of a search: how each candidate was found, what it was worth, and where it was dropped."""
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -44,7 +44,7 @@ REASONS = {
     Stage.FLOOR: "nothing that was found has enough to do with the question",
     Stage.SPOKEN: "it stands in the prompt already",
     Stage.RIVALS: "a claim that excludes its own is shown instead",
-    Stage.SHARE: "those of its owner, or of other namespaces, hold their share of the places",
+    Stage.SHARE: "those of its owner, of other namespaces, or of its message hold their share of the places",
     Stage.TOP_K: "it stands beyond top_k: others score higher",
     Stage.GONE: "it was forgotten or changed while the search ran",
     Stage.ANSWERED: "it is an answer",
@@ -98,6 +98,10 @@ class Trail:
     # What the best had to reach, None without a floor; whether it did not.
     floor: float | None = None
     nothing_relevant: bool = False
+    # BM25 of more than are candidates by it.
+    further: Mapping[uuid.UUID, float] = field(default_factory=dict)
+    # The persons of whom the question's vector says nothing, as they speak themselves.
+    speakers: Collection[str] = ()
     # By namespace name: how its vectors were searched.
     ways: dict[str, SearchWay] = field(default_factory=dict)
     # Which words found whom; worked out for who wants to know.
@@ -117,17 +121,22 @@ class Trail:
     def by_meaning(self, scores: dict[uuid.UUID, float]) -> None:
         """Found by vectors, best first."""
         for rank, fragment_id in enumerate(scores, start=1):
-            self.paths.setdefault(fragment_id, Path()).meaning_rank = rank
+            self._path(fragment_id).meaning_rank = rank
 
     def by_neighbours(self, ids: Iterable[uuid.UUID]) -> None:
         """Came in because of what was said beside them."""
         for fragment_id in ids:
-            self.paths.setdefault(fragment_id, Path()).neighbour = True
+            self._path(fragment_id).neighbour = True
 
     def by_claims(self, ids: Iterable[uuid.UUID]) -> None:
         """Came in because the question, or a text that it found, speaks of what they claim."""
         for fragment_id in ids:
-            self.paths.setdefault(fragment_id, Path()).claim = True
+            self._path(fragment_id).claim = True
+
+    def _path(self, fragment_id: uuid.UUID) -> Path:
+        if fragment_id not in self.paths:
+            self.paths[fragment_id] = Path(bm25=self.further.get(fragment_id))
+        return self.paths[fragment_id]
 
     def stop(self, fragment_id: uuid.UUID, stage: Stage) -> None:
         """Its way ends there."""
@@ -158,6 +167,7 @@ class Trail:
             "query_keys": self.cues.keys,
             "search_types": self.cues.types,
             "phrases": self.cues.phrases,
+            "speakers": sorted(self.speakers),
             "period": [moment.isoformat() for moment in period] if period else None,
             "ways": dict(self.ways),
             "floor": self.floor,

@@ -16,21 +16,25 @@ from rich.progress import track
 
 from memories import access, ingest, retrieval
 from memories.access import Principal, keys
+from memories.ingest import Message
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
+from memories.retrieval.candidate_search import KeywordHits
 from memories.retrieval.query_features import understand
-from script.benches._scoring import DEPTHS, Row, means, questions, scored, table
+from script.benches._scoring import DEPTHS, Row, is_beam, means, questions, scored, sessions, table
 
 # What each cue is made of, and what it is when the question gives none.
 CUES: dict[str, dict[str, Any]] = {
     "names": {"words": frozenset()},
+    "persons": {"persons": frozenset(), "impersonal": ""},
+    "user": {"first_person": False},
     "times": {"period": None},
     "quotes": {"phrases": []},
     "topics": {"keys": []},
     "kinds": {"types": []},
 }
 PARTS = ("words", "meaning", "neighbours", *CUES)
-BESIDE = ("WORDS_BEFORE", "WORDS_AFTER", "MEANING_BESIDE")
+BESIDE = ("WORDS_BEFORE", "WORDS_AFTER", "MEANING_AFTER", "TWO_AWAY")
 STEMMED, UNSTEMMED = "english", "simple"
 BATCH = 64
 
@@ -69,9 +73,9 @@ def only(parts: frozenset[str]) -> Iterator[None]:
             stack.enter_context(mock.patch.object(owner, name, value))
 
         if "words" not in parts:
-            switch(pipeline, "keyword_hits", lambda *_, **__: {})
+            switch(pipeline, "keyword_hits", lambda *_, **__: KeywordHits())
         if "meaning" not in parts:
-            switch(pipeline, "embed_query", lambda *_, **__: None)
+            switch(pipeline, "embed_queries", lambda texts, **_: [None] * len(texts))
         if "neighbours" not in parts:
             switch(pipeline, "load_neighbours", lambda *_, **__: [])
             for name in BESIDE:
@@ -81,13 +85,24 @@ def only(parts: frozenset[str]) -> Iterator[None]:
         yield
 
 
+def stored(path: Path) -> list[Message]:
+    """Return the messages of a file as the doors read them."""
+    if not is_beam(path):
+        return list(ingest.read(path))
+    return [
+        Message(row["role"], row["content"], None, row["id"], conversation, n, "message", None)
+        for conversation, rows in sessions(path).items()
+        for n, row in enumerate(rows)
+    ]
+
+
 def ingested(principal: Principal, path: Path, language: str) -> str:
     """The name of a namespace of that language, into which the file was ingested."""
     name = f"{principal.project}:{path.stem.lower()}-{language}"
     with access.enter(principal, why="bench"):
         space = access.writable(principal, name)
         Namespace.objects.within(principal.project_id).filter(id=space.id).update(language=language)
-    messages = list(ingest.read(path))
+    messages = stored(path)
     for start in range(0, len(messages), BATCH):
         ingest.ingest(principal, messages[start : start + BATCH], namespace=name, now=timezone.now())
     return name
@@ -107,7 +122,12 @@ def measure(principal: Principal, line: Line, asked: Sequence[tuple[str, Row]]) 
 
 
 def ablate(project: str, files: Sequence[Path]) -> Row:
-    """Prints and returns recall by line, and that of the default search by category."""
+    """Prints and returns recall by line, and that of the default search by category, for each layout of the files."""
+    groups = {kind: [path for path in files if is_beam(path) == (kind == "BEAM")] for kind in ("LoCoMo", "BEAM")}
+    return {kind: _ablate(project, kind, paths) for kind, paths in groups.items() if paths}
+
+
+def _ablate(project: str, kind: str, files: Sequence[Path]) -> Row:
     principal, terminal = access.system_principal(keys.ensure_project(project)), Console(stderr=True)
     spaces = {
         (path, language): ingested(principal, path, language)
@@ -118,7 +138,7 @@ def ablate(project: str, files: Sequence[Path]) -> Row:
     for line in track(list(lines()), "searching", console=terminal):
         asked = [(spaces[path, line.language], item) for path in files for item in questions(path)]
         rows[line.name] = measure(principal, line, asked)
-    by_category = table("the default search, all files", rows["the default search"])
+    by_category = table(f"{kind}: the default search, all files", rows["the default search"])
     return {"recall": _told({name: means(found) for name, found in rows.items()}), "by_category": by_category}
 
 

@@ -6,7 +6,7 @@ from memories import retrieval
 from memories.retrieval import fusion, pipeline
 from script.benches._ablation import BESIDE, CUES, PARTS, STEMMED, UNSTEMMED, ingested, lines, only
 
-QUESTION = 'What did Ann say about "blue herons" in May 2024?'
+QUESTION = 'What did Ann tell me of "blue herons" in May 2024?'
 ALL = frozenset(PARTS)
 TURNS = ("Bob: Nice weather.", "Ann: I saw two blue herons!", "Bob: Really?", "Ann: I paint kettles.")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from script.benches._scoring import evidence, means, questions, scored
+from script.benches._scoring import evidence, is_beam, means, questions, scored, sessions
 
 
 def asked(*named, category=1):
@@ -19,6 +19,23 @@ def test_recall_is_the_share_of_the_evidence_among_the_first():
     row = scored(asked("D1:1", "D1:2"), ["x", "D1:1", *"abcd", "D1:2"])
     assert (row["recall@5"], row["recall@10"], row["recall@20"]) == (0.5, 1.0, 1.0)
     assert (row["hit@5"], row["hit@10"]) == (1.0, 1.0)
+
+
+def test_pieces_of_a_message_count_once():
+    row = scored(asked("7"), ["3#1", "3#2", "4#1", "5", "6", "6#1", "7#4"])
+    assert row["recall@5"] == 1.0
+
+
+def test_questions_of_both_layouts_are_read(tmp_path):
+    path = tmp_path / "chat.json"
+    said = [{"id": n, "session": n // 2, "role": "user", "content": "x"} for n in range(3)]
+    rows = [{"kind": "ordering", "question": "Who?", "evidence": [0, 2]}]
+    path.write_text(json.dumps({"messages": said, "questions": [*rows, {**rows[0], "evidence": []}]}))
+    assert is_beam(path)
+    (item,) = questions(path)
+    assert (item["category"], evidence(item)) == ("ordering", {"0", "2"})
+    by_session = {name: [row["id"] for row in rows] for name, rows in sessions(path).items()}
+    assert by_session == {"chat:0": ["0", "1"], "chat:1": ["2"]}
 
 
 def test_nothing_found_is_nothing():

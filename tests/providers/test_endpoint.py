@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from memories.models import EmbeddingModel
-from memories.providers import embed, embed_query
+from memories.providers import embed, embed_queries, embed_query
 from memories.providers import endpoint as endpoint_module
 from memories.providers.embedders import EmbeddingFailed, TextsRefused
 from memories.providers.endpoint import Endpoint
@@ -166,6 +166,15 @@ def test_a_question_is_embedded_once(server, model, db):
     assert again is first
     assert len(server.requests) == 1
     assert embed_query("Where does the otter live?", model=model) is not first
+
+
+def test_questions_are_embedded_in_one_call_without_those_that_are_known(server, model, db):
+    known = embed_query("Where does the heron nest?", model=model)
+    asked = ["Where does the otter live?", "Where does the heron nest?", "Where is the mill?"]
+    found = embed_queries(asked, model=model)
+    assert [request["input"] for request in server.requests][1:] == [[asked[0], asked[2]]]
+    assert found[1] is known
+    assert embed_query(asked[2], model=model) is found[2]
 
 
 def test_a_question_does_not_wait_as_long_as_a_text(server, model, db, settings, monkeypatch):

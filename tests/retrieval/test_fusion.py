@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.retrieval.candidates import Candidate
-from memories.retrieval.fusion import fuse
+from memories.retrieval.fusion import WORDS, fuse
 from memories.retrieval.query_features import Cues
 
 SPACE = uuid.uuid4()
@@ -35,6 +35,9 @@ def candidate(number, *, cosine=None, **more):
         "sequence": None,
         "length": 100,
         "speaker": "",
+        "is_turn": False,
+        "is_by_user": False,
+        "piece_of": "",
         "quoted": False,
         "on_topic": False,
         "keys": [],
@@ -48,8 +51,9 @@ def fused(*candidates, words=None, cues=None):
     return {candidate.id.int: found[candidate.id] for candidate in candidates}
 
 
-def test_both_likenesses_count_alike():
-    assert fused(candidate(1, cosine=0.4), candidate(2, cosine=0.8), words={1: 6, 2: 3}) == {1: 0.75, 2: 0.75}
+def test_meaning_counts_more_than_words():
+    found = fused(candidate(1, cosine=0.4), candidate(2, cosine=0.8), words={1: 6, 2: 3})
+    assert found == {1: pytest.approx((WORDS + 0.5) / (WORDS + 1)), 2: pytest.approx((WORDS / 2 + 1) / (WORDS + 1))}
 
 
 def test_one_side_alone_counts_for_itself():
@@ -69,7 +73,7 @@ def test_neighbours_of_other_conversations_and_namespaces_lend_nothing():
     others = [
         candidate(2, conversation_id="other", sequence=2),
         candidate(3, conversation_id="talk", sequence=2, namespace_id=uuid.uuid4()),
-        candidate(4, conversation_id="talk", sequence=3),
+        candidate(4, conversation_id="talk", sequence=4),
         candidate(5, conversation_id="talk", sequence=None),
         candidate(6, conversation_id="", sequence=2),
     ]
@@ -82,6 +86,39 @@ def test_long_texts_need_their_neighbours_less():
         return fused(*talk, words={1: 5})[2]
 
     assert lent(100) == lent(200) > lent(400) > lent(2000)
+
+
+def test_a_turn_is_near_when_its_reply_is_near_at_any_length():
+    talk = [candidate(n, cosine=0.8 * (n == 2), conversation_id="talk", sequence=n, length=2000) for n in (1, 2, 4, 7)]
+    found = fused(*talk)
+    assert found[2] > found[1] > found[4] > found[7] == 0
+
+
+def test_the_nearest_piece_of_a_reply_lends():
+    pieces = [candidate(n, cosine=n / 10, conversation_id="talk", sequence=2) for n in (8, 2)]
+    turn = candidate(1, cosine=0.0, conversation_id="talk", sequence=1)
+    assert fused(turn, *pieces) == fused(turn, *reversed(pieces))
+    assert fused(turn, *pieces)[1] > fused(turn, pieces[1], candidate(8, cosine=0.8))[1]
+
+
+def turns():
+    user, assistant = candidate(1, is_turn=True, is_by_user=True), candidate(2, is_turn=True)
+    return user, assistant, candidate(3)
+
+
+def test_who_asks_of_himself_is_answered_by_his_own_turns_first():
+    found = fused(*turns(), words={1: 1, 2: 1, 3: 1}, cues=Cues(first_person=True))
+    assert found[1] == found[3] > found[2]
+
+
+def test_other_questions_prefer_nobodys_turns():
+    assert len(set(fused(*turns(), words={1: 1, 2: 1, 3: 1}).values())) == 1
+
+
+def test_where_only_the_user_speaks_nothing_is_preferred():
+    user, _, other = turns()
+    cues = Cues(first_person=True)
+    assert set(fused(user, other, words={1: 1, 3: 1}, cues=cues).values()) == {1.0}
 
 
 @pytest.mark.parametrize(

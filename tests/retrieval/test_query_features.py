@@ -78,3 +78,26 @@ def test_a_phrase_is_looked_for_once_and_only_some_are():
 @pytest.mark.parametrize("question", ["", "?", '"', '""', "\u202e", "😀", "x" * 10_000])
 def test_anything_can_be_asked(question):
     assert understand(question, now=NOW).period is None
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("What did Caroline research?", "What did research?"),
+        ("What is Caroline's dog called?", "What is dog called?"),
+        ("Who met Caroline and Melanie?", "Who met and ?"),
+        ("Where does the heron nest?", ""),
+        ("Caroline?", ""),
+    ],
+)
+def test_a_question_is_read_without_its_persons_too(question, left):
+    assert understand(question, now=NOW).impersonal == left
+
+
+def test_persons_are_known_by_each_of_their_names():
+    assert {"caroline smith", "caroline", "smith"} <= understand("What did Caroline Smith buy?", now=NOW).persons
+
+
+@pytest.mark.parametrize(("question", "expected"), [("What did I buy?", True), ("Who is in it?", False)])
+def test_who_asks_about_himself_says_so(question, expected):
+    assert understand(question, now=NOW).first_person is expected

@@ -1,4 +1,4 @@
-"""LoCoMo evidence recall: stores conversations turn by turn, asks their questions over HTTP. Arguments: files."""
+"""Evidence recall on LoCoMo and BEAM: stores conversations, asks their questions over HTTP. Arguments: files."""
 
 import argparse
 import json
@@ -14,7 +14,18 @@ import django
 import httpx2
 from _serving import machine, manage, serving
 
-from script.benches._scoring import DEPTHS, questions, scored, table
+from script.benches._scoring import DEPTHS, is_beam, questions, scored, sessions, table
+
+
+def store(client: httpx2.Client, path: Path, namespace: str) -> None:
+    """LoCoMo as `manage.py ingest` reads it; BEAM by `/ingest`, each session a conversation."""
+    if not is_beam(path):
+        manage("ingest", "--namespace", namespace, str(path))
+        return
+    for conversation, rows in sessions(path).items():
+        # At once, because the place in a conversation is the place in the request.
+        body = {"namespace": namespace, "conversation_id": conversation, "messages": rows}
+        client.post("/api/v1/ingest", json=body, timeout=600).raise_for_status()
 
 
 def ask(client: httpx2.Client, namespace: str, question: str) -> tuple[list[str], float]:
@@ -38,9 +49,11 @@ def measure(client: httpx2.Client, path: Path, namespace: str) -> tuple[list[dic
 
 
 def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
-    """Recall by file and over all, and the times of searches; printed and returned."""
+    """Recall by file and over all of each layout, and the times of searches; printed and returned."""
     key = json.loads(manage("apikey", "create", "--project", project, "--rate", "0", "--json"))["key"]
-    figures, everything, times = {}, [], []
+    figures: dict[str, Any] = {}
+    everything: dict[str, list[dict[str, Any]]] = {"LoCoMo": [], "BEAM": []}
+    times = []
     with (
         serving() as url,
         httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client,
@@ -48,13 +61,13 @@ def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
         for path in files:
             namespace = f"{project}:{path.stem}"
             start = time.perf_counter()
-            manage("ingest", "--namespace", namespace, str(path))
+            store(client, path, namespace)
             print(f"{path.name}: stored in {time.perf_counter() - start:.1f} s", file=sys.stderr)
             rows, took = measure(client, path, namespace)
             figures[path.name] = table(path.name, rows)
-            everything += rows
+            everything["BEAM" if is_beam(path) else "LoCoMo"] += rows
             times += took[5:]  # the first requests load the model
-    figures["all files"] = table("all files", everything)
+    figures |= {kind: table(f"{kind}, all files", rows) for kind, rows in everything.items() if rows}
     p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[18]
     print(
         f"\nsearch over HTTP, one client, top_k {max(DEPTHS)}, {len(times)} requests:"
@@ -63,23 +76,35 @@ def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
     return {"recall": figures, "p50_ms": p50, "p95_ms": p95}
 
 
-def in_process(files: Sequence[Path], project: str) -> dict[str, Any]:
-    """What each part of the hybrid contributes."""
+def ablated(files: Sequence[Path], project: str) -> dict[str, Any]:
+    """What each part of the hybrid contributes, and each side alone."""
     django.setup()
     from script.benches._ablation import ablate  # its models need Django to be set up
 
     return ablate(project, files)
 
 
+def left_out(files: Sequence[Path], project: str) -> dict[str, Any]:
+    """What to expect of a conversation that had no part in the choice of the constants."""
+    django.setup()
+    from script.benches._leave_one_out import leave_one_out
+
+    return leave_one_out(project, files)
+
+
 def main() -> None:
     """Runs the bench."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--ablation", action="store_true", help="what each part of the hybrid adds, in process")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--ablation", action="store_true", help="what each part of the hybrid adds, in process")
+    how.add_argument(
+        "--leave-one-out", action="store_true", help="each file by constants chosen on the others, in process"
+    )
     parser.add_argument("--json", action="store_true", help="also print the figures as JSON, last")
     options = parser.parse_args()
     print(machine())
-    run = in_process if options.ablation else over_http
+    run = ablated if options.ablation else left_out if options.leave_one_out else over_http
     figures = run(options.files, f"bench-{uuid.uuid4().hex[:8]}")
     if options.json:
         print(json.dumps(figures))
