@@ -32,6 +32,7 @@ from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.namespace import SHARED, BadUser, NamespaceQuerySet, parts_of, scope_name, user_of
 
 T = TypeVar("T")
+ONE_OR_ALL = "Name one user or all of them."
 DISTURBED = ("40P01", "40001")  # a deadlock, and two transactions that can't both be as if alone
 RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)  # docs/spec.md §15
 log = structlog.get_logger(__name__)
@@ -193,7 +194,7 @@ class Principal:
         """
         if all_users:
             if user is not None:
-                raise BadUser("Name one user or all of them.")
+                raise BadUser(ONE_OR_ALL)
             if not self.speaks_for_all:
                 raise NotPermitted("this key does not speak for all users")
             return replace(self, user=None, all_users=True)
