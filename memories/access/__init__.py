@@ -1,6 +1,7 @@
 """Who may touch which rows: principals, keys, members, logins, users, limits of rates. The one gate to rows."""
 
 from memories.access.principals import (
+    ONE_OR_ALL,
     NotFound,
     NotPermitted,
     Principal,
@@ -28,6 +29,7 @@ from memories.access.transactions import (
 )
 
 __all__ = [
+    "ONE_OR_ALL",
     "NotFound",
     "NotPermitted",
     "Principal",

@@ -18,6 +18,7 @@ from memories.models import ApiKey, KeyText, Membership, Owner, Project
 from memories.models.enums import OwnerKind, Role, SourceClass, Users, Verb
 from memories.models.namespace import SHARED, BadUser, parts_of, scope_name, user_of
 
+ONE_OR_ALL = "Name one user or all of them."
 ROLE_VERBS = {
     Role.VIEWER: frozenset({Verb.READ}),
     Role.REVIEWER: frozenset({Verb.READ, Verb.WRITE, Verb.REVIEW}),
@@ -173,7 +174,7 @@ class Principal:
         """
         if all_users:
             if user is not None:
-                raise BadUser("Name one user or all of them.")
+                raise BadUser(ONE_OR_ALL)
             if not self.speaks_for_all:
                 raise NotPermitted("this key does not speak for all users")
             return replace(self, user=None, all_users=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from memories.models.namespace import BadUser, user_of
+from memories.models.namespace import LENGTH, BadUser, user_of
 
 
 class Text(serializers.CharField):
@@ -99,10 +99,10 @@ class Strict(serializers.Serializer[Any]):
 class UserField(serializers.CharField):
     """A user's name, as it is: nothing is trimmed."""
 
-    default_error_messages = {"user": "{reason}"}
+    default_error_messages = {"user": "{reason}", "blank": LENGTH}
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"required": False, "trim_whitespace": False, "allow_blank": True, **kwargs})
+        super().__init__(**{"required": False, "trim_whitespace": False, **kwargs})
 
     def to_internal_value(self, data: Any) -> str:
         """The name. Raises ValidationError."""

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories.access import Principal
+from memories.access import ONE_OR_ALL, Principal
 from memories.api.answers import FragmentAnswer, answers
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Flag, Id, Moment, Number, OneOrMore, Strict, Text, Whole, several, validated
@@ -131,6 +131,8 @@ class QuestionInput(AboutUser):
         """One way to name namespaces, one way to rank."""
         if ("namespace" in attrs) == ("namespaces" in attrs):
             raise serializers.ValidationError({"namespace": ["Give either namespace or namespaces."]})
+        if "user" in attrs and attrs.get("all_users"):  # of one search in a batch: of a whole request before this
+            raise serializers.ValidationError({"user": [ONE_OR_ALL]})
         if isinstance(attrs.get("rerank"), dict) and "profile" in attrs:
             raise serializers.ValidationError({"rerank": ["Give either custom weights or a profile."]})
         return attrs

@@ -38,6 +38,8 @@ ANY = "*"
 DEFAULT = "mem0"
 ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
 MOST_DELETED = MOST_USERS = 1000
+BESIDE_AND = "Nothing stands beside AND: put it into its list."
+DIFFER = "Beside the filters and in them this is not the same."
 
 
 class TokenAuthentication(KeyAuthentication):
@@ -65,6 +67,8 @@ class Conditions(serializers.JSONField):
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
         """The entities that a memory has to belong to; `*` stands for any, and is told of the user alone."""
+        if isinstance(data, dict) and "AND" in data and len(data) > 1:
+            raise serializers.ValidationError({name: [BESIDE_AND] for name in sorted(set(data) - {"AND"})})
         parts = data.get("AND", [data]) if isinstance(data, dict) else None
         if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
             raise serializers.ValidationError("Give an object of entities, or AND with a list of them.")
@@ -163,9 +167,11 @@ def about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
 
 
 def whose(values: dict[str, Any]) -> dict[str, str]:
-    """The entities that a request names, beside its filters or in them."""
+    """The entities that a request names, beside its filters or in them. Raise ValidationError where these differ."""
     beside: dict[str, str] = {name: values[name] for name in ENTITIES if values.get(name)}
     inside: dict[str, str] = values.get("filters", {})
+    if differ := [name for name in beside if inside.get(name, beside[name]) != beside[name]]:
+        raise serializers.ValidationError({name: [DIFFER] for name in differ})
     return beside | inside
 
 
@@ -420,13 +426,13 @@ class EntityView(MemZeroView):
     def delete(self, request: Request, kind: str, name: str) -> Response:
         """Erases all that is kept there of a user; of an agent, an app or a run what belongs to it, whoever's it is."""
         principal = key_of(request)
+        if kind not in ("user", "agent", "app", "run"):
+            raise NotFound(f"kind of entity {kind}")
+        mine = whose(validated(Whose, {f"{kind}_id": name}))
         if kind == "user":
             erasure.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
-        elif kind in ("agent", "app", "run"):
-            mine = whose(validated(Whose, {f"{kind}_id": name}))
-            forget_matching(request, principal.of_user(None, all_users=True), mine)
         else:
-            raise NotFound(f"kind of entity {kind}")
+            forget_matching(request, principal.of_user(None, all_users=True), mine)
         return Response({"message": "Entity deleted successfully!"})
 
 

@@ -23,6 +23,7 @@ FORM = re.compile(rf"({NAME_PART}):({NAME_PART})", re.ASCII)
 SCOPE_FORM = re.compile(rf"({NAME_PART}:{NAME_PART})(?:/([^/\s]+))?", re.ASCII)
 SHARED = "shared"
 USER_LIMIT = 255
+LENGTH = f"Give a user of 1 to {USER_LIMIT} characters."
 
 
 class BadUser(ValueError):
@@ -33,7 +34,7 @@ def user_of(text: str) -> str:
     """Return a user's name as it is compared: NFC. Raise BadUser unless it has 1 to 255 characters, none of control."""
     user = unicodedata.normalize("NFC", text)
     if not 1 <= len(user) <= USER_LIMIT:
-        raise BadUser(f"Give a user of 1 to {USER_LIMIT} characters.")
+        raise BadUser(LENGTH)
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in user):
         raise BadUser("A user has no control characters.")
     return user
