@@ -15,7 +15,8 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import track
 
-from memories import access, keys, retrieval
+from memories import access, retrieval
+from memories.access import keys
 from memories.access import Principal
 from memories.models import Fragment
 from memories.retrieval import fusion, pipeline
