@@ -301,11 +301,7 @@ def waiting(
         rows = rows.filter(resolved_at__isnull=status == "pending")
     if kind:
         rows = rows.filter(kind=kind)
-    rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
-    if subject is None and predicate is None:
-        return rows
-    places = access.chosen(principal, namespace)
-    return rulings.narrowed(rows, places, principal.project_id, subject=subject, predicate=predicate)
+    return rulings.narrowed(rows, principal, namespace=namespace, subject=subject, predicate=predicate)
 
 
 def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:

@@ -298,9 +298,8 @@ def ruled_on(principal: Principal, fragment_ids: Collection[uuid.UUID]) -> dict[
     named = list(fragment_ids)
     told = Q(chosen_fragments__overlap=named) | Q(ruled_out_fragments__overlap=named) | Q(fragment__in=named)
     rows = Ruling.objects.within(principal.project_id).in_force().filter(told).order_by("decided_at", "id")
-    places = access.all_readable(principal)
     found: dict[uuid.UUID, Ruling] = {}
-    for row in rows.filter(namespace__in=places):
+    for row in rows.filter(namespace__in=access.readable_scopes(principal)):
         for about in {*row.chosen_fragments, *row.ruled_out_fragments, row.fragment_id} & set(named):
             found[about] = row
     return found
@@ -310,15 +309,22 @@ def rulings(
     principal: Principal, *, namespace: str | None = None, subject: str | None = None, predicate: str | None = None
 ) -> Any:
     """The rulings in force that the principal may read, narrowed down; keys in any spelling. Raises NotFound."""
-    places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
-    rows = Ruling.objects.within(principal.project_id).in_force().filter(namespace__in=places)
-    found = narrowed(rows, places, principal.project_id, subject=subject, predicate=predicate)
+    rows = Ruling.objects.within(principal.project_id).in_force()
+    found = narrowed(rows, principal, namespace=namespace, subject=subject, predicate=predicate)
     return found.select_related("namespace").annotate(created_at=F("decided_at"))
 
 
-def narrowed(rows: Any, places: Any, project_id: uuid.UUID, *, subject: str | None, predicate: str | None) -> Any:
-    """Those of a subject and a predicate, in any spelling; each namespace has rules, hence names, of its own."""
-    names = naming(project_id, [place.id for place in places])
+def narrowed(
+    rows: Any, principal: Principal, *, namespace: str | None, subject: str | None, predicate: str | None
+) -> Any:
+    """Those that the request looks at, of a subject and a predicate, in any spelling. Raises NotFound.
+
+    Each namespace has rules, hence names, of its own.
+    """
+    rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
+    if subject is None and predicate is None:
+        return rows
+    names = naming(principal.project_id, [place.id for place in access.chosen(principal, namespace)])
     if subject is not None:
         rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
     if predicate is not None:

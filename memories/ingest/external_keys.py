@@ -15,6 +15,7 @@ from conflicts.public import (
     lock_keys,
     lock_namespace,
     readmit,
+    refuse_forgotten,
 )
 from memories.access import NotPermitted, Principal
 from memories.ingest.updates import claims_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
@@ -105,6 +106,8 @@ def replace(
     at_best = Status.DISPUTED if row.status == Status.DISPUTED else Status.ACTIVE
     if new_text:
         row.content, row.compression = said.content, Compression.FULL
+    if new_words:
+        refuse_forgotten([row])
     done = readmit(
         Newcomer(row, newcomer.vector, newcomer.claims, newcomer.statements),
         model=model if new_text else None,

@@ -19,6 +19,7 @@ SIDES = """
     CREATE TEMP TABLE branch_{side} ON COMMIT DROP AS
     SELECT f.id, f.status, f.revision, f.created_at, f.fingerprint, f.authority, f.compression,
         coalesce(o.root_id, f.id) AS root, f.key, o.origin_id,
+        jsonb_build_array(f.extra -> 'trigger', f.extra -> 'steps') AS beside,
         CASE WHEN f.key <> '' THEN md5(f.key)::uuid ELSE coalesce(o.root_id, f.id) END AS line, o.revision AS base,
         (SELECT array_agg((c.key_digest, c.value_digest, c.scope, c.session_id) ORDER BY c.position)
             FROM memories_claim c WHERE c.project_id = f.project_id AND c.fragment_id = f.id)::text AS claim
@@ -36,11 +37,14 @@ PAIRS = """
     FROM branch_source s JOIN branch_target t ON t.line = s.line
     ORDER BY s.id, (t.origin_id = s.id) DESC NULLS LAST, (t.status IN ('active', 'disputed')) DESC,
         t.created_at DESC, t.id"""
-# Changed in its words or in what it claims; a text that was shortened says the same.
+# Changed in its words, the trigger and steps beside the text among them, or in what it claims; a text that was
+# shortened says the same, and is not brought in place of a full one.
 EDITED = """
     SELECT p.mine FROM branch_pairs p JOIN branch_source s ON s.id = p.mine JOIN branch_target t ON t.id = p.theirs
-    WHERE p.changed AND s.status IN ('active', 'disputed', 'quarantined') AND s.compression = 'full'
-        AND (s.fingerprint <> t.fingerprint AND t.compression = 'full' OR s.claim IS DISTINCT FROM t.claim)"""
+    WHERE p.changed AND s.status IN ('active', 'disputed', 'quarantined')
+        AND (s.compression = 'full' AND (s.fingerprint <> t.fingerprint AND t.compression = 'full'
+                OR s.claim IS DISTINCT FROM t.claim)
+            OR s.compression IN ('full', t.compression) AND s.beside IS DISTINCT FROM t.beside)"""
 # Without a counterpart: whether what it was there was forgotten, or evicted.
 ALONE = """
     WITH alone AS MATERIALIZED (

@@ -131,7 +131,7 @@ def undo_merge(principal: Principal, operation: Operation, progress: Progress) -
 
     def unlink(run: Operation) -> None:
         Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
-        take_rulings_away(run.project_id, run.namespace_id, run.id)
+        take_rulings_away(run.project_id, run.id)
 
     return upkeep.take_back(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
 

@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conflicts.public import Admission, ClaimDraft, Newcomer, admit, forgotten_texts, with_protection, yield_to
@@ -100,9 +100,8 @@ def _batch(
     project_id = way.source.project_id
     found = {row.id: row for row in with_protection(Fragment.objects.within(project_id).filter(id__in=ids))}
     rivals, worth = rivals_of(way, ids, now=now), relevances(way, ids, now=now)
-    said = [(i, text) for i in ids for text in (found[i].content, *found[i].procedure)]
-    texts = [(way.target.id, text, found[i].authority) for i, text in said]
-    barred = {said[n][0] for n in forgotten_texts(project_id, texts)}
+    under = _under_their_keys(way, found.values())
+    barred = _barred(way, found.values(), under)
     done.forgotten += sorted(barred)
     coming = []
     for i in ids:
@@ -115,18 +114,32 @@ def _batch(
     if not coming:
         return
     newcomers = _newcomers(way, coming, {**counterparts, **done.now_is}, model=model)
-    under = _under_their_keys(way, coming)
     fresh = [n for n, row in enumerate(coming) if row.key not in under]
     admissions = admit([newcomers[n] for n in fresh], model=model, now=now)
     for n, admission in zip(fresh, admissions, strict=True):
-        row = coming[n]
-        _enter(way, row, admission, [r.id for r in rivals.get(row.id, [])], done, now=now)
+        row, stands = coming[n], admission.fragment
+        if admission.deduplicated and counterparts.get(row.id) == stands.id and row.wording != stands.wording:
+            # The same claims in other words: its counterpart says them from now on.
+            stands.refresh_from_db()
+            _replace(row, stands, newcomers[n], done, model=model, now=now)
+        else:
+            _enter(way, row, admission, [r.id for r in rivals.get(row.id, [])], done, now=now)
     for row, newcomer in zip(coming, newcomers, strict=True):
         if row.key in under:
             _replace(row, under[row.key], newcomer, done, model=model, now=now)
 
 
-def _under_their_keys(way: CopyRoute, rows: Sequence[Fragment]) -> dict[str, Fragment]:
+def _barred(way: CopyRoute, rows: Iterable[Fragment], under: Mapping[str, Fragment]) -> set[uuid.UUID]:
+    """Which of these say what the target forgot; under a key they would say it with no more authority than it has."""
+    said = [(row, text) for row in rows for text in (row.content, *row.procedure)]
+    texts = [
+        (way.target.id, text, min(row.authority, under[row.key].authority if row.key in under else row.authority))
+        for row, text in said
+    ]
+    return {said[n][0].id for n in forgotten_texts(way.source.project_id, texts)}
+
+
+def _under_their_keys(way: CopyRoute, rows: Iterable[Fragment]) -> dict[str, Fragment]:
     """What stands in the target under the keys of these: the same memory, which says by now what they say."""
     keys = {row.key for row in rows if row.key}
     there = Fragment.objects.within(way.target.project_id).filter(namespace=way.target, key__in=keys)

@@ -146,10 +146,11 @@ RULED = """
             AND t.namespace_id = %(target)s AND t.key_digest = r.key_digest
             AND (t.decided_at = r.decided_at OR t.replaced_by_id IS NULL
                 AND (t.chosen && r.ruled_out OR t.ruled_out && r.chosen)))"""
+# By the history of what they were copied from, which may be gone; in the scopes of all users.
 UNRULED = """
-    DELETE FROM conflicts_ruling t USING conflicts_ruling r WHERE t.project_id = %(project)s
-        AND r.project_id = t.project_id AND t.namespace_id = %(target)s
-        AND t.id = md5(r.id::text || %(operation)s::text)::uuid"""
+    DELETE FROM conflicts_ruling t WHERE t.project_id = %(project)s
+        AND t.id IN (SELECT md5(e.id::text || %(operation)s::text)::uuid FROM conflicts_rulingevent e
+            WHERE e.project_id = %(project)s)"""
 
 
 def bring_rulings(way: CopyRoute, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> None:
@@ -158,9 +159,9 @@ def bring_rulings(way: CopyRoute, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> N
         execute(RULED, way.values)
 
 
-def take_rulings_away(project_id: uuid.UUID, target_id: uuid.UUID | None, operation_id: uuid.UUID) -> None:
+def take_rulings_away(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
     """Those that a merge brought."""
-    execute(UNRULED, {"project": project_id, "target": target_id, "operation": operation_id})
+    execute(UNRULED, {"project": project_id, "operation": operation_id})
 
 
 def bring_history(way: CopyRoute, ids: Sequence[uuid.UUID], elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> int:

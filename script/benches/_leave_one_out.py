@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 from memories import access, retrieval
-from memories.access import keys
-from memories.access import Principal
+from memories.access import Principal, keys
 from memories.models import Fragment
 from memories.retrieval import fusion, pipeline
 from script.benches._ablation import STEMMED, ingested

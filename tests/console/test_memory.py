@@ -13,7 +13,7 @@ from memories.retrieval import Question, Request, context
 from tests.console.conftest import decide, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
-DETAIL_QUERIES = 19
+DETAIL_QUERIES = 18
 
 
 @pytest.fixture

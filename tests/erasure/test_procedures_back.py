@@ -87,3 +87,24 @@ def test_the_database_refuses_it_whoever_writes(principal, store, alice, procedu
     forget_secret()
     with access.enter(principal, why="test"), pytest.raises(DatabaseError, match="forgotten"), transaction.atomic():
         Fragment.objects.filter(id=plain.id).update(extra=extra)
+
+
+def test_what_says_it_already_takes_a_note_and_says_nothing_else_of_it(alice, procedure, forget_secret):
+    made = procedure()
+    forget_secret()
+    path = f"/api/v1/fragments/{made.id}"
+    noted = alice.client.patch(path, {"extra": {**made.extra, "note": "checked"}}, format="json")
+    assert (noted.status_code, noted.json()["extra"]["note"]) == (200, "checked")
+    again = alice.client.patch(path, {"extra": {"steps": ["Ring.", TEXT]}}, format="json")
+    assert (again.status_code, again.json()["code"]) == (409, "blocked_by_erasure")
+
+
+def test_a_stronger_writer_puts_it_in_no_weaker_memory_by_its_key(alice, agent_of, project):
+    weak = agent_of(project, owner="alice", ceiling="document")
+    body = {"namespace": MAIN, "content": "What to do at the door.", "type": "procedural", "key": "door"}
+    assert weak.client.post("/api/v1/fragments", body, format="json").status_code == 201
+    said = weak.client.post("/api/v1/fragments", {"namespace": MAIN, "content": TEXT}, format="json").json()
+    assert weak.client.delete(f"/api/v1/fragments/{said['id']}").status_code == 204
+    body |= {"extra": {"steps": [TEXT]}, "provenance": {"source": "user_explicit"}}
+    answer = alice.client.post("/api/v1/fragments", body, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")
