@@ -6,7 +6,7 @@ from uuid import UUID
 from memories.retrieval.candidates import Candidate
 
 # What a point of BM25 adds to the cosine, and how many points unrelated questions share with the best of texts (their
-# median on chats): one middling word. Larger ones refuse more of both kinds; measured by `script/bench floor`.
+# median on chats): one middling word. Larger ones refuse more of both kinds; measured by `script/bench recall`.
 WORD, COMMON = 0.015, 5.0
 
 

@@ -6,6 +6,7 @@ import statistics
 import sys
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,43 @@ def store(client: httpx2.Client, path: Path, namespace: str) -> None:
         client.post("/api/v1/ingest", json=body, timeout=600).raise_for_status()
 
 
-def ask(client: httpx2.Client, namespace: str, question: str) -> tuple[list[str], float]:
+def ask(client: httpx2.Client, namespace: str, question: str, **more: Any) -> tuple[list[str], float]:
     """The source ids of the best twenty, and the milliseconds of the whole request."""
-    body = {"namespace": namespace, "query": question, "top_k": max(DEPTHS), "project_wide": False}
+    body = {"namespace": namespace, "query": question, "top_k": max(DEPTHS), "project_wide": False, **more}
     start = time.perf_counter()
     answer = client.post("/api/v1/search", json=body)
     took = (time.perf_counter() - start) * 1000
     answer.raise_for_status()
     return [row["source_id"] for row in answer.json()["results"]], took
+
+
+UNRELATED = Path(__file__).with_name("_unrelated_blind.json")
+REFUSED_GOAL, LOST_GOAL = 0.95, 0.01
+
+
+def floored(
+    client: httpx2.Client, path: Path, namespace: str, rows: Sequence[dict[str, Any]]
+) -> dict[str, list[float]]:
+    """By kind of unrelated question whether nothing was answered; and the recall@10 that each question loses."""
+    found = defaultdict(list)
+    for item in json.loads(UNRELATED.read_text()):
+        found[item["kind"]].append(float(not ask(client, namespace, item["text"])[0]))
+    for item, row in zip(questions(path), rows, strict=True):
+        free = scored(item, ask(client, namespace, item["question"], floor=0)[0])
+        found["recall@10 lost"].append(free["recall@10"] - row["recall@10"])
+    return found
+
+
+def floor_table(kind: str, found: dict[str, list[float]]) -> dict[str, float]:
+    """Print and return the share of unrelated questions that were answered by nothing, and the recall lost."""
+    refused = [value for name, values in found.items() if name != "recall@10 lost" for value in values]
+    told = {name: round(statistics.fmean(values), 4) for name, values in found.items()} | {
+        "all unrelated": round(statistics.fmean(refused), 4)
+    }
+    print(f"\n{kind}: answered by nothing (≥ {REFUSED_GOAL}), recall@10 lost (≤ {LOST_GOAL})")
+    for name, share in told.items():
+        print(f"{name:25}{share:>11.3f}")
+    return told
 
 
 def measure(client: httpx2.Client, path: Path, namespace: str) -> tuple[list[dict[str, Any]], list[float]]:
@@ -53,6 +83,7 @@ def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
     key = json.loads(manage("apikey", "create", "--project", project, "--rate", "0", "--json"))["key"]
     figures: dict[str, Any] = {}
     everything: dict[str, list[dict[str, Any]]] = {"LoCoMo": [], "BEAM": []}
+    floors: dict[str, dict[str, list[float]]] = {"LoCoMo": defaultdict(list), "BEAM": defaultdict(list)}
     times = []
     with (
         serving() as url,
@@ -65,15 +96,19 @@ def over_http(files: Sequence[Path], project: str) -> dict[str, Any]:
             print(f"{path.name}: stored in {time.perf_counter() - start:.1f} s", file=sys.stderr)
             rows, took = measure(client, path, namespace)
             figures[path.name] = table(path.name, rows)
-            everything["BEAM" if is_beam(path) else "LoCoMo"] += rows
+            kind = "BEAM" if is_beam(path) else "LoCoMo"
+            everything[kind] += rows
+            for name, values in floored(client, path, namespace, rows).items():
+                floors[kind][name] += values
             times += took[5:]  # the first requests load the model
     figures |= {kind: table(f"{kind}, all files", rows) for kind, rows in everything.items() if rows}
+    refused = {kind: floor_table(kind, found) for kind, found in floors.items() if found}
     p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[18]
     print(
         f"\nsearch over HTTP, one client, top_k {max(DEPTHS)}, {len(times)} requests:"
         f" p50 {p50:.1f} ms, p95 {p95:.1f} ms"
     )
-    return {"recall": figures, "p50_ms": p50, "p95_ms": p95}
+    return {"recall": figures, "floor": refused, "p50_ms": p50, "p95_ms": p95}
 
 
 def ablated(files: Sequence[Path], project: str) -> dict[str, Any]:
