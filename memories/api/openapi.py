@@ -33,6 +33,7 @@ EVERYWHERE = {
     "401": "The key is unknown, revoked or expired",
     "403": "The grant does not allow this",
     "404": "It does not exist for this key",
+    "406": "The Accept header takes no JSON",
     "429": "Over the grant's rate; see Retry-After",
     "503": "The database is away; see Retry-After",
 }
