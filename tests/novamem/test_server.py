@@ -140,7 +140,10 @@ def test_a_second_one_is_told_of_the_first(serve: Callable[[], Served], python: 
         assert f"NovaMem runs already in {data_dir}: {served.url}, process {served.process.pid}" in said
 
 
+NO_INTEGER = "Input should be a valid integer, unable to parse string as an integer."
+
+
 def test_says_what_is_wrong_with_a_setting(python: Python, tmp_path: Path) -> None:
     run = python("-m", "novamem.server", settings={"NOVAMEM_DATA_DIR": str(tmp_path), "PORT": "many"}, stderr=-1)
     _, said = run.communicate(timeout=120)
-    assert (run.returncode, said) == (1, "✗ PORT must be of type int: invalid literal for int() with base 10: 'many'\n")
+    assert (run.returncode, said) == (1, f"✗ PORT must be of type int: {NO_INTEGER}\n")
