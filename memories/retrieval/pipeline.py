@@ -192,8 +192,9 @@ def _ranked(
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
         stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
-    claimed = (one.id for one in left if trail.paths[one.id].claim)
-    if left and not reached(left, bm25=trail.bm25, asked_for=claimed, floor=trail.floor or 0.0):
+    # What the question itself asks for, not what the texts that it found speak of.
+    asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
+    if left and not reached(left, bm25=trail.bm25, asked_for=asked_for, floor=trail.floor or 0.0):
         trail.nothing_relevant = True
         trail.stop_all([one.id for one in left], Stage.FLOOR)
         return []

@@ -83,6 +83,14 @@ def test_a_claim_that_is_asked_for_is_relevant(store, alice, floor, ask):
     assert hit["content"] == body["content"]
 
 
+def test_a_claim_that_only_a_found_text_speaks_of_is_not(store, alice, floor, ask):
+    floor(0.9)
+    claim = {"subject": "user", "predicate": "budget", "value": "$750"}
+    body = {"namespace": MAIN, "content": "My budget is $750, thanks a lot.", "claim": claim}
+    alice.client.post("/api/v1/fragments", body | {"provenance": {"source": "user_explicit"}}, format="json")
+    assert ask(UNRELATED)["nothing_relevant"]
+
+
 def test_without_the_model_words_alone_decide(stored, ask, monkeypatch):
     def away(*_):
         raise EmbeddingFailed("away")
