@@ -194,7 +194,9 @@ def _ranked(
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
     # What the question itself asks for, not what the texts that it found speak of.
     asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
-    if left and not reached(left, bm25=trail.bm25, asked_for=asked_for, floor=trail.floor or 0.0):
+    # Who names somebody that speaks there asks about them; without their names little is left to be alike.
+    floor = 0.0 if trail.speakers else trail.floor or 0.0
+    if left and not reached(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
         trail.nothing_relevant = True
         trail.stop_all([one.id for one in left], Stage.FLOOR)
         return []

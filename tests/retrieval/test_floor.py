@@ -91,6 +91,14 @@ def test_a_claim_that_only_a_found_text_speaks_of_is_not(store, alice, floor, as
     assert ask(UNRELATED)["nothing_relevant"]
 
 
+def test_a_question_about_somebody_who_speaks_there_is_relevant(alice, floor, ask):
+    floor(0.99)
+    turns = [{"role": "user", "content": "Caroline: I adopted a puppy from the shelter.", "id": "t1"}]
+    alice.client.post("/api/v1/ingest", {"namespace": MAIN, "messages": turns, "conversation_id": "c"}, format="json")
+    assert ask("what did Caroline take home?")["results"]
+    assert ask("what did anybody take home?")["nothing_relevant"]
+
+
 def test_without_the_model_words_alone_decide(stored, ask, monkeypatch):
     def away(*_):
         raise EmbeddingFailed("away")
