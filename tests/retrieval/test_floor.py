@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from django.core.management import call_command
-from django.utils import timezone
 
-from memories import retrieval
 from memories.models import EmbeddingModel
 from memories.providers import EmbeddingFailed, active_model, calibrate, embeddings
 from memories.providers.calibration import background, floor_of
@@ -122,9 +120,17 @@ def test_the_command_takes_a_floor(stored, capsys):
     assert STORED[0] in capsys.readouterr().out
 
 
-def test_mem0_and_a_question_of_our_own_have_the_models_floor(stored, alice):
-    found = retrieval.search(alice.principal, retrieval.Question(UNRELATED, [MAIN]), now=timezone.now())
-    assert (found.hits, found.nothing_relevant) == ([], True)
+def test_mem0_has_the_models_floor(stored, alice):
+    found = [
+        alice.client.post(
+            "/compat/mem0/v3/memories/search/",
+            {"query": query, "filters": {"agent_id": "main"}, "threshold": 0},
+            format="json",
+            headers={"X-NovaMem-Namespace": MAIN},
+        ).json()["results"]
+        for query in ("where does the heron nest?", UNRELATED)
+    ]
+    assert ([row["memory"] for row in found[0]][:1], found[1]) == ([STORED[0]], [])
 
 
 class Even:
