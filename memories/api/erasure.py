@@ -35,6 +35,7 @@ class ForgetInput(FilterInput, AboutUser):
     namespace = Text(validators=[namespace_form])
     ids = serializers.ListField(child=Id(), min_length=1, max_length=MOST_IDS, required=False)
     filters = FilterInput(required=False)
+    content = Text(max_length=CONTENT_LIMIT, required=False, help_text="All that says this, whoever said it.")
     expected_count = Whole(min_value=0, required=False, help_text="Another count than this forgets nothing: 409.")
     dry_run = Flag(default=False, help_text="Only count.")
     purge_backups = Flag(default=False, help_text="Delete the backups that still hold any of it.")
@@ -43,8 +44,8 @@ class ForgetInput(FilterInput, AboutUser):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something that narrows, and a count unless it is a dry run."""
         attrs = super().validate(attrs)
-        if Filters(**conditions(attrs)) == Filters() and not attrs.get("ids"):
-            raise serializers.ValidationError({"filters": ["Say what is to be forgotten: filters or ids."]})
+        if Filters(**conditions(attrs)) == Filters() and not (attrs.get("ids") or attrs.get("content")):
+            raise serializers.ValidationError({"filters": ["Say what is to be forgotten: filters, ids or content."]})
         if not attrs["dry_run"] and "expected_count" not in attrs:
             raise serializers.ValidationError({"expected_count": ["Say how many memories these are."]})
         return attrs
@@ -104,7 +105,7 @@ class ForgetView(APIView):
         """
         principal = principal_of(request)
         values = validated(ForgetInput, request.data)
-        wish = ErasureRequest(Filters(**conditions(values)), values.get("ids", []))
+        wish = ErasureRequest(Filters(**conditions(values)), values.get("ids", []), values.get("content", ""))
 
         def effect(_: None) -> IdempotentAnswer:
             return _forgotten(principal, values, wish)
@@ -152,7 +153,7 @@ def _forgotten(principal: Principal, values: dict[str, Any], wish: ErasureReques
     along = {"purge_backups": values["purge_backups"], "everywhere": values["everywhere"]}
     if found.count > erasure.FEW:
         erasure.check_right(place, found, expected=expected, authority=authority)
-        options = erasure.wanted(wish, expected=expected, authority=authority, **along)
+        options = erasure.wanted(wish.by_ids(found.ids), expected=expected, authority=authority, **along)
         operation = jobs.start(principal, kind="forget", namespace=place, options=options, now=now)
         return IdempotentAnswer(202, {**told, "operation": OperationAnswer(operation).data})
     done = erasure.forget_all(principal, place, wish, expected=expected, authority=authority, **along, now=now)

@@ -118,6 +118,7 @@ def build_draft(values: dict[str, Any]) -> Draft:
         type=FragmentType.EPISODIC,
         source_type=SourceType.ATLAS,
         source_id=log["id"],
+        key=f"{SourceType.ATLAS}:{log['id']}",
         workflow_id=f"{project}:{phase}",
         tags=map_tags(log.get("tags", [])),
         outcome=OUTCOME_OF.get(canonical_key(log["status"]), Outcome.NEUTRAL),

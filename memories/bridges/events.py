@@ -1,5 +1,6 @@
 """What the bridges share: how an event is kept and answered."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.utils import timezone
@@ -44,8 +45,12 @@ def vouched(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Response:
-    """Keeps an event's drafts; answers 201, or 200 when all of it was told before in these words."""
+    """Keeps an event's drafts; answers 201, or 200 when all of it was told before in these words.
+
+    Each record of one's own with a name is a memory under a key: nothing is merged with it.
+    """
     principal = principal_of(request)
+    drafts = [replace(draft, key=f"{draft.key}@{principal.owner}") if draft.key else draft for draft in drafts]
 
     def effect(prepared: Any) -> IdempotentAnswer:
         each = keep_event(principal, prepared, now=timezone.now())

@@ -79,6 +79,7 @@ def pattern_draft(values: dict[str, Any]) -> Draft:
         type=FragmentType.SEMANTIC,
         source_type=SourceType.TASTE_VAULT,
         source_id=node["id"],
+        key=f"{SourceType.TASTE_VAULT}:pattern:{node['id']}",
         tags=node.get("tags", []),
         extra={"confidence": node["confidence"]},
     )
@@ -93,6 +94,7 @@ def resolution_draft(values: dict[str, Any]) -> Draft:
         type=FragmentType.PROCEDURAL,
         source_type=SourceType.TASTE_VAULT,
         source_id=resolution["id"],
+        key=f"{SourceType.TASTE_VAULT}:resolution:{resolution['id']}",
         extra={"confidence": resolution["confidence"], "steps": resolution.get("steps", [])},
     )
 
@@ -149,6 +151,7 @@ class ReinforcementsView(APIView):
                 namespace=values["namespace"],
                 source_type=SourceType.TASTE_VAULT,
                 source_id=values["node_id"],
+                type=FragmentType.SEMANTIC,
             )
             if pattern is None:
                 raise NotFound("pattern")

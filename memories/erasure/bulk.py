@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from django.db.models.expressions import RawSQL
@@ -22,6 +22,8 @@ from memories.retrieval import Filters
 
 FEW = 1_000  # so many are forgotten at once; more are an operation
 TIMES = ("since", "until", "event_since", "event_until")
+# As fingerprints tell texts: a text of punctuation alone is known by its signs.
+SAYS = "memories_fragment.content = %s OR nova_folded(memories_fragment.content) = NULLIF(nova_folded(%s), '')"
 RELEVANCE = relevance_of("memories_fragment", now="%s::timestamptz")
 
 
@@ -43,17 +45,22 @@ class CountDiffers(NovaError):
 
 @dataclass(frozen=True, slots=True)
 class ErasureRequest:
-    """What is to be forgotten: the filters of a search without its question, or ids, or both together."""
+    """What is to be forgotten: the filters of a search without its question, ids, a text, or several of these."""
 
     filters: Filters = field(default_factory=Filters)
-    # Those of evicted memories too; with ids alone any status fits.
+    # Those of evicted memories too; without filters any status fits.
     ids: Sequence[uuid.UUID] = ()
+    content: str = ""  # in any guise by which it would be barred
 
     def options(self) -> dict[str, Any]:
         """For an operation's row."""
         given = {name: value for name, value in asdict(self.filters).items() if value}
         told = {name: value.isoformat() if name in TIMES else value for name, value in given.items()}
         return {"filters": told, "ids": [str(i) for i in self.ids]}
+
+    def by_ids(self, ids: Sequence[uuid.UUID]) -> "ErasureRequest":
+        """These ids where a text is given: the row of an operation keeps no words that are to be forgotten."""
+        return replace(self, ids=ids, content="") if self.content else self
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> "ErasureRequest":
@@ -148,7 +155,7 @@ def _found(
     rows = _fitting(namespace, wish, now=now)
     rows = rows.select_for_update(of=("self",)).order_by("id") if hold else rows
     found = [row for _, row in sorted(rows.values_list("created_at", "id"))]
-    if wish.ids and wish.filters == Filters():
+    if wish.ids and not wish.content and wish.filters == Filters():
         stones = Tombstone.objects.within(namespace.project_id).filter(namespace=namespace, original_id__in=wish.ids)
         stones = stones.select_for_update(of=("self",)) if hold else stones
         found += sorted(set(stones.values_list("original_id", flat=True)) - set(found))
@@ -160,7 +167,9 @@ def _fitting(namespace: Namespace, wish: ErasureRequest, *, now: datetime.dateti
     rows = Fragment.objects.within(namespace.project_id).filter(filters.conditions(), namespace=namespace)
     if wish.ids:
         rows = rows.filter(id__in=wish.ids)
-    if not wish.ids or filters != Filters():
+    if wish.content:
+        rows = rows.alias(says=RawSQL(SAYS, [wish.content, wish.content])).filter(says=True)
+    if filters != Filters():
         rows = rows.filter(status__in=filters.statuses)
     if filters.min_relevance:
         rows = rows.alias(relevance=RawSQL(RELEVANCE, [now])).filter(relevance__gte=filters.min_relevance)

@@ -13,15 +13,17 @@ from memories.models.enums import STANDING, SourceClass
 
 
 def told_before(
-    principal: Principal, *, namespace: str, source_type: str, source_id: str, own: bool = False
+    principal: Principal, *, namespace: str, source_type: str, source_id: str, own: bool = False, **more: str
 ) -> Fragment | None:
     """The newest standing fragment of a source, or None; with `own` of those that the principal's owner wrote.
+
+    `more` are fields that it must have besides.
 
     To be asked inside `access.enter`.
     """
     places = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
     rows = Fragment.objects.within(principal.project_id).filter(
-        namespace__in=places, source_type=source_type, source_id=source_id, status__in=STANDING
+        namespace__in=places, source_type=source_type, source_id=source_id, status__in=STANDING, **more
     )
     rows = rows.filter(owner_id=principal.owner_id) if own else rows
     found: Fragment | None = rows.order_by("-created_at", "-id").first()
@@ -44,9 +46,7 @@ def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.dateti
 
 def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission | None:
     draft, vector = prepared.drafts[place], prepared.vectors[place]
-    former = told_before(
-        principal, namespace=draft.namespace, source_type=draft.source_type, source_id=draft.source_id, own=True
-    )
+    former = _former(principal, draft)
     if former is None:
         return keep_each(principal, prepared.only(place), now=now)[0]
     changes = _changes(former, draft)
@@ -59,6 +59,12 @@ def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.
     except BlockedByErasure:  # before anything of it was written
         return None
     return Admission(row)
+
+
+def _former(principal: Principal, draft: Draft) -> Fragment | None:
+    """What its writer told before under the draft's key; without one, of its source."""
+    told = {"namespace": draft.namespace, "source_type": draft.source_type, "source_id": draft.source_id}
+    return told_before(principal, **told, own=True, **({"key": draft.key} if draft.key else {}))
 
 
 def _changes(former: Fragment, draft: Draft) -> dict[str, object]:

@@ -33,6 +33,7 @@ class Command(TyperCommand):
         namespace: Annotated[str, Option(help="Of this namespace (project:agent).")],
         user: OfUser = "",
         memory_id: Annotated[list[uuid.UUID] | None, Option("--id", help="This memory; several times.")] = None,
+        content: Annotated[str, Option(help="All that says this text, in any case, spacing or punctuation.")] = "",
         tag: Annotated[list[str] | None, Option(help="With one of these tags; several times.")] = None,
         kind: Annotated[str, Option("--type", help=f"One of: {', '.join(FragmentType.values)}.")] = "",
         conversation: Annotated[str, Option(help="Of this conversation.")] = "",
@@ -54,9 +55,9 @@ class Command(TyperCommand):
             conversation_id=conversation,
             **({"include_all": True} if status == "all" else {"status_filter": [status]}),
         )
-        wish = ErasureRequest(filters, memory_id or [])
-        if filters == Filters() and not memory_id:
-            raise CommandError("Say what is to be forgotten: --id, --tag, --type, --conversation or --status.")
+        wish = ErasureRequest(filters, memory_id or [], content)
+        if filters == Filters() and not (memory_id or content):
+            raise CommandError("Say what is to be forgotten: --id, --content, --tag, --type, --conversation, --status.")
         found = erasure.look(principal, place, wish, now=timezone.now())
         if dry_run:
             return self._tell({**found.report(), "dry_run": True}, as_json=as_json)
@@ -65,7 +66,7 @@ class Command(TyperCommand):
         if expect is None and not yes:
             raise CommandError("Say how many memories these are (--expect), or --yes.")
         options = erasure.wanted(
-            wish,
+            wish.by_ids(found.ids),
             expected=found.count if expect is None else expect,
             authority=SOURCE_RANK[SourceClass.USER_EXPLICIT],
             purge_backups=purge_backups,
