@@ -103,6 +103,11 @@ LIKENESS = {
     for like in alike
 }
 ENCODED = re.compile(r"&#?\w{1,31};|(?:%[0-9a-f]{2})+", re.IGNORECASE)
+MARKUP = re.compile(r"<(\w+)\b[^<>]*>([^<>]*)</\1\s*>|\[(\w+)\b[^][]*\]([^][]*)\[/\3\]")  # <b>user</b>, [b]user[/b]
+# Where the other one is missing; List<b> is a name.
+TAG = re.compile(
+    r"(?<!\w)<(?:a|b|big|code|div|em|font|i|mark|p|s|small|span|strong|sub|sup|u)\b[^<>]*>|</\w+\s*>|<br\s*/?>"
+)
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 BRACKETED = re.compile(r"(.*\w)\W*[(\[{](.*\w)\W*")
 NO_LETTER = re.compile(r"[\W_]+")
@@ -124,11 +129,19 @@ def subject_key(subject: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """What a text says without the encodings of web pages and addresses."""
+    """What a text says without the encodings and the markup of web pages and addresses."""
     text = visible(text)
-    while (plain := visible(ENCODED.sub(lambda code: unquote(html.unescape(code[0])), text))) != text:
+    while (plain := visible(_without_markup(ENCODED.sub(_character, text)))) != text:
         text = plain
     return text
+
+
+def _character(code: re.Match[str]) -> str:
+    return unquote(html.unescape(code[0]))
+
+
+def _without_markup(text: str) -> str:
+    return TAG.sub("", MARKUP.sub(lambda pair: pair[2] or pair[4] or "", text))
 
 
 def _is_user(spelling: str) -> bool:

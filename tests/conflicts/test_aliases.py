@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflicts.aliases import names_user, spelled, subject_key
+from conflicts.normalization import canonical_key
 from conflicts.predicates import KNOWN, SEEDS, Rule, rule_for, spellings_of
 from memories.extraction.claims import extract
 from memories.extraction.patterns import reader
@@ -117,6 +118,28 @@ def test_who_is_described_as_the_user_is_the_user(written: str) -> None:
 )
 def test_a_subject_near_the_users_name_is_somebody_else(written: str) -> None:
     assert subject_key(written) != "user"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "<b>user</b>",
+        "<p class='x'><em>the</em> user</p >",
+        "[b]user[/b]",
+        "&lt;i&gt;user&lt;/i&gt;",
+        "<a><b>u</b>ser</a>",
+        "<b>user</i>",
+        "<b>user",
+        "user<br/>",
+    ],
+)
+def test_a_subject_in_markup_is_what_it_marks(written: str) -> None:
+    assert subject_key(written) == "user"
+
+
+@pytest.mark.parametrize("written", ["List<String>", "List<b>", "<stdio.h>", "x < b > c", "items[0]", "[user]/[team]"])
+def test_what_only_looks_like_markup_stays(written: str) -> None:
+    assert subject_key(written) == canonical_key(written).strip(" .,:;!?\"'()[]{}<>/\\|~^=&@")
 
 
 @pytest.mark.parametrize(("one", "other"), [("AT&amp;T", "AT&T"), ("New%20York", "New York"), ("%2525", "%")])

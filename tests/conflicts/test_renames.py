@@ -17,7 +17,7 @@ from memories.models import Claim, Fragment, Namespace
 from tests.conftest import stored
 
 MAIN = "acme:main"
-MIGRATIONS = ("0010_further_spellings", "0012_names_a_reader_makes_out", "0013_electronic_mail")
+MIGRATIONS = ("0010_further_spellings", "0012_names_a_reader_makes_out", "0013_electronic_mail", "0014_names_in_markup")
 
 
 def names_of(principal, namespace=MAIN):
