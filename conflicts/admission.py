@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conflicts.claims import ClaimDraft, Statement
+from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.enums import ConflictKind
 from conflicts.evaluation import Assessment, Evaluation, place_of
 from conflicts.free_text import Shadow, shadows

@@ -9,6 +9,7 @@ from memories.models.scoring import MOST_OF_THE_WEAK, SOURCE_WEIGHT
 
 # 6 for the strongest class down to 1 for the weakest.
 SOURCE_RANK = {SourceClass(source): rank for rank, source in enumerate(reversed(SOURCE_WEIGHT), start=1)}
+USER_RANK = SOURCE_RANK[SourceClass.USER_EXPLICIT]
 
 
 def rank_of(principal: Principal) -> int:

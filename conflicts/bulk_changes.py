@@ -11,9 +11,8 @@ from conflicts.enums import ConflictKind, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict
 from conflicts.persistence import Succession, pair_up, supersede
-from conflicts.resolution import CannotUndo
 from conflicts.rulings import forget
-from conflicts.snapshots import bring_back, same_belief, snapshot
+from conflicts.snapshots import CannotUndo, bring_back, same_belief, snapshot
 from memories.models import Claim
 
 

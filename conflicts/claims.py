@@ -1,77 +1,14 @@
-"""Claims on their way in: what a newcomer says, and the assertion that this is."""
+"""Claims on their way in: the row of a draft, and the assertion that it is to the gate."""
 
 import datetime
-import uuid
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import replace
 
-from conflicts.authority import SOURCE_RANK
+from conflicts.authority import USER_RANK
+from conflicts.claim_drafts import ClaimDraft
 from conflicts.gate import Assertion, Period
 from conflicts.keys import Naming
 from memories.models import Claim, Fragment
-from memories.models.enums import ClaimScope, SourceClass
-
-USER = SOURCE_RANK[SourceClass.USER_EXPLICIT]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimDraft:
-    """A claim as asked for. `exclusive` None leaves it to the predicate's rule; `authority` None is the fragment's."""
-
-    subject: str
-    predicate: str
-    value: str
-    exclusive: bool | None = None
-    scope: str = ClaimScope.GLOBAL
-    session_id: str = ""
-    valid_from: datetime.datetime | None = None
-    valid_until: datetime.datetime | None = None
-    authority: int | None = None
-    # Which claim of its fragment it is, where it is stored.
-    position: int | None = None
-    # Where the text says it, when it was read out of the text.
-    span: tuple[int, int] | None = None
-    # What became of it by itself, and through whom; not heard again then.
-    verdict: str = ""
-    superseded_by: uuid.UUID | None = None
-
-    @classmethod
-    def of(cls, claim: Claim) -> Self:
-        """What a stored claim says, and what became of it."""
-        return cls(
-            claim.subject,
-            claim.predicate,
-            claim.value,
-            exclusive=claim.exclusive,
-            scope=claim.scope,
-            session_id=claim.session_id,
-            valid_from=claim.valid_from,
-            valid_until=claim.valid_until,
-            authority=claim.authority,
-            position=claim.position,
-            span=None if claim.span_start is None or claim.span_end is None else (claim.span_start, claim.span_end),
-            verdict=claim.verdict,
-            superseded_by=claim.superseded_by_id,
-        )
-
-    @property
-    def says(self) -> Self:
-        """It, with nothing but what it says."""
-        return replace(self, position=None, span=None, verdict="", superseded_by=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What a free text was read to say; it claims nothing, but may contradict what stands.
-
-    Said not to be so (`negated`) by who may say it (`retracts`), it ends what stands: "I no longer live in Oslo".
-    """
-
-    subject: str
-    predicate: str
-    value: str
-    negated: bool = False
-    retracts: bool = False
+from memories.models.enums import SourceClass
 
 
 def claim_of(
@@ -120,7 +57,7 @@ def assertion_of(claim: Claim) -> Assertion:
         exclusive=claim.exclusive,
         slot=claim.slot,
         keyed=bool(claim.fragment.key),
-        attested=claim.authority == USER and claim.fragment.source == SourceClass.USER_EXPLICIT,
+        attested=claim.authority == USER_RANK and claim.fragment.source == SourceClass.USER_EXPLICIT,
         claim_id=claim.id,
     )
 
@@ -132,6 +69,6 @@ def exclude_each_other(one: Claim, other: Claim) -> bool:
 
 def free_assertion(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:
     """What a free text says, from now on."""
-    attested = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
+    attested = fragment.authority == USER_RANK and fragment.source == SourceClass.USER_EXPLICIT
     assertion = Assertion(fragment.id, fragment.owner_id, fragment.authority, value, period=Period(now, None))
     return replace(assertion, attested=attested)

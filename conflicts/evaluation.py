@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from django.db import connection
 
-from conflicts.claims import ClaimDraft, Statement, assertion_of, claim_of, free_assertion
-from conflicts.contradictions import agrees
+from conflicts.claim_drafts import ClaimDraft, Statement
+from conflicts.claims import assertion_of, claim_of, free_assertion
 from conflicts.enums import ConflictKind, Policy
-from conflicts.free_text import standing_of
+from conflicts.free_text import agrees, standing_of
 from conflicts.gate import Assertion, objection
 from conflicts.key_state import KeyState, Verdict, is_ruled_by_another
 from conflicts.keys import Naming, naming

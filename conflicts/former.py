@@ -9,8 +9,7 @@ from collections.abc import Collection
 from django.db import connections
 
 from conflicts.enums import Policy
-from conflicts.normalization import canonical_key, digest_of
-from conflicts.predicates import SEEDS
+from conflicts.keys import SEEDS, canonical_key, digest_of
 
 
 def rule_on_former_decisions(

@@ -14,10 +14,8 @@ from django.db.models import QuerySet
 from conflicts import locks
 from conflicts.authority import SOURCE_RANK, refuse_below
 from conflicts.key_migration import rekey, with_users
-from conflicts.keys import Naming, naming, rule_of
+from conflicts.keys import SEEDS, Naming, Rule, canonical_key, digest_of, naming, rule_for, rule_of, spellings_of
 from conflicts.models import Predicate
-from conflicts.normalization import canonical_key, digest_of
-from conflicts.predicates import SEEDS, Rule, rule_for, spellings_of
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
@@ -46,12 +44,12 @@ class BadPredicate(Exception):
         self.field, self.index = field, index
 
 
-def built_in() -> tuple[Rule, ...]:
+def built_in_predicates() -> tuple[Rule, ...]:
     """The rules that hold where a namespace says nothing else."""
     return SEEDS
 
 
-def registered(principal: Principal, namespace: str | None = None) -> QuerySet[Any]:
+def registered_predicates(principal: Principal, namespace: str | None = None) -> QuerySet[Any]:
     """The rules of one namespace, or of all that the principal covers. To be read inside `access.enter`.
 
     Raises NotFound, NotPermitted.
@@ -64,7 +62,7 @@ def registered(principal: Principal, namespace: str | None = None) -> QuerySet[A
         return rows.select_related("namespace")
 
 
-def register(
+def register_predicate(
     principal: Principal,
     *,
     namespace: str,
@@ -99,7 +97,7 @@ def register(
         return _put(row, rule, names=names, now=now)
 
 
-def change(
+def change_predicate(
     principal: Principal,
     which: uuid.UUID | tuple[str, str],
     *,

@@ -15,8 +15,7 @@ from django.db import connections
 
 from conflicts.enums import ConflictKind, ConflictReason
 from conflicts.gate import Period
-from conflicts.keys import Naming, rule_of
-from conflicts.predicates import spellings_of
+from conflicts.keys import Naming, rule_of, spellings_of
 from memories.models import Fragment
 from memories.models.enums import STANDING, Status
 

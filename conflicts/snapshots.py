@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import F
 
+from memories.errors import NovaError
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import LinkKind
 
@@ -14,7 +15,25 @@ FRAGMENT = ("status", "superseded_by_id", "archived_reason", "updated_at")
 CLAIM = ("slot", "valid_from", "valid_until", "exclusive")
 OWN = ("verdict", "superseded_by_id")  # of a claim among several
 
+NAMED = 3  # memories in a sentence
 State = dict[str, dict[str, Any]]
+
+
+class CannotUndo(NovaError):
+    """Something changed since; the message says what, and what to do. `memories` are those in the way."""
+
+    code = "cannot_undo"
+    title = "This can’t be undone"
+
+    def __init__(self, why: str, memories: Iterable[uuid.UUID | str] = (), *, then: str = "") -> None:
+        self.memories = sorted(map(str, memories))
+        named = ", ".join([*self.memories[:NAMED], *["…"] * (len(self.memories) > NAMED)])
+        super().__init__(why + (f": {named}" if named else "") + (f"; {then}" if then else ""))
+
+    @property
+    def fields(self) -> list[dict[str, str]]:
+        """Return which memories are in the way."""
+        return [{"field": "fragments", "message": one} for one in self.memories]
 
 
 def snapshot(project_id: uuid.UUID, fragment_ids: Iterable[uuid.UUID]) -> State:

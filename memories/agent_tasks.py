@@ -11,7 +11,7 @@ from typing import Protocol
 from cachetools import TTLCache
 from django.db import OperationalError, connection, transaction
 
-from conflicts.public import BlockedByErasure
+from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import Principal
 from memories.ingest import Draft, Prepared, keep_event, prepare

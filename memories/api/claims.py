@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import BeliefQuery, Believed, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
 from memories import access
 from memories.api.answers import ClaimFields, OrNull
 from memories.api.authentication import principal_of

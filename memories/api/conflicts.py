@@ -11,21 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import (
-    Action,
-    ConflictKind,
-    ConflictReason,
-    Keep,
-    Resolution,
-    Settlement,
-    binding_on,
-    resolve,
-    undo,
-    visible_conflict,
-    waiting,
-    with_claims,
-    with_words,
-)
+from conflicts.enums import Action, ConflictKind, ConflictReason, Keep, Resolution
+from conflicts.resolution import Settlement, resolve, undo, visible_conflict, waiting, with_claims
+from conflicts.rulings import binding_on, with_words
 from memories import access, ingest
 from memories.access import Principal
 from memories.api.answers import ClaimAnswer, OrNull

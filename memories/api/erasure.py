@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import rank_of
+from conflicts.authority import rank_of
 from memories import access, erasure, jobs
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of

@@ -23,7 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
+from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from memories.access import Principal, rate_limits
 from memories.api.authentication import KeyAuthentication, principal_of
 from memories.api.fields import AboutUserQuery, Text, validated

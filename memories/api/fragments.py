@@ -12,7 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import Admission, marks_of
+from conflicts.public import Admission
+from conflicts.ruling_marks import marks_of
 from memories import access, upkeep
 from memories.access import NotFound, Principal
 from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored

@@ -8,7 +8,8 @@ from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from conflicts.public import ClaimDraft, says_something
+from conflicts.keys import says_something
+from conflicts.public import ClaimDraft
 from memories.api.fields import AboutUser, Flag, Id, Moment, Number, Strict, Text, UserField, Whole, words
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT, KEY_LIMIT

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import waiting
+from conflicts.resolution import waiting
 from memories import access, backups, namespaces, upkeep
 from memories.access import NotFound, Principal
 from memories.api.authentication import principal_of

@@ -12,10 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import (
+from conflicts.enums import Normaliser, Policy
+from conflicts.registry import (
     BadPredicate,
-    Normaliser,
-    Policy,
     built_in_predicates,
     change_predicate,
     register_predicate,

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import rulings, with_words
+from conflicts.rulings import rulings, with_words
 from memories import access
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUserQuery, Text, validated

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import Counted, Uncounted, vote
+from conflicts.enums import Uncounted
+from conflicts.votes import Counted, vote
 from memories.api.answers import FragmentAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Strict, Text, validated

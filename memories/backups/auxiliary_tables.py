@@ -4,7 +4,8 @@ import datetime
 import json
 import uuid
 
-from conflicts.public import rule_on_former_decisions, spelling_digests
+from conflicts.former import rule_on_former_decisions
+from conflicts.keys import spelling_digests
 from memories.backups.insertion import put
 from memories.backups.staging_tables import MEMBERS, MODELS
 from memories.models import Archive, Project

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from django.conf import settings
 
-from conflicts.public import Policy
+from conflicts.enums import Policy
 from memories import strict_json
 from memories.backups import changes, forms, records, shapes, vectors
 from memories.backups.manifest import READ, Footer, Manifest

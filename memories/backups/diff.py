@@ -7,7 +7,7 @@ import uuid
 from collections import Counter
 from typing import Any
 
-from conflicts.public import SOURCE_RANK, bounded_importance
+from conflicts.authority import SOURCE_RANK, bounded_importance
 from memories.access import Principal
 from memories.backups import erasure_filter
 from memories.models.enums import SourceClass

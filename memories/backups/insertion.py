@@ -9,7 +9,8 @@ import structlog
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 
-from conflicts.public import digests_of, index_keywords
+from conflicts.keys import digests_of
+from conflicts.search_index import index_keywords
 from memories.access import Principal
 from memories.backups import diff
 from memories.backups.staging_tables import UNDER

@@ -18,7 +18,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.apps import apps
 
-from conflicts.public import SOURCE_RANK
+from conflicts.authority import SOURCE_RANK
 from memories.backups import policies, vectors
 from memories.backups.bundle_reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
 from memories.backups.manifest import Footer, Manifest, canonical

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import canonical_key
+from conflicts.keys import canonical_key
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Flag, Moment, Strict, Text, validated, words

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from conflicts.public import BlockedByErasure
+from conflicts.search_index import BlockedByErasure
 from memories.api.answers import StoredAnswer
 from memories.api.authentication import principal_of
 from memories.api.fields import AboutUser, Text

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import vote
+from conflicts.votes import vote
 from memories import access
 from memories.access import NotFound
 from memories.api.answers import FragmentAnswer, StoredAnswer

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from conflicts.public import BeliefQuery, Believed, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from conflicts.public import waiting
+from conflicts.resolution import waiting
 from memories import access, backups, demo
 from memories.models import Fragment, Namespace, Operation
 from memories.models.enums import Verb

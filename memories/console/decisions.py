@@ -5,21 +5,19 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conflicts.public import (
-    AT_ONCE,
-    Action,
+from conflicts.enums import Action, Keep, Resolution
+from conflicts.keys import says_something
+from conflicts.resolution import (
     AlreadyResolved,
-    BlockedByErasure,
     BulkOutcome,
-    Keep,
     NotApplicable,
-    Resolution,
     Settlement,
     resolve_all,
-    says_something,
     undo_all,
     visible_conflict,
 )
+from conflicts.resolution.review_queue import AT_ONCE
+from conflicts.search_index import BlockedByErasure
 from memories import access, ingest
 from memories.access import NotFound, NotPermitted, Principal
 from memories.console.errors import Refusal, sentence

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conflicts.public import ClaimDraft, Statement, canonical_key, says_something
+from conflicts.keys import canonical_key, says_something
+from conflicts.public import ClaimDraft, Statement
 from memories import access, ingest
 from memories.access import NotFound, Principal
 from memories.console.errors import Refusal

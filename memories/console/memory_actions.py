@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from conflicts.public import vote
+from conflicts.votes import vote
 from memories import access, ingest
 from memories.access import NotFound
 from memories.console.auth import member

@@ -9,7 +9,9 @@ from typing import Any
 
 from django.db.models import Subquery
 
-from conflicts.public import Ruling, RulingMark, marks_of, ruled_on, with_words
+from conflicts.public import Ruling
+from conflicts.ruling_marks import RulingMark, marks_of
+from conflicts.rulings import ruled_on, with_words
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console.presenters import Trust, trust_in_parts

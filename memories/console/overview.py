@@ -9,7 +9,8 @@ from django.db.models import Count, Min
 from django.db.models.functions import TruncDate
 from django.urls import reverse
 
-from conflicts.public import queue_length, waiting
+from conflicts.resolution import waiting
+from conflicts.resolution.review_queue import queue_length
 from memories import access, backups, governance, upkeep
 from memories.access import Principal
 from memories.console.charts import Chart, bars, stacks

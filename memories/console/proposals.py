@@ -14,7 +14,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from conflicts.public import AlreadyResolved
+from conflicts.resolution import AlreadyResolved
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.console.auth import member

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.http import QueryDict
 
-from conflicts.public import of_conflicts, waiting, with_claims
+from conflicts.resolution import waiting, with_claims
+from conflicts.rulings import of_conflicts
 from memories.access import Principal
 from memories.console.decisions import DecisionNotice
 from memories.console.errors import Refusal

@@ -16,7 +16,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import push_url
 
-from conflicts.public import AT_ONCE, reserve, unforked, waiting
+from conflicts.resolution import waiting
+from conflicts.resolution.review_queue import AT_ONCE, reserve, unforked
 from memories import access
 from memories.access import NotFound, Principal
 from memories.console import decisions, recent_decisions, review_items

@@ -7,27 +7,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from conflicts.public import (
-    ConflictKind,
-    ConflictReason,
+from conflicts.enums import ConflictKind, ConflictReason, Resolution
+from conflicts.public import Ruling
+from conflicts.resolution import KeyCandidate, candidates, repetitions, visible_conflict
+from conflicts.resolution.review_queue import (
     Fold,
-    KeyCandidate,
-    Resolution,
-    Ruling,
     alone,
-    binding_on,
-    candidates,
     fold_of,
     forked,
     from_source,
-    of_conflicts,
     queue,
-    repetitions,
     replaced_if_accepted,
     reserved,
-    visible_conflict,
-    with_words,
 )
+from conflicts.rulings import binding_on, of_conflicts, with_words
 from memories.access import Principal
 from memories.console.presenters import Trust, trust_in_parts
 from memories.console.text_diff import Piece, words_apart

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.public import KeyCandidate
+from conflicts.resolution import KeyCandidate
 from memories.models import Fragment
 
 SERVICE = "the service itself"

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_datetime
 
-from conflicts.public import lock_namespace, with_protection
+from conflicts.public import lock_namespace
+from conflicts.rulings import with_protection
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, hold_backups

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.public import Newcomer, erase_all, hold_keys, lock_namespace, rank_of, readmit
+from conflicts.authority import rank_of
+from conflicts.bulk_changes import erase_all
+from conflicts.public import Newcomer, hold_keys, lock_namespace, readmit
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, hold_backups

@@ -5,7 +5,10 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conflicts.public import Fate, Newcomer, examine, foresee, is_disputed, readmit, undisturbed, was_ruled_out
+from conflicts.bulk_changes import was_ruled_out
+from conflicts.public import Newcomer, readmit, undisturbed
+from conflicts.reevaluation import Fate, examine, foresee
+from conflicts.votes import is_disputed
 from memories.extraction import stated
 from memories.ingest import claims_of
 from memories.models import Archive, Claim, Fragment

@@ -5,7 +5,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.public import lock_namespace, rank_of
+from conflicts.authority import rank_of
+from conflicts.public import lock_namespace
 from memories import access
 from memories.access import Principal
 from memories.access.users import scopes_of

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from conflicts.public import USER, canonical_predicate, names_user
+from conflicts.keys import USER, canonical_predicate, names_user
 from memories.extraction import grammar
 from memories.extraction.quotations import foreign
 from memories.extraction.statements import FoundStatement, Sentence, statements

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from conflicts.public import SOURCE_RANK
+from conflicts.authority import SOURCE_RANK
 from memories.access import Principal
 from memories.extraction.claims import Extracted
 from memories.extraction.self_names import SelfName, plain_text, self_names, tells_of

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from conflicts.public import PRESENT, canonical_predicate
+from conflicts.keys import PRESENT, canonical_predicate
 from memories.extraction import values
 from memories.extraction.values import FLAGS, Reader, whole
 from memories.language.word_lists import STOPWORDS, listed, word_list

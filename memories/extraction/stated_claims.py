@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conflicts.public import SOURCE_RANK, ClaimDraft, Statement
+from conflicts.authority import SOURCE_RANK
+from conflicts.public import ClaimDraft, Statement
 from memories.extraction.claims import Extracted, extract
 from memories.models import Fragment
 from memories.models.claim import MOST_CLAIMS

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from conflicts.public import USER
+from conflicts.keys import USER
 from memories.extraction import grammar, patterns, values
 from memories.extraction.patterns import COMPLEMENTS, FIRST, THIRD, Pattern
 from memories.extraction.values import Span

@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from conflicts.public import Newcomer, examine, foresee, lock_namespace
+from conflicts.public import Newcomer, lock_namespace
+from conflicts.reevaluation import examine, foresee
 from memories import access
 from memories.access import Principal
 from memories.governance.calls import UNUSABLE, Conversation, lineage

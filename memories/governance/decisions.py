@@ -5,17 +5,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from conflicts.public import (
-    AlreadyResolved,
-    CannotUndo,
-    NotApplicable,
-    lock_namespace,
-    protection,
-    put_back,
-    rank_of,
-    refuse_weaker,
-    replace,
-)
+from conflicts.authority import rank_of
+from conflicts.bulk_changes import put_back, replace
+from conflicts.public import lock_namespace
+from conflicts.resolution import AlreadyResolved, CannotUndo, NotApplicable
+from conflicts.rulings import protection, refuse_weaker
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import StaleRevision

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from conflicts.public import SOURCE_RANK, ClaimDraft, Fate, Newcomer, Reassessment, foresee
+from conflicts.authority import SOURCE_RANK
+from conflicts.public import ClaimDraft, Newcomer
+from conflicts.reevaluation import Fate, Reassessment, foresee
 from memories import access
 from memories.extraction import stated
 from memories.governance.destructive_intent import destroys, sentences

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from conflicts.public import SOURCE_RANK, BlockedByErasure
+from conflicts.authority import SOURCE_RANK
+from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import NotFound, Principal
 from memories.governance.calls import UNUSABLE, Conversation, lineage

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import structlog
 from prometheus_client import Counter
 
-from conflicts.public import SOURCE_RANK, lowered_source
+from conflicts.authority import SOURCE_RANK, lowered_source
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.extraction import carries_material, chatter_reason, repeats, without_echoes

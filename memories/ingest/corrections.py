@@ -4,18 +4,9 @@ import datetime
 import uuid
 from dataclasses import replace
 
-from conflicts.public import (
-    AlreadyResolved,
-    ClaimDraft,
-    Correction,
-    Newcomer,
-    NotApplicable,
-    PendingConflict,
-    Settlement,
-    lowered_source,
-    resolve,
-    visible_conflict,
-)
+from conflicts.authority import lowered_source
+from conflicts.public import ClaimDraft, Newcomer, PendingConflict
+from conflicts.resolution import AlreadyResolved, Correction, NotApplicable, Settlement, resolve, visible_conflict
 from memories import access
 from memories.access import Principal
 from memories.errors import StaleRevision

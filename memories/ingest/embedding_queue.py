@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from conflicts.public import Admission, embeddings
+from conflicts.public import Admission
+from conflicts.search_index import embeddings
 from memories import access
 from memories.access import Principal
 from memories.models import Archive, Claim, Embedding, EmbeddingModel, Fragment, PendingEmbedding, PendingReading

@@ -2,7 +2,9 @@
 
 import datetime
 
-from conflicts.public import SOURCE_RANK, Admission, BlockedByErasure
+from conflicts.authority import SOURCE_RANK
+from conflicts.public import Admission
+from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.ingest.drafts import Draft

@@ -15,8 +15,8 @@ from conflicts.public import (
     lock_keys,
     lock_namespace,
     readmit,
-    refuse_forgotten,
 )
+from conflicts.search_index import refuse_forgotten
 from memories.access import NotPermitted, Principal
 from memories.ingest.updates import claims_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
 from memories.models import EmbeddingModel, Fragment, Link

@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from conflicts.public import SOURCE_RANK, Admission, forgotten_texts, lowered_source
+from conflicts.authority import SOURCE_RANK, lowered_source
+from conflicts.public import Admission
+from conflicts.search_index import forgotten_texts
 from memories import access
 from memories.access import Principal
 from memories.extraction import ReadTurn, are_strangers, extract_parts, material_among

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from conflicts.public import (
-    SOURCE_RANK,
-    Admission,
-    BlockedByErasure,
-    Newcomer,
-    bounded_importance,
-    forgotten_among,
-    granted_authority,
-    lowered_source,
-)
+from conflicts.authority import SOURCE_RANK, bounded_importance, granted_authority, lowered_source
+from conflicts.public import Admission, Newcomer
+from conflicts.search_index import BlockedByErasure, forgotten_among
 from memories import access
 from memories.access import NotFound, Principal
 from memories.extraction import NOTHING, Reading, read_text

@@ -6,20 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from conflicts.public import (
-    SOURCE_RANK,
-    ClaimDraft,
-    Newcomer,
-    bounded_importance,
-    hold_keys,
-    is_disputed,
-    may_protect,
-    protection,
-    readmit,
-    refuse_forgotten,
-    rewrite,
-    withdraw,
-)
+from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
+from conflicts.public import ClaimDraft, Newcomer, hold_keys, readmit, rewrite, withdraw
+from conflicts.rulings import protection
+from conflicts.search_index import refuse_forgotten
+from conflicts.votes import is_disputed
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision

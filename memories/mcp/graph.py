@@ -15,7 +15,9 @@ from django.utils import timezone
 from pydantic import Field
 from rest_framework.exceptions import ValidationError
 
-from conflicts.public import Admission, BeliefQuery, Believed, ClaimDraft, believed, canonical_key, claims
+from conflicts.history import BeliefQuery, Believed, believed, claims
+from conflicts.keys import canonical_key
+from conflicts.public import Admission, ClaimDraft
 from memories import access, ingest
 from memories.access import NotPermitted
 from memories.api.fields import validated

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from conflicts.public import Believed, canonical_key
+from conflicts.history import Believed
+from conflicts.keys import canonical_key
 
 TYPE, OBSERVATION = "entity_type", "observation"
 UNKNOWN = "unknown"

@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from conflicts.public import BeliefQuery, believed, claims, vote, waiting
+from conflicts.history import BeliefQuery, believed, claims
+from conflicts.resolution import waiting
+from conflicts.votes import vote
 from memories import access, erasure, ingest
 from memories.access import NotFound
 from memories.api.answers import answers

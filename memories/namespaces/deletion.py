@@ -5,7 +5,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from conflicts.public import refuse_below, with_protection
+from conflicts.authority import refuse_below
+from conflicts.rulings import with_protection
 from memories import access, backups, failpoints
 from memories.access import Principal
 from memories.models import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from conflicts.public import fragment_ruled
+from conflicts.rulings import fragment_ruled
 from memories.models.enums import STANDING
 from memories.models.lineage import lineages_in, quoting
 from memories.models.scoring import relevance_of

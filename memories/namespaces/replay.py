@@ -7,7 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.public import Admission, ClaimDraft, Newcomer, admit, forgotten_texts, with_protection, yield_to
+from conflicts.bulk_changes import yield_to
+from conflicts.public import Admission, ClaimDraft, Newcomer, admit
+from conflicts.rulings import with_protection
+from conflicts.search_index import forgotten_texts
 from memories import failpoints
 from memories.extraction import stated
 from memories.ingest import replace

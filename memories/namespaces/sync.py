@@ -5,7 +5,8 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from conflicts.public import fragment_ruled, withdraw_all
+from conflicts.bulk_changes import withdraw_all
+from conflicts.rulings import fragment_ruled
 from memories.erasure import erase
 from memories.models import Fragment
 from memories.models.enums import Status

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from django.db.models import Q
 
-from conflicts.public import Upheld, Vector, claim_ruled, text_ruled
+from conflicts.free_text import Upheld, Vector
+from conflicts.rulings import claim_ruled, text_ruled
 from memories.models import Claim, Fragment
 from memories.models.enums import SourceClass
 from memories.models.fragment import wording_of

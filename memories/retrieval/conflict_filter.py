@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.public import exclude_each_other, may_protect, with_rank
+from conflicts.authority import may_protect
+from conflicts.public import exclude_each_other
+from conflicts.rulings import with_rank
 from memories.models import Claim
 from memories.models.enums import Status
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import Histogram
 
-from conflicts.public import ClaimsAtHand, keys_sought
+from conflicts.free_text import ClaimsAtHand, keys_sought
 from memories import access, usage_counters
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, vector_text

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.public import ClaimsAtHand, Told, Upheld, Vector
+from conflicts.free_text import ClaimsAtHand, Told, Upheld, Vector
 from memories.models import Claim, Fragment
 from memories.retrieval.candidates import Candidate
 from memories.retrieval.scope import Places

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from conflicts.public import ClaimsAtHand, Upheld
+from conflicts.free_text import ClaimsAtHand, Upheld
 from memories.models import EmbeddingModel, Fragment
 from memories.models.enums import SourceType, Status, Tier
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from conflicts.public import CLAIMED, NAMES, Naming, named
+from conflicts.keys import CLAIMED, NAMES, Naming, named
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Namespace

@@ -6,7 +6,7 @@ the user said in so many words leaves by a person or its owner only.
 
 import datetime
 
-from conflicts.public import SOURCE_RANK
+from conflicts.authority import SOURCE_RANK
 from memories.access import NotPermitted, Principal
 from memories.ingest import may_rewrite
 from memories.models import Fragment

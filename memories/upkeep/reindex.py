@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from conflicts.public import embeddings, index_keywords
+from conflicts.search_index import embeddings, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.models import Archive, Claim, Embedding, EmbeddingModel, Fragment, Operation, PendingEmbedding

@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 from rich.progress import track
 
-from conflicts.public import embeddings, index_keywords
+from conflicts.search_index import embeddings, index_keywords
 from memories import access, retrieval
 from memories.access import Principal, keys
 from memories.models import Fragment, Namespace

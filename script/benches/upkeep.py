@@ -28,7 +28,7 @@ from django.db import connection, connections
 from django.utils import timezone
 from rich.progress import track
 
-from conflicts.public import embeddings, index_keywords
+from conflicts.search_index import embeddings, index_keywords
 from memories import access, jobs
 from memories.access import keys
 from memories.models import Fragment, Operation

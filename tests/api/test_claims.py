@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from conflicts.keys import naming
+from conflicts.keys.names import naming
 from memories import access
 from memories.models import Claim, Fragment
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections
 
-from conflicts.keys import naming
+from conflicts.keys.names import naming
+from conflicts.keys.predicates import SEEDS
 from conflicts.models import Predicate
-from conflicts.predicates import SEEDS
 from memories import access
 from memories.models import Claim, Namespace, RepeatedRequest
 

@@ -8,7 +8,8 @@ import pyrage
 import pytest
 from django.utils import timezone
 
-from conflicts.public import ClaimDraft, PendingConflict, Settlement, resolve
+from conflicts.public import ClaimDraft, PendingConflict
+from conflicts.resolution import Settlement, resolve
 from memories import access, jobs, operations, upkeep
 from memories.audit import signatures
 from memories.backups.manifest import Footer

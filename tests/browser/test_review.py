@@ -8,7 +8,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from conflicts.models import PendingConflict
-from conflicts.public import ClaimDraft, Settlement, resolve
+from conflicts.public import ClaimDraft
+from conflicts.resolution import Settlement, resolve
 from memories import access, ingest
 from memories.access import principal_of_member, system_principal
 from memories.models import Fragment, Membership

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflicts.aliases import names_user, spelled, subject_key
-from conflicts.normalization import canonical_key
-from conflicts.predicates import KNOWN, SEEDS, Rule, rule_for, spellings_of
+from conflicts.keys.aliases import names_user, spelled, subject_key
+from conflicts.keys.normalization import canonical_key
+from conflicts.keys.predicates import KNOWN, SEEDS, Rule, rule_for, spellings_of
 from memories.extraction.claims import extract
 from memories.extraction.patterns import reader
 

@@ -4,7 +4,8 @@ import pytest
 from django.utils import timezone
 
 from conflicts.models import Predicate, Ruling
-from conflicts.public import ClaimDraft, PendingConflict, Settlement, resolve
+from conflicts.public import ClaimDraft, PendingConflict
+from conflicts.resolution import Settlement, resolve
 from memories import access
 from memories.models import Claim, Fragment, Membership, Operation
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from conflicts.contradictions import Standing, contrary, read
+from conflicts.free_text.contradictions import Standing, contrary, read
 from memories.models import Project
 from script.benches._arenas import issue_cast
 from script.benches._wordings import MOST_BLOCKED, MOST_LABELLED, MOST_SERVED, Fact, play

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conflicts.contradictions import Standing, contrary, differs, read
-from conflicts.doubts import Nearness, is_in_doubt
+from conflicts.free_text.contradictions import Standing, contrary, differs, read
+from conflicts.free_text.doubts import Nearness, is_in_doubt
 
 BUDGET = Standing("user", "budget", "$750", "money")
 HOME = Standing("user", "lives_in", "Lisbon", "text")

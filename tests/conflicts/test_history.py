@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conflicts.history import BeliefQuery, believed, claims, lives, timeline
-from conflicts.keys import naming
+from conflicts.keys.names import naming
 from conflicts.models import Predicate, Ruling
 from memories import access, ingest
 from memories.access import NotFound

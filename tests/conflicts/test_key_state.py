@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conflicts.enums import ConflictReason
 from conflicts.gate import Assertion, Binding, Period
 from conflicts.key_state import KeyState, paired
-from conflicts.periods import CannotSplit, split
+from conflicts.resolution.periods import CannotSplit, split
 from memories.models.enums import Status
 
 ALICE, BOB, CAROL = (uuid.UUID(int=number) for number in (1, 2, 3))

@@ -13,7 +13,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from conflicts.public import SOURCE_RANK, ClaimDraft, Settlement, resolve, undo, vote
+from conflicts.authority import SOURCE_RANK
+from conflicts.public import ClaimDraft
+from conflicts.resolution import Settlement, resolve, undo
+from conflicts.votes import vote
 from memories import access, erasure, ingest
 from memories.access import Principal, keys
 from tests.conflicts.model import PERSON, STANDING, Model, Open, Refused, Said, meets

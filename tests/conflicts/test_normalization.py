@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflicts.confusables import LETTERS, SCRIPTS
-from conflicts.normalization import canonical_key, digest_of
+from conflicts.keys.confusables import LETTERS, SCRIPTS
+from conflicts.keys.normalization import canonical_key, digest_of
 
 anything = st.text(st.characters())  # lone surrogates included
 latin = st.text(string.ascii_letters + string.digits + " _-", max_size=30)

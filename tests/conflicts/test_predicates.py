@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflicts.enums import Normaliser, Policy
-from conflicts.normalization import canonical_key
-from conflicts.predicates import SEEDS, AliasCollision, Rule, rule_for, spellings_of
+from conflicts.keys.normalization import canonical_key
+from conflicts.keys.predicates import SEEDS, AliasCollision, Rule, rule_for, spellings_of
 
 SPELLINGS = [(rule, spelling) for rule in SEEDS for spelling in (rule.name, *rule.aliases)]
 

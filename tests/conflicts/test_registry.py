@@ -10,13 +10,13 @@ import pytest
 from django.db import connections, transaction
 
 from conflicts import registry
-from conflicts.cardinality import make_multi_valued, restore_predicate
 from conflicts.key_migration import MOST_PAIRS, ClaimsCollide
-from conflicts.keys import naming
+from conflicts.keys.names import naming
+from conflicts.keys.predicates import AliasCollision
 from conflicts.locks import lock_namespace
 from conflicts.models import PendingConflict, Predicate
-from conflicts.predicates import AliasCollision
 from conflicts.registry import BadPredicate, PredicateTaken
+from conflicts.resolution.cardinality import make_multi_valued, restore_predicate
 from memories import access
 from memories.access import NotFound, NotPermitted
 from memories.errors import StaleRevision
@@ -32,7 +32,7 @@ def register(principal, now):
     """Registers a predicate in acme:main."""
 
     def put(name, *aliases, by=principal, namespace=MAIN, **more):
-        return registry.register(by, namespace=namespace, name=name, aliases=aliases, now=now, **more)
+        return registry.register_predicate(by, namespace=namespace, name=name, aliases=aliases, now=now, **more)
 
     return put
 
@@ -42,7 +42,7 @@ def change(principal, now):
     """Changes a predicate of acme:main."""
 
     def put(name, *, by=principal, revision=None, **changes):
-        return registry.change(by, (MAIN, name), changes=changes, revision=revision, now=now)
+        return registry.change_predicate(by, (MAIN, name), changes=changes, revision=revision, now=now)
 
     return put
 
@@ -152,7 +152,7 @@ class TestRegistering:
         )
         assert (made.policy, made.revision, made.created_at, made.updated_at) == ("review", 1, now, now)
         with access.enter(principal, why="test"):
-            assert list(registry.registered(principal, MAIN)) == [made]
+            assert list(registry.registered_predicates(principal, MAIN)) == [made]
 
     def test_what_is_not_said_is_as_in_the_built_in_rule(self, register):
         likes, budget, status = register("likes"), register("Budget"), register("STATUS")
@@ -256,17 +256,17 @@ class TestListing:
         register("secret", namespace="acme:secret")
         shared = register("motto", namespace="acme:shared")
         with access.enter(reader.principal, why="test"):
-            assert {found.name for found in registry.registered(reader.principal)} == {"shoe_size", "motto"}
-            assert list(registry.registered(reader.principal, "acme:shared")) == [shared]
-            assert list(registry.registered(principal, "acme:nowhere")) == []
+            assert {found.name for found in registry.registered_predicates(reader.principal)} == {"shoe_size", "motto"}
+            assert list(registry.registered_predicates(reader.principal, "acme:shared")) == [shared]
+            assert list(registry.registered_predicates(principal, "acme:nowhere")) == []
             with pytest.raises(NotFound):
-                registry.registered(reader.principal, "acme:secret")
+                registry.registered_predicates(reader.principal, "acme:secret")
         with access.enter(charlie.principal, why="test"):
-            assert list(registry.registered(charlie.principal)) == []
+            assert list(registry.registered_predicates(charlie.principal)) == []
 
     def test_needs_read(self, project, agent_of):
         with pytest.raises(NotPermitted):
-            registry.registered(agent_of(project, verbs=["admin"]).principal)
+            registry.registered_predicates(agent_of(project, verbs=["admin"]).principal)
 
 
 class TestChanging:
@@ -281,9 +281,9 @@ class TestChanging:
 
     def test_by_id(self, principal, register, now):
         made = register("shoe_size")
-        assert registry.change(principal, made.id, changes={"policy": "newest"}, now=now).policy == "newest"
+        assert registry.change_predicate(principal, made.id, changes={"policy": "newest"}, now=now).policy == "newest"
         with pytest.raises(NotFound):
-            registry.change(principal, uuid.uuid4(), changes={"policy": "newest"}, now=now)
+            registry.change_predicate(principal, uuid.uuid4(), changes={"policy": "newest"}, now=now)
 
     def test_a_stale_revision_changes_nothing(self, register, change, picture):
         register("shoe_size")
@@ -303,10 +303,10 @@ class TestChanging:
         for who in (charlie.principal, side):
             for which in (made.id, (MAIN, "shoe_size")):
                 with pytest.raises(NotFound):
-                    registry.change(who, which, changes={"policy": "newest"}, now=now)
+                    registry.change_predicate(who, which, changes={"policy": "newest"}, now=now)
         for which in ((MAIN, "nothing"), ("acme:nowhere", "shoe_size"), (SIDE, "shoe_size")):
             with pytest.raises(NotFound):
-                registry.change(principal, which, changes={"policy": "newest"}, now=now)
+                registry.change_predicate(principal, which, changes={"policy": "newest"}, now=now)
         assert picture() == before
 
     def test_who_only_reads_the_shared_namespace_changes_nothing_there(self, agent_of, project, register, picture, now):
@@ -314,9 +314,9 @@ class TestChanging:
         side = agent_of(project, namespaces=[SIDE], verbs=["read", "admin"]).principal
         before = picture()
         with pytest.raises(NotPermitted):
-            registry.change(side, made.id, changes={"policy": "newest"}, now=now)
+            registry.change_predicate(side, made.id, changes={"policy": "newest"}, now=now)
         with pytest.raises(NotFound):
-            registry.change(side, ("acme:shared", "motto"), changes={"policy": "newest"}, now=now)
+            registry.change_predicate(side, ("acme:shared", "motto"), changes={"policy": "newest"}, now=now)
         assert picture() == before
 
     def test_its_history_says_who(self, alice, register):
@@ -383,7 +383,7 @@ class TestReKeying:
         register("lives_in", "stays_at")
         assert digests(row(principal, side)) == before
         register("lives_in", namespace=SIDE)
-        registry.register(charlie.principal, namespace="elsewhere:main", name="lives_in", now=now)
+        registry.register_predicate(charlie.principal, namespace="elsewhere:main", name="lives_in", now=now)
         assert_named_as_now(principal)
 
     def test_newer_wins_moves_nothing(self, principal, register, change, claim):
@@ -661,7 +661,7 @@ class TestAtOnce:
         def attempt(name):
             try:
                 barrier.wait(timeout=60)
-                return registry.register(
+                return registry.register_predicate(
                     service, namespace=f"{service.project}:main", name=name, aliases=["x"], now=now
                 )
             except AliasCollision:
@@ -680,7 +680,7 @@ class TestAtOnce:
         def attempt(name):
             try:
                 barrier.wait(timeout=60)
-                return registry.register(service, namespace=f"{service.project}:main", name=name, now=now)
+                return registry.register_predicate(service, namespace=f"{service.project}:main", name=name, now=now)
             except PredicateTaken:
                 return None
             finally:

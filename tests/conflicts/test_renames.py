@@ -8,9 +8,9 @@ from django.apps import apps
 from django.db import connections, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from conflicts.keys import naming
+from conflicts.keys.names import naming
+from conflicts.keys.normalization import canonical_key, digest_of
 from conflicts.models import PendingConflict, Predicate, Ruling
-from conflicts.normalization import canonical_key, digest_of
 from conflicts.renames import rename_standing
 from memories import access
 from memories.models import Claim, Fragment, Namespace

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from conflicts.public import Ruling, rule_on_former_decisions
+from conflicts.former import rule_on_former_decisions
+from conflicts.public import Ruling
 from memories import access, jobs
 from memories.models import Fragment, Namespace, Project
 from memories.models.history import events_of

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from conflicts.contradictions import Standing, contrary, read
-from conflicts.structures import MOST, sentences
+from conflicts.free_text.contradictions import Standing, contrary, read
+from conflicts.free_text.structures import MOST, sentences
 
 PORT = Standing("staging server", "port", "5432", "number")
 HOME = Standing("user", "lives_in", "Lisbon", "text")

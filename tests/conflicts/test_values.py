@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflicts.enums import Normaliser
-from conflicts.values import canonical_value
+from conflicts.keys.values import canonical_value
 
 anything = st.text(st.characters())
 normalisers = st.sampled_from(list(Normaliser))

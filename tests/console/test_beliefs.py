@@ -8,7 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.public import ClaimDraft, vote
+from conflicts.public import ClaimDraft
+from conflicts.votes import vote
 from memories.console.belief_timeline import SHAPES
 from tests.conftest import stored
 from tests.console.conftest import words

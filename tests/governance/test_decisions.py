@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conflicts.models import PendingConflict
-from conflicts.public import CannotUndo, ClaimDraft, NotApplicable, vote
+from conflicts.public import ClaimDraft
+from conflicts.resolution import CannotUndo, NotApplicable
+from conflicts.votes import vote
 from memories import access, erasure, governance, ingest
 from memories.errors import StaleRevision
 from memories.models import Fragment, Proposal

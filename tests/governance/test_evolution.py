@@ -6,7 +6,7 @@ import datetime
 import pytest
 from django.utils import timezone
 
-from conflicts.public import AlreadyResolved, NotApplicable
+from conflicts.resolution import AlreadyResolved, NotApplicable
 from memories import access, erasure, governance, ingest, jobs
 from memories.models import Fragment, Link, Namespace, Operation, Proposal
 from tests.governed import Judge

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from conflicts.public import embeddings, index_keywords
+from conflicts.search_index import embeddings, index_keywords
 from memories import access, jobs, operations, upkeep
 from memories.models import Fragment, Link
 from memories.models.bulk import insert

@@ -6,7 +6,9 @@ import pytest
 from django.utils import timezone
 
 from conflicts.models import PendingConflict, Predicate
-from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
+from conflicts.public import ClaimDraft
+from conflicts.registry import register_predicate
+from conflicts.resolution import Settlement, resolve
 from memories import access, erasure, jobs, namespaces, upkeep
 from memories.models import (
     Claim,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conflicts.public import ruled_on
+from conflicts.rulings import ruled_on
 from memories import access
 from memories.models import Claim, Namespace
 from tests.namespaces.conftest import MAIN, SIDE

@@ -6,7 +6,7 @@ import uuid
 import numpy as np
 from hypothesis import strategies as st
 
-from conflicts.public import embeddings
+from conflicts.search_index import embeddings
 from memories import access, jobs, upkeep
 from memories.access import Principal
 from memories.models import Access, Fragment, Link, Namespace, PlanStep

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conflicts.contradictions import Standing, is_spoken_of, read
-from conflicts.sightings import same_date
+from conflicts.free_text.contradictions import Standing, is_spoken_of, read
+from conflicts.free_text.sightings import same_date
 
 URL = "/api/v1"
 NAMESPACE = "acme:main"

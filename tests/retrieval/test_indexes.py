@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connections
 from django.utils import timezone
 
-from conflicts.public import embeddings, index_keywords
+from conflicts.search_index import embeddings, index_keywords
 from memories import access, retrieval, tasks
 from memories.access import keys
 from memories.models import (

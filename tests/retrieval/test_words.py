@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from conflicts.public import index_keywords
+from conflicts.search_index import index_keywords
 from memories import access
 from memories.models import Fragment, KeywordStatistics, Namespace
 from memories.models.bulk import insert

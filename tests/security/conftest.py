@@ -10,7 +10,9 @@ from django.test import override_settings
 from django.utils import timezone
 
 from conflicts.models import PendingConflict, Predicate
-from conflicts.public import ClaimDraft, Settlement, register_predicate, resolve
+from conflicts.public import ClaimDraft
+from conflicts.registry import register_predicate
+from conflicts.resolution import Settlement, resolve
 from memories import access, jobs, upkeep
 from memories.access import keys
 from memories.api.users import address_of

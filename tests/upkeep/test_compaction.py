@@ -7,7 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.public import BlockedByErasure, ClaimDraft
+from conflicts.public import ClaimDraft
+from conflicts.search_index import BlockedByErasure
 from memories import access, erasure, ingest, jobs, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.language.abridgement import ARCHIVED

@@ -7,7 +7,9 @@ import pytest
 from django.utils import timezone
 
 from conflicts.models import PendingConflict
-from conflicts.public import BlockedByErasure, ClaimDraft, register_predicate
+from conflicts.public import ClaimDraft
+from conflicts.registry import register_predicate
+from conflicts.search_index import BlockedByErasure
 from memories import access, erasure, ingest, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.models import Archive, Erasure, Fragment, Tombstone
@@ -214,7 +216,7 @@ def test_who_is_weaker_or_elsewhere_forgets_nothing_that_was_evicted(old, evict,
 
 
 def test_forgetting_takes_the_words_out_of_old_conflicts(old, evict, principal, now, store):
-    from conflicts.public import Settlement, resolve
+    from conflicts.resolution import Settlement, resolve
 
     old(41, "The favorite color is blue.", source="tool_output", claim=ClaimDraft("user", "favorite color", "blue"))
     row = store("acme:main", "My favorite color is green.")

@@ -6,7 +6,8 @@ from itertools import zip_longest
 import pytest
 from django.db import IntegrityError, transaction
 
-from conflicts.public import ClaimDraft, vote
+from conflicts.public import ClaimDraft
+from conflicts.votes import vote
 from memories import access, ingest
 from memories.models import Archive, EmbeddingModel, Fragment, PendingEmbedding
 from memories.models.enums import CopyReason

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Option
 
-from conflicts.public import SOURCE_RANK
+from conflicts.authority import SOURCE_RANK
 from memories import erasure, jobs
 from memories.erasure import ErasureRequest
 from memories.management.operation_commands import OfUser, namespace_named, watched

@@ -7,7 +7,7 @@ from django.core.management import CommandError
 from django_typer.management import TyperCommand
 from typer import Argument, Option
 
-from conflicts.public import SOURCE_RANK
+from conflicts.authority import SOURCE_RANK
 from memories import access, erasure
 from memories.access import NotFound
 from memories.management.job_runner import projects_named

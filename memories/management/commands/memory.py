@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from conflicts.public import BlockedByErasure, CeilingExceeded
+from conflicts.authority import CeilingExceeded
+from conflicts.search_index import BlockedByErasure
 from memories import access, erasure, ingest
 from memories.access import Principal, keys
 from memories.api.answers import answers

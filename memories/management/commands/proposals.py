@@ -13,7 +13,7 @@ from rich.progress import Progress
 from rich.table import Table
 from typer import Argument, Option
 
-from conflicts.public import AlreadyResolved, CannotUndo, NotApplicable
+from conflicts.resolution import AlreadyResolved, CannotUndo, NotApplicable
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.governance import Situation

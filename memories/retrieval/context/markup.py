@@ -4,7 +4,7 @@ import datetime
 from textwrap import shorten
 from xml.sax.saxutils import escape, quoteattr
 
-from conflicts.public import Upheld
+from conflicts.free_text import Upheld
 from memories.agent_tasks import RecentTask
 from memories.models import Fragment, Tombstone
 from memories.models.enums import FragmentType, Status

@@ -13,17 +13,10 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
-from conflicts.public import (
-    ClaimDraft,
-    Fate,
-    Newcomer,
-    Reassessment,
-    contradicting,
-    examine,
-    foresee,
-    protection,
-    words_of,
-)
+from conflicts.free_text import contradicting, words_of
+from conflicts.public import ClaimDraft, Newcomer
+from conflicts.reevaluation import Fate, Reassessment, examine, foresee
+from conflicts.rulings import protection
 from memories import access
 from memories.extraction import reread
 from memories.models import Claim, Fragment

@@ -6,7 +6,7 @@ from functools import partial
 
 from django.db import connection
 
-from conflicts.public import corroborate_all, independent
+from conflicts.corroboration import corroborate_all, independent
 from memories import access
 from memories.upkeep.consolidation.deduplication import Likeness, Member
 from memories.upkeep.consolidation.plan_state import Outlook

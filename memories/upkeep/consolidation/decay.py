@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.public import withdraw_all
+from conflicts.bulk_changes import withdraw_all
 from memories import access
 from memories.models import Fragment
 from memories.models.enums import ArchivePolicy, Status

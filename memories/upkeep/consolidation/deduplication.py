@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.public import yield_to
+from conflicts.bulk_changes import yield_to
 from memories import access
 from memories.models.scoring import days_between, trust
 from memories.upkeep.consolidation import vectors

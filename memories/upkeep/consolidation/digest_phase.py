@@ -10,7 +10,8 @@ from operator import itemgetter
 
 from django.db import connection
 
-from conflicts.public import SOURCE_RANK, BlockedByErasure
+from conflicts.authority import SOURCE_RANK
+from conflicts.search_index import BlockedByErasure
 from memories import access, governance
 from memories.models import Fragment
 from memories.models.enums import SourceClass

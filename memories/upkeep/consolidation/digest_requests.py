@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflicts.public import Admission, lock_namespace, with_protection
+from conflicts.public import Admission, lock_namespace
+from conflicts.rulings import with_protection
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.errors import NovaError

@@ -9,7 +9,9 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.public import SOURCE_RANK, Admission, Newcomer, admit, lowered_source, withdraw_all
+from conflicts.authority import SOURCE_RANK, lowered_source
+from conflicts.bulk_changes import withdraw_all
+from conflicts.public import Admission, Newcomer, admit
 from memories.access import Principal
 from memories.language import route
 from memories.models import EmbeddingModel, Fragment, Namespace

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conflicts.public import Fate
+from conflicts.reevaluation import Fate
 from memories.models import Fragment, Namespace
 from memories.models.enums import Status
 from memories.upkeep.consolidation.plan_state import counts

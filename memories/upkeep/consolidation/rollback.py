@@ -10,7 +10,9 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from psycopg import sql
 
-from conflicts.public import lock_namespace, refuse_below, with_protection
+from conflicts.authority import refuse_below
+from conflicts.public import lock_namespace
+from conflicts.rulings import with_protection
 from memories import access, failpoints
 from memories.access import Principal
 from memories.errors import NovaError

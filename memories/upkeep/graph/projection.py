@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.public import canonical_key
+from conflicts.keys import canonical_key
 from memories.models import NAME_LIMIT, Claim, Fragment, Relation
 from memories.models.enums import EntityLabel
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from conflicts.public import BlockedByErasure, forgotten_texts, index_keywords
+from conflicts.search_index import BlockedByErasure, forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError

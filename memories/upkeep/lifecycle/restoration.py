@@ -8,16 +8,8 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from conflicts.public import (
-    Admission,
-    BlockedByErasure,
-    ClaimDraft,
-    Disputed,
-    Newcomer,
-    forgotten_texts,
-    readmit,
-    undisturbed,
-)
+from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
+from conflicts.search_index import BlockedByErasure, forgotten_texts
 from memories import access
 from memories.access import NotFound, Principal
 from memories.errors import NovaError

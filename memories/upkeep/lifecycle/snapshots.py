@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from django.apps import apps
 from django.conf import settings
 
-from conflicts.public import index_keywords
+from conflicts.search_index import index_keywords
 from memories.models import Archive
 from memories.models.bulk import insert
 from memories.models.search import LIVE

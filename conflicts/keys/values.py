@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Context
 
 from conflicts.enums import Normaliser
-from conflicts.normalization import visible
+from conflicts.keys.normalization import visible
 from memories.language.dates import A_MONTH, A_WEEKDAY, MONTHS, WEEKDAYS
 from memories.language.word_lists import listed, word_list
 

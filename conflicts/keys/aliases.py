@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from conflicts.normalization import canonical_key, visible
-from conflicts.slips import is_slip
+from conflicts.keys.normalization import canonical_key, visible
+from conflicts.keys.slips import is_slip
 from memories.language.word_lists import listed
 
 USER = "user"

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from conflicts import sightings
-from conflicts.aliases import USERS, subject_key
-from conflicts.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
 from conflicts.enums import Normaliser
-from conflicts.owners import speaks_of
-from conflicts.passages import Passage, passages, stem, stems_of
-from conflicts.sightings import Sighting
-from conflicts.values import canonical_value
+from conflicts.free_text import sightings
+from conflicts.free_text.cues import CLOSED, COMPANY, CUES, PEOPLE, Cue
+from conflicts.free_text.owners import speaks_of
+from conflicts.free_text.passages import Passage, passages, stem, stems_of
+from conflicts.free_text.sightings import Sighting
+from conflicts.keys import USERS, canonical_value, subject_key
 from memories.language.tokenizer import TOKEN
 from memories.language.word_lists import word_list
 

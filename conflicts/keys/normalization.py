@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import chain
 
-from conflicts.confusables import LATIN_COMPANY, LETTERS, ONLY_COMPANY
+from conflicts.keys.confusables import LATIN_COMPANY, LETTERS, ONLY_COMPANY
 
 # Default_Ignorable_Code_Point (stable since Unicode 9, unassigned ones included), control and annotation characters.
 IGNORABLE = (
@@ -72,7 +72,7 @@ def digest_of(*parts: str, salt: bytes) -> bytes:
     return whole.digest()
 
 
-def digests_of(pairs: Iterable[tuple[str, str]], *, salt: bytes) -> set[bytes]:
+def digests_of_pairs(pairs: Iterable[tuple[str, str]], *, salt: bytes) -> set[bytes]:
     """`digest_of` of many pairs at once."""
     base, found = hmac.new(salt, digestmod=hashlib.sha256), set()
     for pair in pairs:

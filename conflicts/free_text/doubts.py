@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conflicts import sightings
-from conflicts.aliases import USERS, subject_key
-from conflicts.contradictions import (
+from conflicts.free_text import sightings
+from conflicts.free_text.contradictions import (
     BLOCKS,
     CLAUSES,
     IS_FINE,
@@ -28,10 +27,11 @@ from conflicts.contradictions import (
     literal,
     places_of,
 )
-from conflicts.cues import CLOSED, PEOPLE
-from conflicts.owners import FELLOWS
-from conflicts.passages import Passage, stems_of
-from conflicts.sightings import Sighting, is_given_name
+from conflicts.free_text.cues import CLOSED, PEOPLE
+from conflicts.free_text.owners import FELLOWS
+from conflicts.free_text.passages import Passage, stems_of
+from conflicts.free_text.sightings import Sighting, is_given_name
+from conflicts.keys import USERS, subject_key
 from memories.language.word_lists import STOPWORDS
 
 NEAR = 0.2  # cosine from which on a text may answer the question for a claim, though its words do not name it

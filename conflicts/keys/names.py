@@ -5,11 +5,11 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from conflicts.aliases import subject_key
+from conflicts.keys.aliases import subject_key
+from conflicts.keys.normalization import canonical_key, digest_of
+from conflicts.keys.predicates import Rule, is_known, rule_for, spellings_of
+from conflicts.keys.values import canonical_value
 from conflicts.models import Predicate
-from conflicts.normalization import canonical_key, digest_of
-from conflicts.predicates import Rule, is_known, rule_for, spellings_of
-from conflicts.values import canonical_value
 from memories.models import Project
 from memories.models.namespace import roots_of
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conflicts.enums import ConflictKind
 from conflicts.models import PendingConflict, Repetition
-from conflicts.resolution import waiting, with_claims
+from conflicts.resolution.decisions import waiting, with_claims
 from memories.access import Principal
 from memories.models import Claim, Fragment
 from memories.models.enums import STANDING

@@ -9,13 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from conflicts.aliases import USERS, subject_key
-from conflicts.contradictions import WORDLESS, Standing, agrees, cues_of, differs, is_of_kind, is_spoken_of, read
-from conflicts.cues import PEOPLE
-from conflicts.doubts import ALIKE, Nearness, Vector, is_in_doubt
-from conflicts.keys import Naming
-from conflicts.mentions import keys_of, keys_told
-from conflicts.passages import Passage, stems_of
+from conflicts.free_text.contradictions import (
+    WORDLESS,
+    Standing,
+    agrees,
+    cues_of,
+    differs,
+    is_of_kind,
+    is_spoken_of,
+    read,
+)
+from conflicts.free_text.cues import PEOPLE
+from conflicts.free_text.doubts import ALIKE, Nearness, Vector, is_in_doubt
+from conflicts.free_text.mentions import keys_of, keys_told
+from conflicts.free_text.passages import Passage, stems_of
+from conflicts.keys import USERS, Naming, subject_key
 
 LONGEST = 600  # characters of a text in which its keys are looked for
 MOST_HELD = 8  # claims that one text is held against

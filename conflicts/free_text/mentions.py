@@ -9,12 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from conflicts.aliases import USER, USERS, subject_key
-from conflicts.cues import CUES
-from conflicts.keys import Naming
-from conflicts.normalization import canonical_key, digests_of
-from conflicts.passages import Passage, Word, stems_of
-from conflicts.predicates import SEEDS, Rule
+from conflicts.free_text.cues import CUES
+from conflicts.free_text.passages import Passage, Word, stems_of
+from conflicts.keys import SEEDS, USER, USERS, Naming, Rule, canonical_key, digests_of_pairs, subject_key
 from memories.language.word_lists import STOPWORDS
 
 LONGEST_SUBJECT, LONGEST_PREDICATE = 4, 3  # words
@@ -31,7 +28,7 @@ def keys_of(said: Sequence[Passage], names: Naming) -> set[bytes]:
         if len(pairs) > MOST:
             break
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in {p for _, p in pairs}}
-    return digests_of(((subject_key(subject), named[predicate]) for subject, predicate in pairs), salt=names.salt)
+    return digests_of_pairs(((subject_key(subject), named[predicate]) for subject, predicate in pairs), salt=names.salt)
 
 
 def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], names: Naming) -> set[bytes]:
@@ -49,7 +46,7 @@ def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], name
         subjects |= dict.fromkeys(run for _, _, run in _runs(passage, LONGEST_SUBJECT))
     pairs = list(product(sorted(known), subjects))[:MOST]
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in known}
-    return digests_of(((subject_key(subject), named[predicate]) for predicate, subject in pairs), salt=names.salt)
+    return digests_of_pairs(((subject_key(subject), named[predicate]) for predicate, subject in pairs), salt=names.salt)
 
 
 def _pairs(passage: Passage, own: Index) -> Iterator[tuple[str, str]]:

@@ -12,13 +12,23 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
-from conflicts.claims import USER, ClaimDraft, Statement
-from conflicts.contradictions import Contrary, Standing, agrees, contrary, cues_of, differs, is_said_plainly, read
-from conflicts.cues import CUES
+from conflicts.authority import USER_RANK
+from conflicts.claim_drafts import ClaimDraft, Statement
+from conflicts.free_text.contradictions import (
+    Contrary,
+    Standing,
+    agrees,
+    contrary,
+    cues_of,
+    differs,
+    is_said_plainly,
+    read,
+)
+from conflicts.free_text.cues import CUES
+from conflicts.free_text.mentions import keys_of
+from conflicts.free_text.passages import Passage, stems_of
 from conflicts.keys import Naming, naming
-from conflicts.mentions import keys_of
 from conflicts.models import Ruling
-from conflicts.passages import Passage, stems_of
 from memories.models import Claim, Fragment
 from memories.models.enums import MATERIAL, STANDING, SourceClass
 
@@ -140,7 +150,7 @@ def _shadow(
     statements, change, unsure = [], None, set()
     plainly = is_said_plainly(fragment.wording) and not fragment.extra.get(MATERIAL)
     # The user's own words reach what was ruled, too: both are served until somebody decides.
-    is_heard = fragment.authority == USER and fragment.source == SourceClass.USER_EXPLICIT
+    is_heard = fragment.authority == USER_RANK and fragment.source == SourceClass.USER_EXPLICIT
     for claim in claims:
         own = claim.fragment.owner_id == fragment.owner_id and claim.authority <= fragment.authority and plainly
         ruling = ruled.get(claim.id, 0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from conflicts.passages import stem
+from conflicts.free_text.passages import stem
 from memories.language.word_lists import entries, listed, word_list
 
 # What a memory's owner is called in texts, besides "I".

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from conflicts.aliases import BRACKETED, spelled
 from conflicts.enums import Normaliser, Policy
-from conflicts.normalization import canonical_key
+from conflicts.keys.aliases import BRACKETED, spelled
+from conflicts.keys.normalization import canonical_key
 from memories.errors import NovaError
 
 
@@ -59,7 +59,7 @@ def rule_for(*, predicate: str, registered: Mapping[str, Rule] = MappingProxyTyp
     return _known(predicate, registered) or Rule(spelled(predicate).plainest.replace(" ", "_"))
 
 
-def canonical_name(predicate: str) -> str:
+def canonical_predicate(predicate: str) -> str:
     """The name under which the built-in set knows a predicate, in snake case."""
     return rule_for(predicate=predicate).name
 

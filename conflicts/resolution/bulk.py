@@ -9,15 +9,15 @@ from typing import Any
 
 from conflicts.enums import Resolution
 from conflicts.models import PendingConflict
-from conflicts.periods import CannotSplit
-from conflicts.resolution import (
+from conflicts.resolution.actions import NotApplicable
+from conflicts.resolution.decisions import (
     AlreadyResolved,
-    CannotUndo,
     Settlement,
     resolve,
     undo,
 )
-from conflicts.resolution_actions import NotApplicable
+from conflicts.resolution.periods import CannotSplit
+from conflicts.snapshots import CannotUndo
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision

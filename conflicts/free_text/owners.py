@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conflicts.aliases import USER_NAMES, USERS, subject_key
-from conflicts.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
-from conflicts.passages import Passage, Word, stem, stems_of
-from conflicts.sightings import Sighting, is_given_name
+from conflicts.free_text.cues import NEUTRAL, PEOPLE, RELATIVES, Cue
+from conflicts.free_text.passages import Passage, Word, stem, stems_of
+from conflicts.free_text.sightings import Sighting, is_given_name
+from conflicts.keys import USER_NAMES, USERS, subject_key
 from memories.language.tokenizer import TOKEN
 from memories.language.word_lists import STOPWORDS, listed, word_list
 
@@ -19,7 +19,7 @@ OTHER_USERS = re.compile(
 )
 
 if TYPE_CHECKING:
-    from conflicts.contradictions import Standing
+    from conflicts.free_text.contradictions import Standing
 
 CLAUSE = re.compile(r"[,;.:(] ")
 NOBODYS = listed("""

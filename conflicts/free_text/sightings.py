@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from conflicts.enums import Normaliser
-from conflicts.passages import Passage
-from conflicts.values import CURRENCIES, canonical_value
+from conflicts.free_text.passages import Passage
+from conflicts.keys import CURRENCIES, canonical_value
 from memories.language.dates import A_MONTH, A_WEEKDAY, AN_ORDINAL, CALENDAR, MONTHS, ORDINALS, WEEKDAYS
 from memories.language.gazetteers import GIVEN_NAMES, PLACES
 from memories.language.word_lists import OPENERS, entries, listed, word_list

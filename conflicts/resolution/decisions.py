@@ -9,7 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from conflicts import authority, resolution_actions, rulings
+from conflicts import authority, rulings
 from conflicts.enums import Ballot, ConflictKind, Keep, Resolution
 from conflicts.evaluation import Evaluation
 from conflicts.key_migration import ClaimsCollide
@@ -18,8 +18,9 @@ from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
 from conflicts.persistence import one_value_checked_at_the_end, pair_up
 from conflicts.registry import refuse_low_rule
-from conflicts.resolution_actions import Correction, Effects, NotApplicable
-from conflicts.snapshots import bring_back, same_belief, snapshot
+from conflicts.resolution import actions
+from conflicts.resolution.actions import Correction, Effects, NotApplicable
+from conflicts.snapshots import CannotUndo, bring_back, same_belief, snapshot
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
@@ -34,25 +35,7 @@ class AlreadyResolved(NovaError):
     title = "Settled before you"
 
 
-NAMED = 3  # memories in a sentence
 TAKEN, MAKE_ROOM = "other values came to stand meanwhile", "archive or forget them, then undo again"
-
-
-class CannotUndo(NovaError):
-    """Something changed since; the message says what, and what to do. `memories` are those in the way."""
-
-    code = "cannot_undo"
-    title = "This can’t be undone"
-
-    def __init__(self, why: str, memories: Iterable[uuid.UUID | str] = (), *, then: str = "") -> None:
-        self.memories = sorted(map(str, memories))
-        named = ", ".join([*self.memories[:NAMED], *["…"] * (len(self.memories) > NAMED)])
-        super().__init__(why + (f": {named}" if named else "") + (f"; {then}" if then else ""))
-
-    @property
-    def fields(self) -> list[dict[str, str]]:
-        """Return which memories are in the way."""
-        return [{"field": "fragments", "message": one} for one in self.memories]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +75,16 @@ def resolve(
         if settlement.action != Resolution.REJECT:
             rulings.refuse_weaker(principal, _overruled(evaluation, [row, *siblings]))
         _refuse_low(principal, evaluation, [row, *siblings], settlement)
-        touched = resolution_actions.concerned(evaluation, row, siblings)
+        touched = actions.concerned(evaluation, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in evaluation.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
-                effects = resolution_actions.carry_out(
+                effects = actions.carry_out(
                     evaluation, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
                 )
                 if alone:
-                    resolution_actions.release(evaluation, {s.challenger for s in siblings} - {row.challenger})
+                    actions.release(evaluation, {s.challenger for s in siblings} - {row.challenger})
         except IntegrityError as error:
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
@@ -129,9 +112,7 @@ def _refuse_low(
     if settlement.action == Resolution.REJECT:
         yielding = newcomers
     else:
-        yielding = {conflict.existing_id for conflict in conflicts} | resolution_actions.standing_against(
-            evaluation, newcomers
-        )
+        yielding = {conflict.existing_id for conflict in conflicts} | actions.standing_against(evaluation, newcomers)
         yielding |= newcomers if settlement.correction else set()
     rows = Fragment.objects.within(evaluation.project_id).filter(id__in=yielding)
     authority.refuse_below(principal, rows.values_list("authority", flat=True), what="what this decides on")
@@ -375,7 +356,7 @@ def _freed(evaluation: Evaluation, row: PendingConflict, principal: Principal) -
 
     A key's own newcomers go on waiting for somebody else.
     """
-    freed = resolution_actions.freed(evaluation, row.challenger)
+    freed = actions.freed(evaluation, row.challenger)
     if principal.kind == "key":
         freed = [i for i in freed if evaluation.claims[i].fragment.owner_id != principal.owner_id]
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)

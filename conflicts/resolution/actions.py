@@ -9,14 +9,15 @@ from typing import Any, Self
 from django.db.models import F
 
 from conflicts.admission import Newcomer
-from conflicts.cardinality import make_multi_valued, restore_predicate
-from conflicts.claims import ClaimDraft, assertion_of, claim_of
+from conflicts.claim_drafts import ClaimDraft
+from conflicts.claims import assertion_of, claim_of
 from conflicts.enums import ConflictKind, Keep, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.gate import Assertion, Period
 from conflicts.models import PendingConflict
-from conflicts.periods import split
 from conflicts.persistence import Succession, supersede, supersede_claims
+from conflicts.resolution.cardinality import make_multi_valued, restore_predicate
+from conflicts.resolution.periods import split
 from conflicts.search_index import index_keywords, place_vectors, refuse_forgotten
 from conflicts.verdicts import VerdictChange, put
 from memories.errors import NovaError

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from conflicts.normalization import visible
-from conflicts.structures import sentences as said_by_structures
+from conflicts.free_text.structures import sentences as said_by_structures
+from conflicts.keys import visible
 from memories.language.tokenizer import sentence_end
 
 LONGEST = 20_000  # characters that are read; longer texts are split before they come here
