@@ -75,15 +75,18 @@ KINDS: Mapping[str, OperationKind] = {
         own_door=True,
     ),
     "backup": OperationKind(
-        lambda *given: _back_up(*given), backups.check_backup, check_start=backups.refuse_missing, whole_project=True
+        lambda *given: _back_up(*given),
+        backups.bundle.check_backup,
+        check_start=backups.bundle.refuse_missing,
+        whole_project=True,
     ),
-    "verify": OperationKind(backups.verify, backups.check_proof, whole_project=True),
-    "drill": OperationKind(backups.drill, backups.check_proof, whole_project=True),
+    "verify": OperationKind(backups.restoration.verify, backups.restoration.check_proof, whole_project=True),
+    "drill": OperationKind(backups.restoration.drill, backups.restoration.check_proof, whole_project=True),
     "restore": OperationKind(
-        partial(backups.restore, erase=erasure.erase),
-        backups.check_restore,
+        partial(backups.restoration.restore, erase=erasure.erase),
+        backups.restoration.check_restore,
         check_start=operations.refuse_unfit_plan,
-        permit=backups.permit_restore,
+        permit=backups.restoration.permit_restore,
         whole_project=True,
         dry_runs=True,
     ),
@@ -304,9 +307,9 @@ def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
 
 def _back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Makes a backup; with `prove` it is verified and drilled next, as operations of their own."""
-    report = backups.back_up(principal, operation, progress)
-    if operation.options.get("prove") and report["encrypted"] and not backups.has_identity():
-        report["unproven"] = backups.IdentityMissing.code
+    report = backups.bundle.back_up(principal, operation, progress)
+    if operation.options.get("prove") and report["encrypted"] and not backups.encryption.has_identity():
+        report["unproven"] = backups.encryption.IdentityMissing.code
     elif operation.options.get("prove"):
         now = operation.started_at or operation.created_at
         wish: dict[str, Any] = {"namespace": None, "options": {"backup_id": report["backup_id"]}, "now": now}

@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
 from memories.api.problem_details import problem
-from memories.backups import NoSpace, taking_room
+from memories.backups.storage import NoSpace, taking_room
 from memories.proxy import errors
 from novamem import sender_check
 from novamem.logs import route_of

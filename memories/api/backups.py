@@ -220,11 +220,11 @@ class DownloadView(Admin):
         query = validated(DownloadQuery, request.query_params.dict())
         row = backup_of(request, backup_id)
         if query["format"] == "json" and row.encrypted:
-            raise backups.NoEnvelope("it is encrypted: take it as it is")
-        file = backups.opened(row.file)
+            raise backups.bundle.NoEnvelope("it is encrypted: take it as it is")
+        file = backups.storage.opened(row.file)
         if query["format"] == "json":
             with file:
-                return Response(backups.envelope_of(file, now=timezone.now()))
+                return Response(backups.bundle.envelope_of(file, now=timezone.now()))
         return FileResponse(file, as_attachment=True, filename=row.file, content_type="application/gzip")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 
-from memories.backups import NoSpace, taking_room
+from memories.backups.storage import NoSpace, taking_room
 
 
 class OnDisk(TemporaryFileUploadHandler):

@@ -14,7 +14,9 @@ from django.db.models import QuerySet
 
 from memories import access, audit
 from memories.access import Principal
-from memories.backups import bundle_writer, changes, storage
+from memories.backups import storage
+from memories.backups.bundle import changes
+from memories.backups.bundle import writer as bundle_writer
 from memories.backups.retention import backups
 from memories.models import Backup, Namespace
 from memories.models.enums import BackupOrigin, ExportPolicy, OperationState
@@ -122,7 +124,7 @@ class Remote:
         return report
 
 
-def options(principal: Principal, remote: Remote, *, embeddings: bool = False) -> dict[str, Any]:
+def push_options(principal: Principal, remote: Remote, *, embeddings: bool = False) -> dict[str, Any]:
     """The backup that is to be made: what changed since the last one that the other instance has taken, or all."""
     taken = remote.taken()
     with access.enter(principal, why="sync"):

@@ -11,9 +11,8 @@ from django.db.models import Max, QuerySet
 
 from memories import access
 from memories.access import NotFound, Principal
-from memories.backups import encryption, storage, v1_format
-from memories.backups.bundle_reader import BundleReader
-from memories.backups.manifest import Manifest
+from memories.backups import encryption, storage
+from memories.backups.bundle import BundleReader, Manifest, v1_format
 from memories.backups.restoration import BaseMissing, check_place
 from memories.errors import NovaError
 from memories.models import Backup, Operation

@@ -141,7 +141,7 @@ def download(request: Any, backup_id: uuid.UUID) -> Any:
     """The file."""
     request.principal.require(Verb.ADMIN)
     row = backups.found(request.principal, backup_id)
-    file, refusal = attempted(lambda: backups.opened(row.file))
+    file, refusal = attempted(lambda: backups.storage.opened(row.file))
     if file is None:
         return _page(request, row, refusal)
     return FileResponse(file, as_attachment=True, filename=row.file, content_type="application/gzip")
@@ -246,7 +246,7 @@ def _wizard(request: Any, row: Backup, plan: ShownPlan | None, refusal: Refusal 
     if polled and not waits:
         return HttpResponseClientRefresh()
     part = "#planned" if polled else ""
-    foreign = bool(row.signer) and row.signer not in backups.trusted_signers()
+    foreign = bool(row.signer) and row.signer not in backups.restoration.trusted_signers()
     context = {"row": row, "plan": plan, "waits": waits, "foreign": foreign, "refusal": refusal, "now": timezone.now()}
     context |= {"kept": request.POST, "may_trust": request.principal.is_operator}
     return render(request, f"console/restore.html{part}", context, status=409 if refusal else 200)

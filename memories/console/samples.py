@@ -45,8 +45,8 @@ def _written(file: str, ids: set[str]) -> dict[str, str]:
     """The sentences that the beginning of the file holds; the plan names the first ones of it."""
 
     def read() -> dict[str, str]:
-        with backups.readable(file) as opened:
-            told = islice(backups.records_of(opened, now=timezone.now()), LOOKED)
+        with backups.storage.readable(file) as opened:
+            told = islice(backups.bundle.records_of(opened, now=timezone.now()), LOOKED)
             rows = (one["row"] for one in told if one.get("kind") == "fragment")
             return {row["id"]: row["content"] for row in rows if row["id"] in ids}
 

@@ -61,7 +61,7 @@ def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -
             with suppress(backups.StillNeeded, NotFound):
                 backups.delete(access.system_principal(Project.objects.get(id=row.project_id)), row.id)
         for operation_id in packs:
-            backups.remove(backups.pack_file(operation_id))
+            backups.storage.remove(backups.storage.pack_file(operation_id))
 
     transaction.on_commit(clear, robust=True)
     return [

@@ -18,8 +18,13 @@ from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
 REFUSED = (
-    *(backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace),
-    backups.IdentityMissing,
+    *(
+        backups.bundle.BrokenBundle,
+        backups.restoration.WrongProject,
+        backups.restoration.BaseMissing,
+        backups.storage.NoSpace,
+    ),
+    backups.encryption.IdentityMissing,
 )
 Recipients = Annotated[
     list[str] | None,

@@ -89,13 +89,13 @@ def delete_project(principal: Principal, operation: Operation, progress: Progres
 
 def _packs(operations: Any) -> list[str]:
     """The files of packs that these operations made."""
-    return [backups.pack_file(i) for i in operations.filter(kind="pack").values_list("id", flat=True)]
+    return [backups.storage.pack_file(i) for i in operations.filter(kind="pack").values_list("id", flat=True)]
 
 
 def _remove(files: list[str]) -> None:
     """Takes files out of the storage, once no row names them any more."""
     for name in files:
-        backups.remove(name)
+        backups.storage.remove(name)
 
 
 def size(namespace: Namespace) -> int:

@@ -29,8 +29,8 @@ def pack(path: Path) -> Iterator[tuple[apsw.Connection, dict[str, str]]]:
     if not path.is_file():
         raise BadPack(f"There is no file {path}.")
     with path.open("rb") as stored:
-        if backups.is_encrypted(stored):
-            with backups.decrypted(stored) as plain, tempfile.NamedTemporaryFile() as copy:
+        if backups.encryption.is_encrypted(stored):
+            with backups.encryption.decrypted(stored) as plain, tempfile.NamedTemporaryFile() as copy:
                 shutil.copyfileobj(plain, copy)
                 copy.flush()
                 with pack(Path(copy.name)) as found:
@@ -59,7 +59,7 @@ def _names() -> str:
 @contextmanager
 def bundle_of(path: Path) -> Iterator[BinaryIO]:
     """The signed bundle in a pack, as a file. Raises BadPack, NoSpace."""
-    with pack(path) as (file, _), backups.taking_room(), tempfile.TemporaryFile() as copy:
+    with pack(path) as (file, _), backups.storage.taking_room(), tempfile.TemporaryFile() as copy:
         query = "SELECT part, CASE WHEN typeof(bytes) = 'blob' AND length(bytes) <= ? THEN bytes END FROM bundle"
         for place, (part, chunk) in enumerate(file.execute(f"{query} ORDER BY part", (LONGEST,))):
             if part != place or chunk is None:

@@ -27,12 +27,12 @@ def check(options: Options) -> None:
     """Raises BadOptions unless they say at most whom it is encrypted for."""
     if set(options) - {"recipients"}:
         raise BadOptions("options", "A pack takes recipients only.")
-    backups.check_recipients(options)
+    backups.bundle.check_recipients(options)
 
 
 def name_of(operation: Operation) -> str:
     """The file of a pack in the storage of the backups."""
-    return backups.pack_file(operation.id)
+    return backups.storage.pack_file(operation.id)
 
 
 def stored(principal: Principal, operation: Operation) -> BinaryIO:
@@ -40,8 +40,8 @@ def stored(principal: Principal, operation: Operation) -> BinaryIO:
     name = name_of(operation)
     with access.enter(principal, why="read pack"):
         if backups.spoiled(principal.project_id, [operation.id]):
-            backups.remove(name)
-    return backups.opened(name)
+            backups.storage.remove(name)
+    return backups.storage.opened(name)
 
 
 def write(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -49,17 +49,17 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
     namespace, now = operation.namespace, operation.started_at or operation.created_at
     assert namespace is not None  # the kind asks for one
     model = active_model()
-    wish = backups.BackupRequest(namespaces=(namespace.name,), include_embeddings=True)
-    row = backups.make(principal, wish, operation=operation, progress=progress, now=now)
+    wish = backups.bundle.BackupRequest(namespaces=(namespace.name,), include_embeddings=True)
+    row = backups.bundle.make(principal, wish, operation=operation, progress=progress, now=now)
     try:
-        with backups.taking_room(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
+        with backups.storage.taking_room(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "pack.sqlite"
-            with backups.opened(row.file) as bundle:
+            with backups.storage.opened(row.file) as bundle:
                 number = fill(path, bundle, namespace=namespace, model=model, progress=progress, now=now)
             failpoints.reach("pack.filled")
-            recipients = backups.recipients_of(operation.options)
+            recipients = backups.bundle.recipients_of(operation.options)
             with path.open("rb") as file:
-                digest, size = backups.store(name_of(operation), file, recipients=recipients)
+                digest, size = backups.storage.store(name_of(operation), file, recipients=recipients)
     finally:
         with suppress(NotFound):  # purged meanwhile
             backups.delete(principal, row.id)
@@ -75,10 +75,10 @@ def _sqlite_taking_room() -> Iterator[None]:
     try:
         yield
     except apsw.FullError as error:
-        raise backups.NoSpace from error
+        raise backups.storage.NoSpace from error
     except apsw.IOError as error:
         if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_WRITE:  # its types leave it out
-            raise backups.NoSpace from error
+            raise backups.storage.NoSpace from error
         raise
 
 
@@ -95,7 +95,7 @@ def fill(
     pack = created(path, dim=model.dim)
     number = 0
     with pack:
-        for told in backups.records_of(bundle, now=now):
+        for told in backups.bundle.records_of(bundle, now=now):
             if told["kind"] == "fragment" and told["row"]["status"] == Status.ACTIVE:
                 number += 1
                 _put(pack, number, told, model=model)

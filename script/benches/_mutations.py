@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from memories.backups import vectors
-from memories.backups.manifest import Footer
+from memories.backups.bundle import vectors
+from memories.backups.bundle.manifest import Footer
 
 Lines = list[bytes]
 Mutation = Callable[[Lines, random.Random], bytes]

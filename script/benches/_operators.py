@@ -22,7 +22,7 @@ from django.test import override_settings
 
 from memories import access, audit, backups, jobs, operations
 from memories.access import Principal, keys
-from memories.backups.manifest import Footer
+from memories.backups.bundle.manifest import Footer
 from script.benches._stages import work
 
 EVERY = ["read", "write", "review", "admin"]

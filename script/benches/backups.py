@@ -45,7 +45,7 @@ def timed(principal: Any, kind: str, **options: Any) -> tuple[dict[str, Any], fl
 def digest(principal: Any, report: dict[str, Any]) -> str:
     """Of the record lines."""
     whole = hashlib.sha256()
-    with backups.opened(report["file"]) as file, gzip.open(file) as lines:
+    with backups.storage.opened(report["file"]) as file, gzip.open(file) as lines:
         kept = b""
         for number, line in enumerate(lines):
             if number > 1:

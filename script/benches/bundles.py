@@ -66,10 +66,10 @@ def main() -> None:
     principal, client = access.system_principal(project), caller(project, "user_explicit")
     live(principal, client, caller(project, "document"))
     made, _ = timed(principal, "backup", include_embeddings=True)
-    with backups.opened(made["file"]) as file:
+    with backups.storage.opened(made["file"]) as file:
         lines = gzip.decompress(file.read()).splitlines()
-    with backups.opened(made["file"]) as file:
-        envelope = json.loads(json.dumps(backups.envelope_of(file, now=timezone.now()), default=str))
+    with backups.storage.opened(made["file"]) as file:
+        envelope = json.loads(json.dumps(backups.bundle.envelope_of(file, now=timezone.now()), default=str))
     with access.enter(principal, why="bench"):
         Namespace.objects.within(project.id).delete()
     seen, began = Counter[tuple[str, str]](), time.perf_counter()
@@ -147,7 +147,7 @@ def sent(principal: Any, data: bytes) -> str:
     with access.enter(principal, why="bench"), transaction.atomic():
         try:
             row = backups.take_in(principal, io.BytesIO(data), now=timezone.now())
-        except (backups.BrokenBundle, backups.WrongProject):
+        except (backups.bundle.BrokenBundle, backups.restoration.WrongProject):
             return "refused"
         except Exception:  # noqa: BLE001  # whatever it is, is what is looked for
             transaction.set_rollback(True)

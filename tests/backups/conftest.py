@@ -12,7 +12,7 @@ from conflicts.public import ClaimDraft, PendingConflict
 from conflicts.resolution import Settlement, resolve
 from memories import access, jobs, operations, upkeep
 from memories.audit import signatures
-from memories.backups.manifest import Footer
+from memories.backups.bundle.manifest import Footer
 from memories.models import Backup, Episode, EpisodeMember, Fragment, Namespace, Project
 from memories.models.enums import CopyReason, EvictionReason
 from memories.models.sql import execute

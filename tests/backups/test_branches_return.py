@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, upkeep
-from memories.backups.records import KINDS
+from memories.backups.bundle.records import KINDS
 from memories.models import Fragment, Origin
 from memories.models.enums import CopyReason, EvictionReason
 from tests.backups.conftest import forged, live

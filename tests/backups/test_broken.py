@@ -10,8 +10,9 @@ import zlib
 import pytest
 
 from conflicts.public import ClaimDraft
-from memories.backups import bundle_reader, records
-from memories.backups.manifest import Footer
+from memories.backups.bundle import reader as bundle_reader
+from memories.backups.bundle import records
+from memories.backups.bundle.manifest import Footer
 from tests.backups.conftest import forged
 from tests.properties.ground import undone
 

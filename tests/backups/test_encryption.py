@@ -144,7 +144,7 @@ def test_a_pack_is_encrypted_and_searched_with_the_identity(store, job, recipien
     assert path.read_bytes().startswith(HEADER)
     assert [hit.content for hit in packs.search(path, "heron")] == [TEXT]
     settings.BACKUP_IDENTITY_FILE = ""
-    with pytest.raises(backups.IdentityMissing):
+    with pytest.raises(backups.encryption.IdentityMissing):
         packs.search(path, "heron")
 
 

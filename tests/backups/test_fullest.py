@@ -5,7 +5,8 @@ import json
 import pytest
 
 from memories import access
-from memories.backups import bundle_reader, records
+from memories.backups.bundle import reader as bundle_reader
+from memories.backups.bundle import records
 from memories.models import Revision
 from tests.backups.conftest import live
 

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from memories.backups import restoration
+from memories.backups.restoration import pipeline as restoration
 from tests.backups.conftest import forged
 from tests.properties.ground import undone
 

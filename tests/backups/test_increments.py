@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, operations
-from memories.backups import auxiliary_tables
+from memories.backups.restoration import auxiliary_tables
 from memories.models import Backup, Fragment
 from memories.models.sql import execute
 from memories.operations import BadOptions

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, ingest, jobs, operations
-from memories.backups import records
+from memories.backups.bundle import records
 from memories.models import Backup, Erasure, Fragment, Namespace, Operation
 from tests.consolidation.conftest import DAY
 

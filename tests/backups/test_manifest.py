@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import pytest
 
-from memories.backups.manifest import LATE, Manifest
+from memories.backups.bundle.manifest import LATE, Manifest
 
 COUNT = {"bucket": "everything", "reason": "so", "count": 1}
 TOLD = asdict(

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import connection
 from structlog.testing import capture_logs
 
-from memories.backups import insertion
+from memories.backups.restoration import insertion
 from memories.models.sql import fetch
 from novamem import database
 from tests.backups.conftest import live

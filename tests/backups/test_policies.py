@@ -7,7 +7,7 @@ import pytest
 
 from conflicts.public import ClaimDraft
 from memories import access
-from memories.backups import policies
+from memories.backups.bundle import policies
 from memories.models.sql import execute
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memories import access, ingest
-from memories.backups import records, vectors
+from memories.backups.bundle import records, vectors
 from memories.models import Access, Embedding, Fragment, Namespace, vector_text
 from memories.models.sql import fetch
 from tests.properties.ground import contents, examples, kinds, undone

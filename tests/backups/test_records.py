@@ -7,7 +7,7 @@ import numpy as np
 
 from conflicts.public import ClaimDraft
 from memories import access
-from memories.backups import records
+from memories.backups.bundle import records
 from memories.models import Archive, Embedding, Episode, EpisodeMember, Namespace, table_spec
 from memories.providers import active_model
 

@@ -3,7 +3,7 @@
 import pytest
 
 from memories import access, upkeep
-from memories.backups.records import KINDS
+from memories.backups.bundle.records import KINDS
 from memories.models import Namespace
 from memories.upkeep import digest
 

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from conflicts.public import ClaimDraft
 from memories import access, backups
-from memories.backups import v1_format
+from memories.backups.bundle import v1_format
 from memories.models import Fragment, PendingEmbedding
 
 CHUNK = {
@@ -118,7 +118,7 @@ def test_what_comes_in_as_one_is_a_strangers(take_in, kept):
 def test_a_vector_without_a_model_has_its_dimensions_for_a_name(storage, principal, now):
     file = io.BytesIO(json.dumps(with_chunk(embedding=[3.0, 4.0])).encode())
     bundle = v1_format.bundle_of(file, project="acme", now=now)
-    told = [record for record in backups.records_of(bundle, now=now) if record["kind"] == "fragment"]
+    told = [record for record in backups.bundle.records_of(bundle, now=now) if record["kind"] == "fragment"]
     assert [(each["model"], each["dim"]) for each in told[0]["vectors"]] == [("legacy_2", 2)]
 
 
@@ -152,7 +152,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_one_names_its_chunk_and_changes_nothing(take_in, texts, storage, name):
     told, why = BROKEN[name]
-    with pytest.raises(backups.BrokenBundle) as raised:
+    with pytest.raises(backups.bundle.BrokenBundle) as raised:
         take_in(told)
     assert why in str(raised.value)
     assert (texts(), list(storage.glob("*"))) == ([], [])
@@ -164,7 +164,7 @@ def test_what_the_database_refuses_changes_nothing(take_in, texts):
 
 
 def test_unknown_versions_are_refused_unless_allowed(take_in, texts):
-    with pytest.raises(backups.UnknownVersion):
+    with pytest.raises(backups.bundle.UnknownVersion):
         take_in({**ENVELOPE, "schemaVersion": 999})
     assert texts() == []
     assert take_in({**ENVELOPE, "schemaVersion": 999}, allow_version=True).report["insert"] == 1

@@ -115,7 +115,7 @@ def test_one_that_was_broken_off_says_nothing(principal, store, back_up, job, se
     store("acme:main", "The heron nests by the mill.")
     row = back_up()
     monkeypatch.setattr(operations.Progress, "check", lambda _: (_ for _ in ()).throw(operations.Cancelled))
-    monkeypatch.setattr("memories.backups.records.BATCH", 1)
+    monkeypatch.setattr("memories.backups.bundle.records.BATCH", 1)
     wish = {"namespace": None, "options": {"backup_id": str(row.id)}, "dry_run": False, "now": timezone.now()}
     started = operations.start(principal, kind=kind, **wish)
     claimed = operations.claim(principal, started.id, now=timezone.now())

@@ -69,7 +69,7 @@ def holding(service, storage, word=b"xyzzyplugh"):
 
 @pytest.mark.parametrize("point", ["backup.half", "backup.written", "backup.published"])
 def test_a_purge_reaches_a_backup_that_is_being_written(service, secret, run, storage, at, monkeypatch, point):
-    monkeypatch.setattr("memories.backups.records.BATCH", 1)
+    monkeypatch.setattr("memories.backups.bundle.records.BATCH", 1)
     at(point, lambda: forgotten(service, secret[1], purge=True))
     made = run("backup")["backup_id"]
     assert holding(service, storage) == set()
@@ -151,7 +151,7 @@ def kept(service, operation):
     try:
         with packs.stored(service, operation) as file:
             assert file.read(16).startswith(b"SQLite")
-    except backups.FileMissing:
+    except backups.storage.FileMissing:
         return False
     return True
 

@@ -100,7 +100,7 @@ def test_safety_backups_push_out_none_that_is_proven(service, tell, run, setting
 
 
 def test_nothing_of_an_upload_that_is_none_is_left(service, storage, now):
-    with pytest.raises(backups.BrokenBundle):
+    with pytest.raises(backups.bundle.BrokenBundle):
         backups.take_in(service, io.BytesIO(b"hello"), now=now)
     assert not storage.exists() or list(storage.iterdir()) == []
 

@@ -91,12 +91,12 @@ def test_a_project_is_pushed_to_another_instance(
         assert {each.origin for each in chain} == {"sync"}
 
         # A push that was broken off before it was sent: the next one goes on from what arrived.
-        remote = backups.Remote(there.url, key, patience=5)
-        assert backups.push_options(service, remote)["base"] == str(chain[1].id)
+        remote = backups.push.Remote(there.url, key, patience=5)
+        assert backups.push.push_options(service, remote)["base"] == str(chain[1].id)
         httpx2.delete(f"{there.url}/api/v1/namespaces/{committed.name}:main", headers=headers, trust_env=False)
         for row in httpx2.get(f"{there.url}/api/v1/backups", headers=headers, trust_env=False).json()["results"]:
             httpx2.delete(f"{there.url}/api/v1/backups/{row['id']}", headers=headers, trust_env=False)
-        assert "base" not in backups.push_options(service, remote)
+        assert "base" not in backups.push.push_options(service, remote)
 
         with pytest.raises(CommandError, match="not_permitted"):
             call_command("sync", *words, "--key", key_there("read"))
@@ -120,16 +120,16 @@ def test_it_is_asked_again_until_it_answers(port):
             stack.enter_context(running(FakeEndpoint(port=port)))
 
     with ExitStack() as stack, pytest.raises(push.PushRefused, match="HTTP 501"):
-        backups.Remote(f"http://{LOCAL}:{port}", "nova_x", notice=notice, pause=0.05).taken()
+        backups.push.Remote(f"http://{LOCAL}:{port}", "nova_x", notice=notice, pause=0.05).taken()
     assert len(waits) == 2
     assert "trying again" in waits[0]
 
 
 def test_patience_ends(port):
     with pytest.raises(push.Unreachable, match="does not answer"):
-        backups.Remote(f"http://{LOCAL}:{port}", "nova_x", patience=0.2, pause=0.05).taken()
+        backups.push.Remote(f"http://{LOCAL}:{port}", "nova_x", patience=0.2, pause=0.05).taken()
 
 
 def test_what_is_no_address_is_refused():
     with pytest.raises(push.PushRefused):
-        backups.Remote("http://[", "nova_x", patience=0.2).taken()
+        backups.push.Remote("http://[", "nova_x", patience=0.2).taken()

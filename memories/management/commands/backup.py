@@ -74,13 +74,13 @@ class Command(TyperCommand):
     @command()
     def verify(self, backup_id: Id, identity: Identity = None, as_json: Json = False) -> None:
         """Reads it to its end; exit code 1 when something is wrong."""
-        with backups.identity(identity):
+        with backups.encryption.identity(identity):
             run(self, owner_of_backup(backup_id), "verify", {"backup_id": backup_id}, as_json=as_json)
 
     @command()
     def drill(self, backup_id: Id, identity: Identity = None, as_json: Json = False) -> None:
         """Restores it where nobody sees it, and compares; exit code 1 when something is wrong."""
-        with backups.identity(identity):
+        with backups.encryption.identity(identity):
             run(self, owner_of_backup(backup_id), "drill", {"backup_id": backup_id}, as_json=as_json)
 
     @command()
@@ -104,7 +104,7 @@ class Command(TyperCommand):
         principal = access.system_principal(found)
         try:
             with access.enter(principal, why="write key"):
-                backups.write_key(principal, file)
+                backups.bundle.write_key(principal, file)
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}") from error
         self.stdout.write(f"{file}: keep it apart from the backups; `restore --key` takes it")

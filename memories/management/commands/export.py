@@ -43,12 +43,12 @@ class Command(TyperCommand):
         report = run(self, principal, "backup", options, as_json=as_json)
         part = file.with_name(f"{file.name}.part")
         try:
-            with backups.opened(backups.found(principal, uuid.UUID(report["backup_id"])).file) as source:
+            with backups.storage.opened(backups.found(principal, uuid.UUID(report["backup_id"])).file) as source:
                 with part.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 part.replace(file)
             if not report["encrypted"]:
                 with access.enter(principal, why="write key"):
-                    backups.write_key(principal, file.with_name(f"{file.name}.key"))
+                    backups.bundle.write_key(principal, file.with_name(f"{file.name}.key"))
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}") from error

@@ -23,8 +23,14 @@ from memories.operations import BadOptions
 File = Annotated[Path, Argument(help="The pack: an SQLite file.")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 REFUSED = (
-    *(packs.BadPack, backups.BrokenBundle, backups.WrongProject, backups.BaseMissing, backups.NoSpace),
-    *(backups.IdentityMissing, NotFound),
+    *(
+        packs.BadPack,
+        backups.bundle.BrokenBundle,
+        backups.restoration.WrongProject,
+        backups.restoration.BaseMissing,
+        backups.storage.NoSpace,
+    ),
+    *(backups.encryption.IdentityMissing, NotFound),
 )
 LINE = 100
 
@@ -59,9 +65,9 @@ class Command(TyperCommand):
             with packs.stored(principal, operation) as stored, file.open("wb") as copy:
                 while chunk := stored.read(1 << 20):
                     copy.write(chunk)
-        except backups.FileMissing as error:
+        except backups.storage.FileMissing as error:
             raise CommandError("Something was forgotten while the pack was written: write it anew.") from error
-        backups.remove(packs.name_of(operation))
+        backups.storage.remove(packs.name_of(operation))
         told = {**(operation.report or {}), "file": str(file)}
         self.stdout.write(json.dumps(told) if as_json else described(operation))
 
@@ -76,9 +82,9 @@ class Command(TyperCommand):
     ) -> None:
         """The memories of a pack that answer a question; needs neither the server nor its database."""
         try:
-            with backups.identity(identity):
+            with backups.encryption.identity(identity):
                 found = packs.search(file, query, limit=limit)
-        except (packs.BadPack, backups.IdentityMissing) as error:
+        except (packs.BadPack, backups.encryption.IdentityMissing) as error:
             raise CommandError(str(error)) from error
         if as_json:
             self.stdout.write(json.dumps([asdict(hit) for hit in found]))
@@ -100,7 +106,7 @@ class Command(TyperCommand):
     ) -> None:
         """Restores what a pack holds, as from a backup, into the project that it names."""
         try:
-            with backups.identity(identity):
+            with backups.encryption.identity(identity):
                 project = keys.ensure_project(packs.project_of(file))
                 principal = access.system_principal(project)
                 taken = packs.taken_in(principal, file, now=timezone.now())

@@ -40,7 +40,7 @@ class Command(TyperCommand):
         which = ""
         with contextlib.suppress(ValueError):
             which = str(uuid.UUID(bundle))
-        with backups.identity(identity):
+        with backups.encryption.identity(identity):
             if which:
                 principal = owner_of_backup(which)
             else:
@@ -59,6 +59,6 @@ class Command(TyperCommand):
 
 def _take(principal: Principal, key: Path) -> None:
     try:
-        backups.take_key(principal, key)
-    except (backups.BadKeyFile, OSError) as error:
+        backups.bundle.take_key(principal, key)
+    except (backups.bundle.BadKeyFile, OSError) as error:
         raise CommandError(str(error)) from error

@@ -33,13 +33,17 @@ class Command(TyperCommand):
         """Waits until the other instance answers. Broken off anywhere, the next one goes on."""
         (found,) = projects_named(project)
         principal, errors = access.system_principal(found), Console(stderr=True)
-        remote = backups.Remote(to, key, patience=patience, notice=errors.print)
+        remote = backups.push.Remote(to, key, patience=patience, notice=errors.print)
         try:
             made = run(
-                self, principal, "backup", backups.push_options(principal, remote, embeddings=embeddings), quiet=True
+                self,
+                principal,
+                "backup",
+                backups.push.push_options(principal, remote, embeddings=embeddings),
+                quiet=True,
             )
             report = remote.restore(backups.found(principal, uuid.UUID(made["backup_id"])))
-        except (backups.Unreachable, backups.PushRefused) as error:
+        except (backups.push.Unreachable, backups.push.PushRefused) as error:
             raise CommandError(str(error)) from error
         told = {
             "backup_id": made["backup_id"],

@@ -27,6 +27,6 @@ class Command(TyperCommand):
         which = ""
         with contextlib.suppress(ValueError):
             which = str(uuid.UUID(bundle))
-        with backups.identity(identity):
+        with backups.encryption.identity(identity):
             principal, which = (owner_of_backup(which), which) if which else taken_in(Path(bundle), make_project=False)
             run(self, principal, "verify", {"backup_id": which}, as_json=as_json)

@@ -6,8 +6,8 @@ import uuid
 
 from conflicts.former import rule_on_former_decisions
 from conflicts.keys import spelling_digests
-from memories.backups.insertion import put
-from memories.backups.staging_tables import MEMBERS, MODELS
+from memories.backups.restoration.insertion import put
+from memories.backups.restoration.staging_tables import MEMBERS, MODELS
 from memories.models import Archive, Project
 from memories.models.sql import batches, execute, fetch
 

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass as checked
 from typing_extensions import TypedDict  # pydantic reads that of Python from 3.12 on
 
 from memories import audit
-from memories.backups import policies
+from memories.backups.bundle import policies
 from memories.models.enums import ExportPolicy
 
 FORMAT, VERSION, PURPOSE = "novamem-bundle", 3, "bundle"

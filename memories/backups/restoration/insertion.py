@@ -12,8 +12,8 @@ from django.db import IntegrityError, connection, transaction
 from conflicts.keys import digests_of
 from conflicts.search_index import index_keywords
 from memories.access import Principal
-from memories.backups import diff
-from memories.backups.staging_tables import UNDER
+from memories.backups.restoration import diff
+from memories.backups.restoration.staging_tables import UNDER
 from memories.models import Namespace
 from memories.models.namespace import parts_of
 from memories.models.search import LIVE

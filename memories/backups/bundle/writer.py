@@ -16,9 +16,10 @@ from django.db.models import Q
 
 from memories import access, audit, failpoints
 from memories.access import NotFound, Principal
-from memories.backups import changes, encryption, fingerprint_keys, policies, records, storage
-from memories.backups.manifest import Footer, Manifest
-from memories.backups.records import Record
+from memories.backups import encryption, storage
+from memories.backups.bundle import changes, fingerprint_keys, policies, records
+from memories.backups.bundle.manifest import Footer, Manifest
+from memories.backups.bundle.records import Record
 from memories.backups.storage import size
 from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation, Project
@@ -91,7 +92,7 @@ def check_recipients(options: Options) -> None:
         raise BadOptions("recipients", str(error)) from error
 
 
-def check(options: Options) -> None:
+def check_backup(options: Options) -> None:
     """Raises BadOptions unless they are a wish."""
     check_recipients(options)
     if stray := set(options) - OPTIONS:

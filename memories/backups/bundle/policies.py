@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memories.backups.records import CHANGED, Selection
+from memories.backups.bundle.records import CHANGED, Selection
 from memories.models.enums import ExportPolicy
 from memories.models.sql import fetch
 

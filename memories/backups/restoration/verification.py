@@ -12,18 +12,11 @@ from django.db import transaction
 
 from memories import access, failpoints
 from memories.access import NotFound, Principal
-from memories.backups import (
-    auxiliary_tables,
-    bundle_writer,
-    diff,
-    erasure_filter,
-    insertion,
-    records,
-    restoration,
-    staging_tables,
-    storage,
-)
-from memories.backups.bundle_reader import BrokenBundle, BundleLine, BundleReader
+from memories.backups import storage
+from memories.backups.bundle import BrokenBundle, BundleLine, BundleReader, records
+from memories.backups.bundle import writer as bundle_writer
+from memories.backups.restoration import auxiliary_tables, diff, erasure_filter, insertion, staging_tables
+from memories.backups.restoration import pipeline as restoration
 from memories.errors import NovaError
 from memories.models import Backup, Namespace, Operation
 from memories.models.backups import SOUND
@@ -73,7 +66,7 @@ UNSOUND = (
 )
 
 
-def check(options: Options) -> None:
+def check_proof(options: Options) -> None:
     """Raises BadOptions unless they name a backup."""
     if set(options) != {"backup_id"}:
         raise BadOptions("options", "Give backup_id.")

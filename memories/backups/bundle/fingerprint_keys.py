@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memories import access
 from memories.access import Principal
-from memories.backups.manifest import Manifest
+from memories.backups.bundle.manifest import Manifest
 from memories.models import Project
 from memories.models.sql import execute, fetch
 

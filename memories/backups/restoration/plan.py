@@ -6,7 +6,7 @@ from typing import Any
 
 from memories import access
 from memories.access import Principal
-from memories.backups import diff
+from memories.backups.restoration import diff
 from memories.models import Namespace, Operation
 from memories.operations import PlanChanged, Progress, plan_of
 

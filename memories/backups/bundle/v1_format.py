@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.apps import apps
 
 from conflicts.authority import SOURCE_RANK
-from memories.backups import policies, vectors
-from memories.backups.bundle_reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
-from memories.backups.manifest import Footer, Manifest, canonical
-from memories.backups.records import LISTS, LONGEST
+from memories.backups.bundle import policies, vectors
+from memories.backups.bundle.manifest import Footer, Manifest, canonical
+from memories.backups.bundle.reader import BrokenBundle, BundleLine, BundleReader, UnknownVersion, parsed
+from memories.backups.bundle.records import LISTS, LONGEST
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace
 from memories.models.enums import ExportPolicy, FragmentType, SourceClass, SourceType

@@ -4,8 +4,8 @@ import datetime
 import json
 from collections.abc import Iterable, Iterator
 
-from memories.backups import records
-from memories.backups.records import Record, Selection, Since
+from memories.backups.bundle import records
+from memories.backups.bundle.records import Record, Selection, Since
 from memories.models import Backup, Namespace
 from memories.models.sql import batches, fetch
 

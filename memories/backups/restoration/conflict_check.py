@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
-from memories.backups.auxiliary_tables import KEPT
-from memories.backups.insertion import NEWER
+from memories.backups.restoration.auxiliary_tables import KEPT
+from memories.backups.restoration.insertion import NEWER
 from memories.extraction import stated
 from memories.models import Claim, Fragment
 from memories.models.enums import Status

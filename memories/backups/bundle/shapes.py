@@ -10,9 +10,9 @@ from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from memories.backups import forms
-from memories.backups.forms import FORMS
-from memories.backups.records import LISTS
+from memories.backups.bundle import forms
+from memories.backups.bundle.forms import FORMS
+from memories.backups.bundle.records import LISTS
 from memories.models.enums import CopyReason
 from memories.models.table_spec import HOME, parts_of_copies, parts_of_records, specs
 from memories.models.tenant import Xid8Field

@@ -17,8 +17,8 @@ from django.conf import settings
 
 from conflicts.enums import Policy
 from memories import strict_json
-from memories.backups import changes, forms, records, shapes, vectors
-from memories.backups.manifest import READ, Footer, Manifest
+from memories.backups.bundle import changes, forms, records, shapes, vectors
+from memories.backups.bundle.manifest import READ, Footer, Manifest
 from memories.errors import NovaError
 
 CHUNK, PIECE = 64 * 1024, 1024 * 1024

@@ -3,7 +3,7 @@
 import json
 import uuid
 
-from memories.backups.erasure_filter import HELD
+from memories.backups.restoration.erasure_filter import HELD
 from memories.models.sql import execute, fetch
 
 NAMESAKES = """SELECT s.id::text, o.id::text FROM staged_owner s

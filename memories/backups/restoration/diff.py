@@ -9,7 +9,7 @@ from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance
 from memories.access import Principal
-from memories.backups import erasure_filter
+from memories.backups.restoration import erasure_filter
 from memories.models.enums import SourceClass
 from memories.models.sql import execute, fetch
 

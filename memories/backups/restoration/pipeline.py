@@ -13,21 +13,27 @@ from django.conf import settings
 from conflicts.public import lock_namespace
 from memories import access, audit, failpoints
 from memories.access import NotFound, NotPermitted, Principal
-from memories.backups import (
+from memories.backups import storage
+from memories.backups.bundle import (
+    BrokenBundle,
+    BundleReader,
+    Manifest,
+    UnknownVersion,
+    ahead,
+    batches,
+    fingerprint_keys,
+)
+from memories.backups.bundle import writer as bundle_writer
+from memories.backups.restoration import (
     auxiliary_tables,
-    bundle_writer,
     conflict_check,
     diff,
     erasure_filter,
-    fingerprint_keys,
     insertion,
     owners,
-    restore_plan,
     staging_tables,
-    storage,
 )
-from memories.backups.bundle_reader import BrokenBundle, BundleReader, UnknownVersion, ahead, batches
-from memories.backups.manifest import Manifest
+from memories.backups.restoration import plan as restore_plan
 from memories.errors import NovaError
 from memories.models import Backup, Fragment, Operation
 from memories.models.enums import BackupOrigin
@@ -63,7 +69,7 @@ class BaseMissing(NovaError):
     title = "Another backup is missing"
 
 
-def check(options: Options) -> None:
+def check_restore(options: Options) -> None:
     """Raises BadOptions unless they name a backup."""
     if stray := set(options) - OPTIONS:
         raise BadOptions("options", f"Unknown: {', '.join(sorted(stray))}.")
@@ -78,7 +84,7 @@ def check(options: Options) -> None:
     check_plan_id(options)
 
 
-def permit(principal: Principal, operation: Operation) -> None:
+def permit_restore(principal: Principal, operation: Operation) -> None:
     """Raise NotPermitted where somebody else than the operator wants a signer to be trusted who is not yet."""
     wanted = operation.options.get("trust_signer")
     if wanted and wanted not in trusted_signers() and not principal.is_operator:
@@ -332,6 +338,3 @@ def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now
     insertion.index(project_id)
     told["through_the_gate"] = conflict_check.hear(project_id, waiting, now=now)
     return told
-
-
-__all__ = ["BaseMissing", "BrokenBundle", "WrongProject", "check", "permit", "restore"]

@@ -15,8 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import BinaryField, BooleanField
 
 from memories.access import Principal
-from memories.backups import vectors
-from memories.backups.bundle_reader import BrokenBundle, BundleLine
+from memories.backups.bundle import BrokenBundle, BundleLine, vectors
 from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
 from memories.models.namespace import BadUser, parts_of, scope_name

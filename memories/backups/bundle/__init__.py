@@ -1,0 +1,47 @@
+"""A bundle: a project as one signed file, read and written record by record (docs/spec.md §9)."""
+
+from memories.backups.bundle.fingerprint_keys import BadKeyFile, take_key, write_key
+from memories.backups.bundle.manifest import Manifest
+from memories.backups.bundle.reader import (
+    BrokenBundle,
+    BundleLine,
+    BundleReader,
+    UnknownVersion,
+    ahead,
+    batches,
+    records_of,
+)
+from memories.backups.bundle.v1_format import EnvelopeTooLarge, NoEnvelope, envelope_of
+from memories.backups.bundle.writer import (
+    BackupRequest,
+    back_up,
+    check_backup,
+    check_recipients,
+    make,
+    recipients_of,
+    refuse_missing,
+)
+
+__all__ = [
+    "ahead",
+    "back_up",
+    "BackupRequest",
+    "BadKeyFile",
+    "batches",
+    "BrokenBundle",
+    "BundleLine",
+    "BundleReader",
+    "check_backup",
+    "check_recipients",
+    "envelope_of",
+    "EnvelopeTooLarge",
+    "make",
+    "Manifest",
+    "NoEnvelope",
+    "recipients_of",
+    "records_of",
+    "refuse_missing",
+    "take_key",
+    "UnknownVersion",
+    "write_key",
+]
