@@ -113,7 +113,7 @@ class EmbeddingModelAdmin(ReadOnly):
             try:
                 act(row)
                 self.log_change(request, row, request.POST.get("action", ""))
-            except (upkeep.UnfitState, upkeep.VectorsMissing) as error:
+            except (upkeep.model_registry.UnfitState, upkeep.model_registry.VectorsMissing) as error:
                 self.message_user(request, f"{row.name}: {error}.", messages.ERROR)
 
 

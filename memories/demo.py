@@ -268,9 +268,9 @@ def _evict(principal: Principal, now: datetime.datetime) -> None:
     }
     draft = Draft(namespace=TOUR, agent_id="support", content=text, **wish)
     (admission,) = ingest.keep(principal, ingest.prepare([draft], embed_now=False), now=then)
-    cause = upkeep.Cause(EvictionReason.LOW_WEIGHT, {})
+    cause = upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})
     with access.enter(principal, why="demo"):
-        upkeep.leave(
+        upkeep.lifecycle.leave(
             principal.project_id,
             {admission.fragment.id: cause},
             copied=CopyReason.EVICTED,

@@ -22,22 +22,40 @@ from memories.operations import BadOptions, OperationKind, Options, Progress
 log = structlog.get_logger(__name__)
 
 KINDS: Mapping[str, OperationKind] = {
-    "rebuild": OperationKind(upkeep.rebuild, upkeep.check_target),
-    "backfill": OperationKind(upkeep.backfill, upkeep.check_backfill, whole_project=True, own_door=True),
-    "retire": OperationKind(upkeep.drop, upkeep.check_drop, whole_project=True, own_door=True),
-    "tier": OperationKind(upkeep.tier, upkeep.check_tiering, dry_runs=True),
-    "archive": OperationKind(upkeep.put_away, upkeep.check_putting_away, dry_runs=True, undo=upkeep.undo_leaving),
-    "compact": OperationKind(upkeep.compact, upkeep.check_compaction, dry_runs=True, undo=upkeep.undo_compaction),
+    "rebuild": OperationKind(upkeep.reindex.rebuild, upkeep.reindex.check_target),
+    "backfill": OperationKind(
+        upkeep.vector_backfill.backfill, upkeep.vector_backfill.check_backfill, whole_project=True, own_door=True
+    ),
+    "retire": OperationKind(
+        upkeep.vector_backfill.drop, upkeep.vector_backfill.check_drop, whole_project=True, own_door=True
+    ),
+    "tier": OperationKind(upkeep.lifecycle.tier, upkeep.lifecycle.check_tiering, dry_runs=True),
+    "archive": OperationKind(
+        upkeep.lifecycle.put_away,
+        upkeep.lifecycle.check_putting_away,
+        dry_runs=True,
+        undo=upkeep.lifecycle.undo_leaving,
+    ),
+    "compact": OperationKind(
+        upkeep.lifecycle.compact,
+        upkeep.lifecycle.check_compaction,
+        dry_runs=True,
+        undo=upkeep.lifecycle.undo_compaction,
+    ),
     "evict": OperationKind(
-        upkeep.evict, upkeep.check_eviction, whole_project=True, dry_runs=True, undo=upkeep.undo_leaving
+        upkeep.lifecycle.evict,
+        upkeep.lifecycle.check_eviction,
+        whole_project=True,
+        dry_runs=True,
+        undo=upkeep.lifecycle.undo_leaving,
     ),
     "consolidate": OperationKind(
-        upkeep.consolidate,
-        upkeep.check_consolidation,
-        undo=upkeep.undo_consolidation,
-        check_undo=upkeep.refuse_unfit,
-        check_start=upkeep.refuse_unfit_plan,
-        permit=upkeep.permit_changes,
+        upkeep.consolidation.consolidate,
+        upkeep.consolidation.check,
+        undo=upkeep.consolidation.undo,
+        check_undo=upkeep.consolidation.refuse_unfit,
+        check_start=upkeep.consolidation.refuse_unfit_plan,
+        permit=upkeep.consolidation.permit,
         one_namespace=True,
         dry_runs=True,
     ),
@@ -49,7 +67,7 @@ KINDS: Mapping[str, OperationKind] = {
         namespaces.merge,
         namespaces.check_merge,
         undo=namespaces.undo_merge,
-        check_undo=upkeep.refuse_unfit,
+        check_undo=upkeep.consolidation.refuse_unfit,
         check_start=namespaces.refuse_unfit_merge,
         permit=namespaces.permit_merge,
         one_namespace=True,
@@ -212,7 +230,7 @@ def start_due(principal: Principal, *, now: datetime.datetime) -> list[Operation
     with access.enter(principal, why="schedule"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN)
         running = set(open_ones.values_list("kind", flat=True))
-        kinds = [kind for kind in upkeep.due(principal.project_id, now=now) if kind not in running]
+        kinds = [kind for kind in upkeep.lifecycle.due(principal.project_id, now=now) if kind not in running]
         return [start(principal, kind=kind, namespace=None, options={}, now=now) for kind in kinds]
 
 
@@ -234,15 +252,15 @@ def start_for_model(
 
 def fill_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
     """Start to embed what has no vector of the model, in every project. Not to be called inside a transaction."""
-    upkeep.begin_backfill(model.id)
+    upkeep.model_registry.begin_backfill(model.id)
     return _start_in_every_project("backfill", model, now=now)
 
 
 def activate_model(model: EmbeddingModel, *, force: bool, now: datetime.datetime) -> EmbeddingModel:
     """Make it the model of questions; forced, what is missing follows. Raise VectorsMissing, UnfitState."""
     if not force:
-        upkeep.check_complete(model)
-    row = upkeep.activate(model.id)
+        upkeep.model_registry.check_complete(model)
+    row = upkeep.model_registry.activate(model.id)
     if force:
         _start_in_every_project("backfill", row, now=now)
     return row
@@ -250,7 +268,7 @@ def activate_model(model: EmbeddingModel, *, force: bool, now: datetime.datetime
 
 def retire_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
     """End it and start to drop its vectors, in every project. Raise UnfitState."""
-    return _start_in_every_project("retire", upkeep.retire(model.id), now=now)
+    return _start_in_every_project("retire", upkeep.model_registry.retire(model.id), now=now)
 
 
 def _start_in_every_project(kind: str, model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
@@ -271,7 +289,7 @@ def consolidate_everything(principal: Principal, *, now: datetime.datetime) -> N
         changed.update(changed=False)
         rows = Namespace.objects.within(principal.project_id)
         places = list(rows.filter(Q(parent=None) | Q(id__in=scopes)).order_by("name"))
-    options: dict[str, Any] = {"method": "llm"} if governance.has_model() else {}
+    options: dict[str, Any] = {"method": "llm"} if governance.digests.has_model() else {}
     for place in places:
         with suppress(AlreadyRunning):
             start(principal, kind="consolidate", namespace=place, options=options, now=now)
@@ -282,7 +300,7 @@ def evolve_everything(principal: Principal, *, now: datetime.datetime) -> None:
 
     None beside one that is open. Of the scopes of users only in those in which memories have changed since the last.
     """
-    if not governance.has_model():
+    if not governance.digests.has_model():
         return
     with access.enter(principal, why="start evolve"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN, kind="evolve")

@@ -53,7 +53,7 @@ def embed_pending() -> None:
     for model in live_models():
 
         def embed(principal: Principal, model: EmbeddingModel = model) -> None:
-            while ingest.embed_pending(principal, now=timezone.now(), model=model)[0]:
+            while ingest.embedding_queue.embed_pending(principal, now=timezone.now(), model=model)[0]:
                 pass
 
         _in_each_project(embed)
@@ -64,7 +64,7 @@ def ingest_exchanges(project_id: str | None = None) -> None:
     """Makes memories of what was said in chats: of one project, or of all, until nothing is due."""
 
     def make(principal: Principal) -> None:
-        while ingest.ingest_exchanges(principal, now=timezone.now()):
+        while ingest.captures.ingest_exchanges(principal, now=timezone.now()):
             pass
 
     if project_id is None:
@@ -76,7 +76,7 @@ def ingest_exchanges(project_id: str | None = None) -> None:
 @shared_task
 def read_pending() -> None:
     """Lets the language model read what waits for it, until nothing is due; without one there is nothing to do."""
-    if not governance.has_sidecar():
+    if not governance.health.has_sidecar():
         return
 
     def read(principal: Principal) -> None:
@@ -149,7 +149,7 @@ def expire_receipts() -> None:
     """Deletes receipts of context answers that are older than the setting."""
 
     def expire(principal: Principal) -> None:
-        retrieval.expire_receipts(principal, now=timezone.now())
+        retrieval.context.expire_receipts(principal, now=timezone.now())
 
     _in_each_project(expire)
 
@@ -169,7 +169,7 @@ def expire_copies() -> None:
     """Deletes archive copies whose time is over."""
 
     def expire(principal: Principal) -> None:
-        upkeep.expire_copies(principal, now=timezone.now())
+        upkeep.lifecycle.expire_copies(principal, now=timezone.now())
 
     _in_each_project(expire)
 
@@ -195,7 +195,7 @@ def keep_connections() -> None:
     """Links what has changed, puts it into the graph and its episode, and works out clusters."""
 
     def connect(principal: Principal) -> None:
-        upkeep.keep_connections(principal, now=timezone.now())
+        upkeep.graph.keep_connections(principal, now=timezone.now())
 
     _in_each_project(connect)
 
@@ -235,7 +235,7 @@ def expire_consolidations() -> None:
     """Deletes what stood before consolidations that are older than the setting."""
 
     def expire(principal: Principal) -> None:
-        upkeep.expire_runs(principal, now=timezone.now())
+        upkeep.consolidation.expire(principal, now=timezone.now())
 
     _in_each_project(expire)
 

@@ -5,7 +5,9 @@ import dataclasses
 import pytest
 
 from memories import access, governance
-from memories.governance import Reduction, Situation, gate
+from memories.governance import gate
+from memories.governance.reduction_contract import Reduction
+from memories.governance.task_proposals import Situation
 from memories.models import LlmCall, Proposal
 from memories.providers import sidecar as sidecar_module
 from memories.providers.fake_sidecar import serving
@@ -62,8 +64,8 @@ def propose(principal, now):
     """Asks for a proposal, here and now."""
 
     def ask(task="t1", context="The build failed.", *, namespace="acme:main", at=now, **more):
-        considered = governance.consider(principal, namespace, Situation(task, context), now=at, **more)
-        return governance.conclude(principal, considered, now=at)
+        considered = governance.task_proposals.consider(principal, namespace, Situation(task, context), now=at, **more)
+        return governance.task_proposals.conclude(principal, considered, now=at)
 
     return ask
 

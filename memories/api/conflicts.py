@@ -233,7 +233,7 @@ class ResolveView(APIView):
 
         def settle(principal: Principal) -> Any:
             if typed is not None:
-                return ingest.correct(principal, conflict_id, settlement, **typed, now=timezone.now())
+                return ingest.corrections.correct(principal, conflict_id, settlement, **typed, now=timezone.now())
             return resolve(principal, conflict_id, settlement, now=timezone.now())
 
         return _settled(request, conflict_id, settle)

@@ -22,7 +22,7 @@ KIND = "consolidate"
 
 
 def _number(kind: type[Number | Whole], name: str, **more: Any) -> Any:
-    low, high = upkeep.RANGES[name]
+    low, high = upkeep.consolidation.RANGES[name]
     return kind(required=False, **{"min_value": low, "max_value": high, **more})
 
 

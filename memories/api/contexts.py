@@ -14,8 +14,8 @@ from memories.api.authentication import principal_of
 from memories.api.fields import Flag, Number, Text, Whole, validated, words
 from memories.api.search import QUERY_LIMIT, QuestionInput, question_of
 from memories.models.enums import FragmentType
-from memories.retrieval import Context, context, query_from
-from memories.retrieval import Request as ContextRequest
+from memories.retrieval.context import Context, build_context, query_from
+from memories.retrieval.context import Request as ContextRequest
 
 
 class ContextInput(QuestionInput):
@@ -83,7 +83,7 @@ class ContextView(APIView):
         """A block of memories for the front of a prompt, within its budget."""
         principal = principal_of(request)
         wanted = context_of(validated(ContextInput, request.data), all_users=principal.all_users)
-        return Response(answered(context(principal, wanted, now=timezone.now())))
+        return Response(answered(build_context(principal, wanted, now=timezone.now())))
 
 
 def context_of(values: dict[str, Any], *, all_users: bool = False) -> ContextRequest:

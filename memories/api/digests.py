@@ -17,7 +17,7 @@ from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
 from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.operations import BadOptions
 
-FEWEST, MOST = upkeep.DIGEST_SIZES
+FEWEST, MOST = upkeep.consolidation.DIGEST_SIZES
 
 
 class DigestInput(Strict):
@@ -46,11 +46,11 @@ class DigestsView(APIView):
         principal = principal_of(request)
         asked, now = validated(DigestInput, request.data), timezone.now()
 
-        def prepare() -> upkeep.DigestRequest:
-            return upkeep.prepare_digest(principal, asked["ids"], now=now, method=asked["method"])
+        def prepare() -> upkeep.consolidation.DigestRequest:
+            return upkeep.consolidation.prepare_digest(principal, asked["ids"], now=now, method=asked["method"])
 
         def effect(prepared: Any) -> IdempotentAnswer:
-            admission = upkeep.keep_digest(principal, prepared, now=now)
+            admission = upkeep.consolidation.keep_digest(principal, prepared, now=now)
             touched = [admission.fragment.id, *prepared.ids]
             return IdempotentAnswer(201, lambda: stored_answer(principal, [admission])[0], touched)
 

@@ -24,7 +24,8 @@ from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, dr
 from memories.api.pagination import page_of, paged
 from memories.api.rulings import RulingMarkAnswer
 from memories.erasure import forget, sees_backups
-from memories.ingest import keep, keep_each, prepare, revise
+from memories.ingest import keep, keep_each, prepare
+from memories.ingest.updates import revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
@@ -83,7 +84,7 @@ def _as_stored(fragment: Any) -> Fragment:
 
 def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Response:
     """Says in a header how full the project is: `X-NovaMem-Capacity: 0.7312; warning`."""
-    full = upkeep.after_storing(principal, stored)
+    full = upkeep.lifecycle.after_storing(principal, stored)
     answer.headers["X-NovaMem-Capacity"] = f"{full.ratio:.4f}; {full.status}"
     return answer
 

@@ -137,7 +137,7 @@ def _witness() -> dict[str, str]:
 
 def _sidecar() -> dict[str, str]:
     """What the last calls showed; nobody is asked for this. No language model is no trouble."""
-    works, detail = governance.sidecar_state()
+    works, detail = governance.health.sidecar_state()
     return _part(OK if works else DEGRADED, detail)
 
 

@@ -15,7 +15,8 @@ from memories.api.fields import AboutUser, Moment, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
 from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
-from memories.ingest import Message, PreparedMessages, keep_messages, prepare_messages
+from memories.ingest.files import Message
+from memories.ingest.messages import PreparedMessages, keep_messages, prepare_messages
 
 TEXT_LIMIT = 1_000_000
 

@@ -50,7 +50,7 @@ class TierView(APIView):
         asked = validated(TierChange, request.data)
 
         def effect(_: None) -> IdempotentAnswer:
-            upkeep.move_one(principal, fragment_id, here=asked["from"], there=asked["to"])
+            upkeep.lifecycle.move_one(principal, fragment_id, here=asked["from"], there=asked["to"])
             return IdempotentAnswer(200, lambda: answer_of(principal, fragment_id), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -87,7 +87,7 @@ class CompactView(APIView):
         level = validated(CompactInput, request.data)["level"]
 
         def effect(_: None) -> IdempotentAnswer:
-            told = upkeep.compact_one(principal, fragment_id, level=level, now=timezone.now())
+            told = upkeep.lifecycle.compact_one(principal, fragment_id, level=level, now=timezone.now())
             return IdempotentAnswer(200, lambda: {**told, "fragment": answer_of(principal, fragment_id)}, [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -162,7 +162,7 @@ class TombstoneView(APIView):
         """
         principal = principal_of(request)
         with access.enter(principal, why="read"):
-            found = upkeep.visible_tombstone(principal, tombstone_id)
+            found = upkeep.lifecycle.visible_tombstone(principal, tombstone_id)
             row = tombstones_of([found.namespace]).within(principal.project_id).get(id=found.id)
             return Response(TombstoneAnswer(row).data)
 
@@ -178,7 +178,7 @@ class RestoreTombstoneView(APIView):
         principal = principal_of(request)
 
         def effect(_: None) -> IdempotentAnswer:
-            admission = upkeep.restore(principal, tombstone_id, now=timezone.now())
+            admission = upkeep.lifecycle.restore(principal, tombstone_id, now=timezone.now())
             return IdempotentAnswer(200, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
@@ -226,12 +226,14 @@ class EvictionPreviewView(APIView):
         principal, tier = principal_of(request), query.get("tier")
         with access.enter(principal, why="preview"):
             names = {namespace.id: namespace.name for namespace in access.chosen(principal, None)}
-            found = upkeep.candidates(
+            found = upkeep.lifecycle.candidates(
                 principal, now=timezone.now(), most=query["limit"], tier=tier, namespace_ids=list(names)
             )
             data = {
-                "capacity": CapacityAnswer(upkeep.capacities(principal.project_id)).data,
-                "would_evict": sum(excess.number for excess in upkeep.excesses(principal.project_id, tier=tier)),
+                "capacity": CapacityAnswer(upkeep.lifecycle.capacities(principal.project_id)).data,
+                "would_evict": sum(
+                    excess.number for excess in upkeep.lifecycle.excesses(principal.project_id, tier=tier)
+                ),
                 "results": [
                     {
                         "id": each.id,

@@ -106,7 +106,7 @@ class ModelView(APIView):
         """
         principal = principal_of(request)
         row: Any = _model(model_id)
-        row.missing = upkeep.missing(principal, row)
+        row.missing = upkeep.vector_backfill.missing(principal, row)
         with access.enter(principal, why="read"):
             row.fragments = Fragment.objects.within(principal.project_id).count()
         return Response(ModelDetails(row).data)

@@ -22,7 +22,7 @@ from memories.api.inputs import namespace_form
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
 from memories.providers import active_model
-from memories.upkeep import Capacity
+from memories.upkeep.lifecycle import Capacity
 
 
 class StatsQuery(AboutUserQuery):
@@ -109,8 +109,8 @@ class StatsView(APIView):
                 "pending_embeddings": pending.filter(fragment__namespace__in=places).count(),
                 "pending_conflicts": waiting(principal, namespace=query.get("namespace")).count(),
                 "storage_bytes": _text_bytes(principal, places),
-                "tier_bytes": upkeep.sizes(principal.project_id, namespace_ids=[row.id for row in places]),
-                "capacity": CapacityAnswer(upkeep.capacities(principal.project_id)).data,
+                "tier_bytes": upkeep.lifecycle.sizes(principal.project_id, namespace_ids=[row.id for row in places]),
+                "capacity": CapacityAnswer(upkeep.lifecycle.capacities(principal.project_id)).data,
                 "backups": ProofsAnswer(backups.proofs(principal, now=timezone.now())).data,
             }
         return Response(data)

@@ -20,7 +20,7 @@ from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import Extra, namespace_form
 from memories.api.pagination import page_of, paged
 from memories.api.votes import Nothing
-from memories.governance import Considered, Situation
+from memories.governance.task_proposals import Considered, Situation
 from memories.models import LlmCall, Proposal
 from memories.models.enums import Decision, ProposalKind, ProposalOutcome
 
@@ -153,10 +153,10 @@ class ProposalsView(APIView):
 
         def prepare() -> Considered:
             situation = Situation(asked["task_id"], asked["context"])
-            return governance.consider(principal, asked["namespace"], situation, now=now)
+            return governance.task_proposals.consider(principal, asked["namespace"], situation, now=now)
 
         def effect(considered: Considered) -> IdempotentAnswer:
-            row = governance.conclude(principal, considered, now=now)
+            row = governance.task_proposals.conclude(principal, considered, now=now)
             return IdempotentAnswer(201, lambda: shown([row])[0], [row.fragment_id] if row.fragment_id else [])
 
         return answer_once(request, prepare=prepare, effect=effect)

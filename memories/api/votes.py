@@ -18,7 +18,7 @@ from memories.api.fields import AboutUser, Strict, Text, validated
 from memories.api.fragments import IDEMPOTENCY, answer_of
 from memories.api.idempotency import IdempotentAnswer, answer_once
 from memories.api.inputs import namespace_form
-from memories.ingest import archive, archive_key, unarchive
+from memories.ingest.updates import archive, archive_key, unarchive
 from memories.models import KEY_LIMIT
 from memories.models.enums import Status
 

@@ -15,8 +15,7 @@ from django.db.models import QuerySet
 from memories import access, audit
 from memories.access import Principal
 from memories.backups import storage
-from memories.backups.bundle import changes
-from memories.backups.bundle import writer as bundle_writer
+from memories.backups.bundle import chain_of, uncovered
 from memories.backups.retention import backups
 from memories.models import Backup, Namespace
 from memories.models.enums import BackupOrigin, ExportPolicy, OperationState
@@ -140,7 +139,7 @@ def _candidates(principal: Principal) -> QuerySet[Backup]:
 
 
 def _stands(row: Backup, taken: set[str]) -> bool:
-    chain = bundle_writer.chain_of(row)
+    chain = chain_of(row)
     if len(chain) >= LONGEST_CHAIN or any(each.sha256 not in taken for each in chain):
         return False
-    return not changes.uncovered(row, Namespace.objects.within(row.project_id))
+    return not uncovered(row, Namespace.objects.within(row.project_id))

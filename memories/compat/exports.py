@@ -16,7 +16,8 @@ from rest_framework.exceptions import APIException
 
 from conflicts.public import ClaimDraft
 from memories.api.parsers import check_storable
-from memories.ingest import Draft, split
+from memories.ingest import Draft
+from memories.ingest.chunking import split
 from memories.mcp.graph_projection import OBSERVATION, TYPE, sentence
 from memories.models.enums import FragmentType, SourceClass, SourceType
 

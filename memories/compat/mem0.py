@@ -28,7 +28,9 @@ from memories.api.fields import Flag, Number, Strict, Text, UserField, Whole, va
 from memories.api.fragments import readable_fragment
 from memories.api.inputs import Extra, agent_form
 from memories.api.search import QUERY_LIMIT
-from memories.ingest import Draft, Message, drafts_of
+from memories.ingest import Draft
+from memories.ingest.files import Message
+from memories.ingest.messages import drafts_of
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, Status, Users
 from memories.retrieval import Filters, Question, search
@@ -381,7 +383,7 @@ class MemoryView(MemZeroView):
         if not values:
             raise serializers.ValidationError("Give text or metadata.")
         changes = {named[name]: value for name, value in values.items()}
-        ingest.revise(principal, memory_id, changes=changes, revision=None, now=timezone.now())
+        ingest.updates.revise(principal, memory_id, changes=changes, revision=None, now=timezone.now())
         with access.enter(principal, why="read"):
             return Response(shown(readable_fragment(principal, memory_id)))
 

@@ -17,7 +17,8 @@ from memories.console.explorer_query import place_asked
 from memories.console.snippets import context_curl
 from memories.models import Fragment
 from memories.models.namespace import SHARED
-from memories.retrieval import Context, Question, Request, context
+from memories.retrieval import Question
+from memories.retrieval.context import Context, Request, build_context
 
 BUDGET, LEAST, MOST, LONGEST = 1200, 50, 100_000, 1000
 SHOWN = 50  # of those that were left out
@@ -64,7 +65,7 @@ def preview(request: Any) -> HttpResponse:
         places = [chosen] if chosen else names or [f"{principal.project}:{SHARED}"]
         asked = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
         asking = principal.of_user(user or None)
-        told |= _shown(asking, context(asking, asked, now=now))
+        told |= _shown(asking, build_context(asking, asked, now=now))
         base = request.build_absolute_uri("/").rstrip("/")
         command = context_curl(base, query, project=principal.project, names=places, budget=budget, user=user)
         told["curls"] = [("This block", command)]

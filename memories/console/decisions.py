@@ -87,7 +87,7 @@ def edited(
     try:
         content, value = _typed(form)
         settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
-        ingest.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
+        ingest.corrections.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
     except (NotFound, NotPermitted, StaleRevision, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
         return [_told(principal, BulkOutcome(conflict_id, error), now=now)]
     return [DecisionNotice(conflict_id)]

@@ -38,7 +38,7 @@ def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edi
         detail = f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}."
         return Edit(refusal=Refusal("Nothing was changed", detail))
     with access.enter(principal, why="console"):
-        claims = ingest.claims_of(row)
+        claims = ingest.updates.claims_of(row)
     old, others = (claims[0] if claims else None), claims[1:]
     asked, fault = _claim(old, form)
     if fault:
@@ -102,7 +102,7 @@ def former_of(principal: Principal, fragment_id: uuid.UUID, revision: int) -> di
     with access.enter(principal, why="console"):
         row = Fragment.objects.within(principal.project_id).filter(id=fragment_id).first()
         kept = Revision.objects.within(principal.project_id).filter(fragment=fragment_id, revision=revision).first()
-        now = ingest.claims_of(row) if row else []
+        now = ingest.updates.claims_of(row) if row else []
     if kept is None:
         raise NotFound("revision")
     changes: dict[str, Any] = {"content": kept.content}

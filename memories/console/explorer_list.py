@@ -10,19 +10,16 @@ from django.db.models import OuterRef, Q, QuerySet
 
 from memories import access
 from memories.access import NotFound, Principal
-from memories.console.explorer_query import ALL, ExplorerQuery
+from memories.console.explorer_query import ALL, HITS, PAGE, ExplorerQuery, question_of
 from memories.console.facets import Facet, facets_of
 from memories.console.presenters import Bar, score_bar
 from memories.console.reasons import HitReason, Missed, reasons_of
 from memories.cursors import NEWEST_FIRST, Cursor
 from memories.models import Fragment, Namespace
 from memories.models.enums import Status
-from memories.models.namespace import SHARED, NamespaceQuerySet
-from memories.retrieval import Question, find
+from memories.models.namespace import NamespaceQuerySet
+from memories.retrieval import find
 
-PAGE = 50
-HITS = 30  # of a search: what lies further down is found by better words
-DEEP = 1_000  # hits among which to look for what a search has no filter for
 LISTS = 40  # pairs of namespace and status that are walked one by one
 
 
@@ -104,21 +101,6 @@ def _newest(rows: QuerySet[Any], places: list[Namespace], statuses: list[str]) -
     inside = Namespace.objects.within(places[0].project_id).filter(id__in=[place.id for place in places])
     lists = inside.values_list(*(of(status) for status in statuses))
     return [which for row in lists for ids in row for which in ids]
-
-
-def question_of(asked: ExplorerQuery, *, project: str, names: list[str]) -> Question:
-    """The search that the state stands for."""
-    return Question(
-        query=asked.q,
-        namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
-        project_wide=False,
-        all_users=not asked.user,
-        floor=0.0,
-        filters=asked.search_filters(),
-        top_k=DEEP if asked.is_beyond_search else HITS,
-        weights=asked.weighing if asked.weights else None,
-        explain=bool(asked.why),
-    )
 
 
 def _search(

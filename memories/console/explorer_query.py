@@ -15,12 +15,15 @@ from memories.console.figures import CROSSINGS, crossing, in_tenth_of_relevance,
 from memories.cursors import Cursor
 from memories.models import ApiKey
 from memories.models.enums import FragmentType, SourceClass, Status, Tier
-from memories.models.namespace import BadUser, parts_of, user_of
-from memories.retrieval import BALANCED, Filters
+from memories.models.namespace import SHARED, BadUser, parts_of, user_of
+from memories.retrieval import BALANCED, Filters, Question
 
 ALL = "all"
 ON = ".."  # behind a day: that day and all after it
 QUERY_LIMIT = 1000
+PAGE = 50
+HITS = 30  # of a search: what lies further down is found by better words
+DEEP = 1_000  # hits among which to look for what a search has no filter for
 FILTERS = ("namespace", "user", "type", "status", "tier", "tag", "source", "key", "day", "trust", "relevance")
 NAMES = ("q", *FILTERS, "why", "weights", "tab")
 # What is shown of an opened memory; the first needs no word.
@@ -242,3 +245,18 @@ class ExplorerQuery:
             status_filter=[self.status],
             include_all=self.status == ALL,
         )
+
+
+def question_of(asked: ExplorerQuery, *, project: str, names: list[str]) -> Question:
+    """The search that the state stands for."""
+    return Question(
+        query=asked.q,
+        namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
+        project_wide=False,
+        all_users=not asked.user,
+        floor=0.0,
+        filters=asked.search_filters(),
+        top_k=DEEP if asked.is_beyond_search else HITS,
+        weights=asked.weighing if asked.weights else None,
+        explain=bool(asked.why),
+    )

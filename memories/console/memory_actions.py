@@ -96,7 +96,7 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, A
     principal, form, now = request.principal, request.POST, timezone.now()
     if action in FLAGS:
         changes: dict[str, Any] = {FLAGS[action]: not action.startswith("un")}
-        return lambda: ingest.revise(principal, fragment_id, changes=changes, revision=None, now=now)
+        return lambda: ingest.updates.revise(principal, fragment_id, changes=changes, revision=None, now=now)
     if action in VOTES:
         why = {"reason": form.get("reason", "")[:1000].replace("\0", "")} if action == "dispute" else {}
         return lambda: vote(principal, fragment_id, action, now=now, **why)
@@ -108,7 +108,7 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, A
     if action in ("edit", "revert"):
         wish = edited if action == "edit" else former_of(principal, fragment_id, _number(form.get("to", "")))
         seen = _number(form.get("revision", ""))
-        return lambda: ingest.revise(principal, fragment_id, changes=wish, revision=seen, now=now)
+        return lambda: ingest.updates.revise(principal, fragment_id, changes=wish, revision=seen, now=now)
     raise Http404
 
 

@@ -208,7 +208,7 @@ def _lines(row: Operation) -> list[tuple[str, str]]:
     if row.kind == "merge":
         return merge_lines(report, done=not row.dry_run)
     if row.kind in (CONSOLIDATE, jobs.UNDO):
-        return upkeep.report_lines(report)
+        return upkeep.consolidation.lines(report)
     nested = {
         f"{name}: {part}": n for name, parts in report.items() if isinstance(parts, dict) for part, n in parts.items()
     }

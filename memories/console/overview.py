@@ -79,12 +79,12 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
                 link=lambda tenth: _list(relevance=tenth),
             ),
             searches=searches_of(principal, days),
-            octets=found.octets + found.total * upkeep.vector_octets(),
+            octets=found.octets + found.total * upkeep.lifecycle.vector_octets(),
             crossings=[
                 ("get cold within a week", found.cooling, _list(relevance="cooling")),
                 ("fade within a week", found.fading, _list(relevance="fading")),
             ],
-            capacity=upkeep.capacity_of(found.total),
+            capacity=upkeep.lifecycle.capacity_of(found.total),
             is_new=not found.total,
         )
 
@@ -136,7 +136,7 @@ def _proposed(principal: Principal, namespaces: NamespaceQuerySet, now: datetime
     """What a language model proposed and a person decides; nothing without a model, unless something waits."""
     rows = Proposal.objects.within(principal.project_id).filter(namespace__in=namespaces, waiting=True)
     left = rows.aggregate(n=Count("id"), oldest=Min("created_at"))
-    if not left["n"] and not governance.has_sidecar():
+    if not left["n"] and not governance.health.has_sidecar():
         return []
     word = "waiting" if left["n"] else "ok"
     return [Need(word, "Proposals waiting", str(left["n"]), _since(left["oldest"], now), reverse("console:proposals"))]

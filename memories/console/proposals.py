@@ -61,7 +61,7 @@ def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = No
         "may_act": may_act,
         "strip": request.session.get(UNDO),
         "refusal": refusal,
-        "has_sidecar": governance.has_sidecar(),
+        "has_sidecar": governance.health.has_sidecar(),
         "now": now,
         "curl": f"curl '{base}/api/v1/proposals?{urlencode({'waiting': 'true', **filters.asked})}' {KEY}",
         "curls": _curls(base, found.cards[0]) if may_act and found.cards else [],

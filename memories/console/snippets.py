@@ -5,8 +5,7 @@ import shlex
 from typing import Any
 from urllib.parse import urlencode
 
-from memories.console.explorer_list import HITS, PAGE, question_of
-from memories.console.explorer_query import ExplorerQuery
+from memories.console.explorer_query import HITS, PAGE, ExplorerQuery, question_of
 from memories.models import Fragment
 from memories.models.enums import Status
 

@@ -67,7 +67,9 @@ def restore(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
     """Brings the memory back, and leads to it; of one that is back already it says so."""
     request.principal.require(Verb.WRITE)
     try:
-        admission, refusal = attempted(lambda: upkeep.restore(request.principal, tombstone_id, now=timezone.now()))
+        admission, refusal = attempted(
+            lambda: upkeep.lifecycle.restore(request.principal, tombstone_id, now=timezone.now())
+        )
     except NotFound:
         if (back := _returned(request.principal, tombstone_id)) is None:
             raise
@@ -96,7 +98,7 @@ def purge(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
     """Erases what is left of it, the archive's copy too, once "purge" was typed."""
     principal = request.principal
     with access.enter(principal, why="console"):
-        stone = upkeep.visible_tombstone(principal, tombstone_id)
+        stone = upkeep.lifecycle.visible_tombstone(principal, tombstone_id)
     if request.POST.get("confirm", "").strip() != "purge":
         return _page(request, Refusal("Nothing was purged", "Type purge to erase what is left of it."))
     _, refusal = attempted(lambda: erasure.forget(principal, stone.original_id, now=timezone.now()))

@@ -14,7 +14,7 @@ from memories.access import NotFound, NotPermitted, Principal
 from memories.erasure.backup_copies import backups_of, hold_backups
 from memories.erasure.reinstatement import has_losers, losers_of, stand_again
 from memories.extraction import stated
-from memories.ingest import check_change, claims_of, fragment_for_change, refuse_taking_away
+from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_taking_away
 from memories.models import (
     Archive,
     Erasure,

@@ -10,7 +10,7 @@ from conflicts.public import Newcomer, readmit, undisturbed
 from conflicts.reevaluation import Fate, examine, foresee
 from conflicts.votes import is_disputed
 from memories.extraction import stated
-from memories.ingest import claims_of
+from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment
 from memories.models.enums import STANDING, Status
 from memories.models.sql import execute, fetch

@@ -104,7 +104,7 @@ def described(operation: Operation) -> str:
     for name, value in about.items():
         table.add_row(name, _plain(value))
     table.add_section()
-    for name, value in upkeep.report_lines(report) if of_consolidation else report.items():
+    for name, value in upkeep.consolidation.lines(report) if of_consolidation else report.items():
         table.add_row(name, _plain(value))
     return printed(table)
 

@@ -219,10 +219,12 @@ def _unclaim(caller: Caller, one: Believed) -> None:
     with access.enter(caller.principal, why="graph"):
         said = Claim.objects.by_fragment(caller.principal.project_id, [one.fragment_id]).get(one.fragment_id, [])
     if len(said) < 2:
-        ingest.archive(caller.principal, one.fragment_id, now=timezone.now())
+        ingest.updates.archive(caller.principal, one.fragment_id, now=timezone.now())
         return
     kept = [ClaimDraft.of(claim) for claim in said if claim.id != one.id]
-    ingest.revise(caller.principal, one.fragment_id, changes={"claims": kept}, revision=None, now=timezone.now())
+    ingest.updates.revise(
+        caller.principal, one.fragment_id, changes={"claims": kept}, revision=None, now=timezone.now()
+    )
 
 
 def _archive(caller: Caller, found: Iterable[Believed]) -> dict[str, Any]:

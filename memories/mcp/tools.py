@@ -24,8 +24,8 @@ from memories.api.search import SearchInput, question_of
 from memories.api.votes import CorroborateInput, DisputeInput, told
 from memories.mcp.callers import Caller
 from memories.mcp.descriptions import ClaimWords, Floor, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
-from memories.retrieval import context as context_for
 from memories.retrieval import search
+from memories.retrieval.context import build_context
 
 SHOWN = ("id", "namespace", "type", "content", "status", "claim", "claims", "trust", "tags", "event_at", "created_at")
 STORED = ("id", "namespace", "status", "deduplicated", "superseded", "pending_conflicts")
@@ -84,7 +84,9 @@ def retain_conversation(
     """Remembers what is worth it of a conversation, and says what was skipped and why."""
     said = given(messages=[given(**message.model_dump()) for message in messages], conversation_id=conversation_id)
     values = validated(IngestInput, {**said, "namespace": caller.place(namespace)})
-    found = ingest.ingest(caller.principal, messages_of(values), namespace=values["namespace"], now=timezone.now())
+    found = ingest.messages.ingest(
+        caller.principal, messages_of(values), namespace=values["namespace"], now=timezone.now()
+    )
     with access.enter(caller.principal, why="answer"):
         stored = stored_answer(caller.principal, found.stored)
     skipped = [{"index": skip.index, "reason": skip.reason} for skip in found.skipped]
@@ -131,7 +133,7 @@ def context(
     body = given(query=query, max_tokens=max_tokens, format=format, session_id=session_id)
     body |= given(max_memories=top_k, project_wide=project_wide, floor=floor)
     values = validated(ContextInput, {**body, "namespace": caller.place(namespace)})
-    return answered(context_for(caller.principal, context_of(values), now=timezone.now()))
+    return answered(build_context(caller.principal, context_of(values), now=timezone.now()))
 
 
 def read_memory(caller: Caller, id: Id) -> dict[str, Any]:
@@ -148,13 +150,13 @@ def forget(caller: Caller, id: Id) -> dict[str, Any]:
 
 def archive(caller: Caller, id: Id) -> dict[str, Any]:
     """Takes a memory out of all default answers, reversibly."""
-    row = ingest.archive(caller.principal, _id(id), now=timezone.now())
+    row = ingest.updates.archive(caller.principal, _id(id), now=timezone.now())
     return {"id": id, "status": row.status}
 
 
 def unarchive(caller: Caller, id: Id) -> dict[str, Any]:
     """Lets an archived memory stand again, as far as nothing stronger came meanwhile."""
-    row = ingest.unarchive(caller.principal, _id(id), now=timezone.now())
+    row = ingest.updates.unarchive(caller.principal, _id(id), now=timezone.now())
     return {"id": id, "status": row.status}
 
 

@@ -60,7 +60,7 @@ def refuse_unfit_merge(operation: Operation) -> None:
 
 def permit_merge(principal: Principal, operation: Operation) -> None:
     """Raise NotPermitted when something that is brought, or was, is believed more than the principal's ceiling."""
-    upkeep.permit_changes(principal, operation)
+    upkeep.consolidation.permit(principal, operation)
     source = Namespace.objects.within(operation.project_id).filter(name=operation.options["source"]).first()
     if source is not None:
         refuse_stronger(principal, with_users(source), what="something of the branch")
@@ -133,7 +133,9 @@ def undo_merge(principal: Principal, operation: Operation, progress: Progress) -
         Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
         take_rulings_away(run.project_id, run.id)
 
-    return upkeep.take_back(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
+    return upkeep.consolidation.take_back(
+        principal, operation, progress, also=unlink, failpoint="branches.merge.undone"
+    )
 
 
 def _applied(
@@ -143,7 +145,7 @@ def _applied(
     erased = forget_there(way, now=now)
     failpoints.reach("branches.merge.forgotten")
     found = line_up(way)
-    with upkeep.recorded(operation):
+    with upkeep.consolidation.recorded(operation):
         carried = carry(way, found.coming, now=now)
         failpoints.reach("branches.merge.carried")
         done = replay(way, found.coming, found.counterparts, model=model, now=now)

@@ -13,7 +13,7 @@ from conflicts.rulings import with_protection
 from conflicts.search_index import forgotten_texts
 from memories import failpoints
 from memories.extraction import stated
-from memories.ingest import replace
+from memories.ingest.external_keys import replace
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.enums import STANDING, Status
 from memories.models.table_spec import made_columns

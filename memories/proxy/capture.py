@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from memories import jobs
 from memories.access import Principal
-from memories.ingest import capture
+from memories.ingest.captures import capture
 from memories.proxy import metrics
 from memories.proxy.answers import heard
 from memories.proxy.options import MemoryOptions

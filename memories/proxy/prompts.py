@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from memories.extraction import material_among
-from memories.ingest import CapturedTurn, clean, split
+from memories.ingest.captures import CapturedTurn
+from memories.ingest.chunking import clean, split
 from memories.proxy.errors import ProxyRefused
-from memories.retrieval import Spoken, plain, without_blocks
+from memories.retrieval import Spoken, plain
+from memories.retrieval.context import without_blocks
 from memories.strict_json import refuse_constant
 
 QUESTION = 4000  # characters of a long message that are looked up: its beginning and its end

@@ -14,7 +14,8 @@ from memories.proxy import metrics
 from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
 from memories.proxy.threads import in_thread
-from memories.retrieval import Question, Request, context
+from memories.retrieval import Question
+from memories.retrieval.context import Request, build_context
 
 PATIENCE = 3.0  # seconds; whoever chats is better served without memory than by waiting longer
 FORMS = {"last_user": "markdown", "system": "xml"}
@@ -82,7 +83,7 @@ def _look_up(principal: Principal, wish: MemoryOptions, prompt: Prompt, now: dat
         max_memories=wish.top_k or settings.PROXY_TOP_K,
         form=FORMS[settings.PROXY_INJECT],
     )
-    found = context(principal, wanted, now=now)
+    found = build_context(principal, wanted, now=now)
     seconds = time.perf_counter() - begun
     if not found.prompt_prefix:
         why_not = "nothing_relevant" if found.nothing_relevant else "nothing_found"

@@ -15,11 +15,10 @@ from django.db.models import Q
 
 from memories.models import Embedding, EmbeddingModel, Fragment
 from memories.models.sql import fetch
-from memories.retrieval.conditions import inside, reached, where
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
-from memories.retrieval.scopes import SearchScope
 from memories.retrieval.search_plan import FEW, PlanGround, SearchWay, way
+from memories.retrieval.search_scopes import SearchScope, inside, reached, where
 
 # How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
 # checked after the hits were found: more of these have to be fetched.

@@ -17,8 +17,7 @@ from memories.models.fragment import wording_of
 from memories.models.scoring import LAST_USED, STABILITY, days_since, decayed
 from memories.models.sql import fetch
 from memories.retrieval.candidate_search import BEGINNING, Search, speaker_of
-from memories.retrieval.conditions import literals, reached, where
-from memories.retrieval.scopes import SearchScope
+from memories.retrieval.search_scopes import SearchScope, literals, reached, where
 
 Place = tuple[uuid.UUID, str, int]
 Message = tuple[uuid.UUID, str, int | None, str]

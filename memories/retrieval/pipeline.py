@@ -28,7 +28,7 @@ from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, understand
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
-from memories.retrieval.scopes import SearchScope
+from memories.retrieval.search_scopes import SearchScope
 from memories.retrieval.terms import terms_of
 from memories.retrieval.trace import Stage, Trail
 

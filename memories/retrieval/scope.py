@@ -16,7 +16,7 @@ from memories.models import Namespace
 from memories.models.namespace import SHARED, parts_of
 from memories.retrieval.conflict_filter import FOREIGN
 from memories.retrieval.questions import Question
-from memories.retrieval.scopes import SearchScope, scopes_of
+from memories.retrieval.search_scopes import SearchScope, scopes_of
 
 # Raw, because every search asks: the ORM takes longer to word this than Postgres to answer it.
 KNOWN = f"""

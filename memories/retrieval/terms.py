@@ -11,7 +11,7 @@ from typing import Any
 from memories.models.sql import fetch
 from memories.retrieval.candidate_search import READ
 from memories.retrieval.questions import Question
-from memories.retrieval.scopes import SearchScope
+from memories.retrieval.search_scopes import SearchScope
 
 # As in `nova_keyword_hits`.
 K1, B = 0.9, 0.4

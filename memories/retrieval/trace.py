@@ -4,12 +4,14 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memories.retrieval.precedence import RankedSeat
 from memories.retrieval.query_features import Cues
 from memories.retrieval.search_plan import SearchWay
 from memories.retrieval.terms import Term
+
+if TYPE_CHECKING:
+    from memories.retrieval.precedence import RankedSeat
 
 
 class Stage(StrEnum):
@@ -147,7 +149,7 @@ class Trail:
         for fragment_id in ids:
             self.stop(fragment_id, stage)
 
-    def seat(self, seats: Iterable[RankedSeat], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
+    def seat(self, seats: Iterable["RankedSeat"], waiting: Collection[uuid.UUID], order: Sequence[uuid.UUID]) -> None:
         """Who has a place in the end; the others stand behind in the order of their scores, some of them `waiting`."""
         against = {seat.candidate.id: seat for seat in seats}
         for rank, fragment_id in enumerate([*against, *(i for i in order if i not in against)], start=1):

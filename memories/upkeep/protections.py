@@ -8,7 +8,7 @@ import datetime
 
 from conflicts.authority import SOURCE_RANK
 from memories.access import NotPermitted, Principal
-from memories.ingest import may_rewrite
+from memories.ingest.updates import may_rewrite
 from memories.models import Fragment
 from memories.models.enums import SourceClass
 from memories.models.sql import fetch

@@ -16,7 +16,7 @@ from rich.progress import track
 
 from memories import access, ingest, retrieval
 from memories.access import Principal, keys
-from memories.ingest import Message
+from memories.ingest.files import Message
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
 from memories.retrieval.candidate_search import KeywordHits
@@ -88,7 +88,7 @@ def only(parts: frozenset[str]) -> Iterator[None]:
 def stored(path: Path) -> list[Message]:
     """Return the messages of a file as the doors read them."""
     if not is_beam(path):
-        return list(ingest.read(path))
+        return list(ingest.files.read(path))
     return [
         Message(row["role"], row["content"], None, row["id"], conversation, n, "message", None)
         for conversation, rows in sessions(path).items()
@@ -104,7 +104,7 @@ def ingested(principal: Principal, path: Path, language: str) -> str:
         Namespace.objects.within(principal.project_id).filter(id=space.id).update(language=language)
     messages = stored(path)
     for start in range(0, len(messages), BATCH):
-        ingest.ingest(principal, messages[start : start + BATCH], namespace=name, now=timezone.now())
+        ingest.messages.ingest(principal, messages[start : start + BATCH], namespace=name, now=timezone.now())
     return name
 
 

@@ -73,9 +73,9 @@ def _read_and_leave(principal: Principal, *, reads: list[str], leaves: list[str]
     now = timezone.now()
     usage_counters.note_reads(principal.project_id, [uuid.UUID(one) for one in reads], at=now)
     usage_counters.flush()
-    gone = {uuid.UUID(one): upkeep.Cause(EvictionReason.LOW_WEIGHT, {}) for one in leaves}
+    gone = {uuid.UUID(one): upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {}) for one in leaves}
     with access.enter(principal, why="bench"):
-        upkeep.leave(principal.project_id, gone, copied=CopyReason.EVICTED, operation_id=None, now=now)
+        upkeep.lifecycle.leave(principal.project_id, gone, copied=CopyReason.EVICTED, operation_id=None, now=now)
 
 
 def fell_over(client: APIClient, principal: Principal) -> str:

@@ -96,7 +96,7 @@ def turns_of(path: Path) -> list[Turn]:
             sequence=message.sequence or 0,
             at=message.at.astimezone(UTC).isoformat() if message.at else None,
         )
-        for message in ingest.read(path)
+        for message in ingest.files.read(path)
         if message.content.strip()
     ]
 

@@ -123,11 +123,11 @@ def upkeep_round(principal: Principal) -> dict[str, float]:
     """Return the seconds of each scheduled task of the hour over the project, with the operations that it starts."""
     now = timezone.now()
     steps: dict[str, Callable[[], object]] = {
-        "connect": lambda: upkeep.keep_connections(principal, now=now),
+        "connect": lambda: upkeep.graph.keep_connections(principal, now=now),
         "search": lambda: (retrieval.keep_statistics(principal, now=now), retrieval.keep_indexes(principal)),
         "strays": retrieval.drop_strays,
         "seal": lambda: audit.seal(principal, now=now),
-        "embed": lambda: ingest.embed_pending(principal, now=now),
+        "embed": lambda: ingest.embedding_queue.embed_pending(principal, now=now),
         "small": lambda: jobs.start_due(principal, now=now),
         "consolidate": lambda: jobs.consolidate_everything(principal, now=now),
         "operations": lambda: _work_off(principal),
@@ -158,9 +158,9 @@ def _expire(principal: Principal) -> None:
     now = timezone.now()
     with access.enter(principal, why="bench"):
         RepeatedRequest.objects.within(principal.project_id).expired(now=now).delete()
-    retrieval.expire_receipts(principal, now=now)
-    upkeep.expire_copies(principal, now=now)
-    upkeep.expire_runs(principal, now=now)
+    retrieval.context.expire_receipts(principal, now=now)
+    upkeep.lifecycle.expire_copies(principal, now=now)
+    upkeep.consolidation.expire(principal, now=now)
     backups.expire(principal, now=now)
 
 

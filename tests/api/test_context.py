@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memories.models import Receipt
-from memories.retrieval import query_from
+from memories.retrieval.context import query_from
 
 URL = "/api/v1/context"
 

@@ -233,7 +233,7 @@ def test_what_was_forgotten_does_not_come_back_in_a_digest(alice, principal, her
 def test_without_an_embedder_the_vector_follows(alice, herons, monkeypatch):
     monkeypatch.setattr(digest_requests, "embed", lambda texts, *, model: [None] * len(texts))
     assert ask(alice, herons)["embedding"]["state"] == "pending"
-    ingest_done = ingest.embed_pending(alice.principal, now=timezone.now())
+    ingest_done = ingest.embedding_queue.embed_pending(alice.principal, now=timezone.now())
     assert ingest_done[0] == 1
 
 

@@ -160,7 +160,7 @@ def test_forgetting_what_was_evicted_erases_and_its_return_does_not(deeds, news,
         if gone:
             erasure.forget(service, row.id, now=now)
         else:
-            upkeep.restore(service, row.id, now=now)
+            upkeep.lifecycle.restore(service, row.id, now=now)
         assert [each["fragment_id"] for each in news(kind="erase")].count(str(row.id)) == gone
 
 

@@ -17,7 +17,7 @@ WORK = ("backfill", "compare", "activate", "retire")
 @pytest.fixture
 def small(small_endpoint, db):
     """A second model, building."""
-    return upkeep.add_model(**SMALL, now=timezone.now())
+    return upkeep.model_registry.add_model(**SMALL, now=timezone.now())
 
 
 @pytest.fixture

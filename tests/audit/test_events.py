@@ -54,15 +54,15 @@ def prepared(service, number):
 
 
 def revise(service, fragment):
-    ingest.revise(service, fragment.id, changes={"importance": 0.25}, revision=None, now=timezone.now())
+    ingest.updates.revise(service, fragment.id, changes={"importance": 0.25}, revision=None, now=timezone.now())
 
 
 def reword(service, fragment):
-    ingest.revise(service, fragment.id, changes={"content": "Other words."}, revision=None, now=timezone.now())
+    ingest.updates.revise(service, fragment.id, changes={"content": "Other words."}, revision=None, now=timezone.now())
 
 
 def retag(service, fragment):
-    ingest.revise(service, fragment.id, changes={"tags": ["bird"]}, revision=None, now=timezone.now())
+    ingest.updates.revise(service, fragment.id, changes={"tags": ["bird"]}, revision=None, now=timezone.now())
 
 
 def forget(service, fragment):

@@ -187,9 +187,9 @@ def lived(principal, alice, bob, store, old, fill, link, run, job, settings):
     store("acme:other", "Mia likes herons.", by=bob.principal.of_user("mia"))
     left = store("acme:main", "The kingfisher dives.", by=bob.principal)  # with its vector
     with access.enter(principal, why="test"):
-        cause = {left.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
+        cause = {left.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
         at = {"copied": CopyReason.EVICTED, "operation_id": None, "now": timezone.now()}
-        upkeep.leave(principal.project_id, cause, **at)
+        upkeep.lifecycle.leave(principal.project_id, cause, **at)
     link(row, other, kind="related")
     with access.enter(principal, why="test"):
         place = Namespace.objects.get(name="acme:other")

@@ -69,9 +69,9 @@ def test_so_do_copies_and_former_texts(principal, alice, told_twice, back_up, re
         assert alice.client.patch(f"/api/v1/fragments/{kept.id}", body, format="json").status_code == 200
     if "evicted" in left:
         with access.enter(principal, why="test"):
-            cause = {kept.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
+            cause = {kept.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
             at = {"copied": CopyReason.EVICTED, "operation_id": None, "now": timezone.now()}
-            upkeep.leave(principal.project_id, cause, **at)
+            upkeep.lifecycle.leave(principal.project_id, cause, **at)
     assert alice.client.delete(f"/api/v1/fragments/{gone.id}").status_code == 204
     made = back_up()
     assert job("drill", backup_id=str(made.id)).state == "succeeded"

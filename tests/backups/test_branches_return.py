@@ -39,8 +39,10 @@ def branched(alice, principal, store, job, place_of):
         assert alice.client.patch(f"/api/v1/fragments/{row.id}", body, format="json").status_code == 200
     assert alice.client.delete(f"/api/v1/fragments/{copies[TEXTS[2]].id}").status_code == 204
     with access.enter(principal, why="test"):
-        cause = {copies[TEXTS[3]].id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
-        upkeep.leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+        cause = {copies[TEXTS[3]].id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
+        upkeep.lifecycle.leave(
+            principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
+        )
 
 
 @pytest.mark.usefixtures("branched")
@@ -95,8 +97,10 @@ def test_a_digest_whose_line_was_forgotten_elsewhere_comes_back(
     assert job("fork", place=place_of(MAIN), target="acme:one").state == "succeeded"
     with access.enter(principal, why="test"):
         row = Fragment.objects.get(namespace__name="acme:one", content=TEXTS[0])
-        cause = {row.id: upkeep.Cause(EvictionReason.LOW_WEIGHT, {})}
-        upkeep.leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+        cause = {row.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
+        upkeep.lifecycle.leave(
+            principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
+        )
     assert job("fork", place=place_of("acme:one"), target="acme:two").state == "succeeded"
     assert alice.client.delete(f"/api/v1/fragments/{ids[0]}").status_code == 204
     with access.enter(principal, why="test"):

@@ -32,7 +32,7 @@ def refused(*words):
 @pytest.fixture
 def small(small_endpoint, db):
     """A second model, building."""
-    return upkeep.add_model(name="small", provider="openai", dim=64, now=timezone.now())
+    return upkeep.model_registry.add_model(name="small", provider="openai", dim=64, now=timezone.now())
 
 
 @pytest.fixture

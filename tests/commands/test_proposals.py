@@ -99,7 +99,7 @@ def test_a_decision_and_its_undo(principal, waits, capsys, word, said, after):
 
 
 def test_what_can_not_be_done_is_said_and_changes_nothing(principal, alice, waits, capsys):
-    ingest.archive(alice.principal, waits.about[1], now=timezone.now())
+    ingest.updates.archive(alice.principal, waits.about[1], now=timezone.now())
     with pytest.raises(CommandError, match="does not stand any more"):
         call_command("proposals", "accept", str(waits.id))
     for word in ("accept", "dismiss", "undo"):

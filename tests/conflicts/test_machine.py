@@ -367,7 +367,7 @@ class Belief(RuleBasedStateMachine):
     def archive(self, pick):
         """Out of all answers."""
         said = self.one(pick)
-        act = lambda: ingest.archive(self._above(said), said.id, now=self.now)  # noqa: E731
+        act = lambda: ingest.updates.archive(self._above(said), said.id, now=self.now)  # noqa: E731
         self.do(act, lambda _: self.model.archive(said.id, self.now))
 
     @precondition(lambda self: self.one(0, "archived"))
@@ -376,7 +376,7 @@ class Belief(RuleBasedStateMachine):
         """Back, as far as the gate allows."""
         said = self.one(pick, "archived")
         principal = self.person if person else self._above(said)
-        act = lambda: ingest.unarchive(principal, said.id, now=self.now)  # noqa: E731
+        act = lambda: ingest.updates.unarchive(principal, said.id, now=self.now)  # noqa: E731
         self.do(act, lambda _: self.model.unarchive(said.id, self.now, person=person))
 
     @precondition(lambda self: self.model.said)

@@ -130,7 +130,7 @@ def test_searches_are_counted_by_day(adam, principal, store):
     nothing = retrieval.Question("heron", ["acme:main"], filters=retrieval.Filters(tags=["no-such"]))
     for question in (found, found, nothing):
         retrieval.search(principal, question, now=now)
-    retrieval.context(principal, retrieval.Request(found), now=now)
+    retrieval.context.build_context(principal, retrieval.context.Request(found), now=now)
     usage_counters.flush()
     retrieval.find(principal, found, now=now)  # a person's look counts for nothing
     usage_counters.flush()

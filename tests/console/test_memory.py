@@ -9,7 +9,8 @@ from django.utils import timezone
 from memories import access, ingest
 from memories.console.presenters import trust_in_parts
 from memories.models import Fragment, Link
-from memories.retrieval import Question, Request, context
+from memories.retrieval import Question
+from memories.retrieval.context import Request, build_context
 from tests.console.conftest import decide, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "detail"}
@@ -84,7 +85,7 @@ def test_history_shows_rulings_and_who_changed_it(vera, rita, challenge):
 
 def test_history_shows_changes_and_former_texts(vera, principal, heron):
     changes = {"content": "The heron left.", "importance": 0.9}
-    ingest.revise(principal, heron.id, changes=changes, revision=1, now=timezone.now())
+    ingest.updates.revise(principal, heron.id, changes=changes, revision=1, now=timezone.now())
     text = words(vera.get(where(heron), {"tab": "history"}))
     assert "revision: 1 → 2" in text
     assert "importance: " in text
@@ -156,7 +157,7 @@ def test_links_are_shown_by_their_sentence(vera, store, principal, heron):
 
 def test_retrievals_are_the_receipts_that_name_it(vera, principal, alice, heron):
     asked = Request(Question("heron", ["acme:main"]), max_tokens=500)
-    found = context(alice.principal, asked, now=timezone.now())
+    found = build_context(alice.principal, asked, now=timezone.now())
     assert heron.id in {row.id for row in found.included}
     text = words(vera.get(where(heron), {"tab": "retrievals"}))
     assert f"just now in acme:main, with 0 others, {found.tokens_used} tokens" in text

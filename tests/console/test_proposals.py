@@ -145,7 +145,7 @@ def test_who_comes_second_is_told_who_was_first(rita, rob, principal, gates):
 
 def test_what_changed_while_somebody_looked_is_not_decided(rita, alice, principal, gates):
     (row,) = gates()
-    ingest.revise(
+    ingest.updates.revise(
         alice.principal, row.about[1], changes={"content": "The gate squeaks."}, revision=None, now=timezone.now()
     )
     for action in ("accept", "dismiss"):
@@ -158,7 +158,7 @@ def test_what_changed_while_somebody_looked_is_not_decided(rita, alice, principa
 
 def test_what_can_not_be_accepted_says_why_and_can_be_dismissed(rita, alice, principal, gates):
     (row,) = gates()
-    ingest.archive(alice.principal, row.about[0], now=timezone.now())
+    ingest.updates.archive(alice.principal, row.about[0], now=timezone.now())
     page = rita.get("/proposals/")
     assert "It can’t be accepted: one of the memories does not stand any more." in words(page)
     assert 'value="accept"' not in page.text
@@ -172,7 +172,7 @@ def test_what_can_not_be_accepted_says_why_and_can_be_dismissed(rita, alice, pri
 def test_what_stands_in_the_way_of_an_undo_is_told(rita, alice, principal, gates):
     (row,) = gates()
     decide(rita, row, "accept")
-    ingest.archive(alice.principal, row.about[1], now=timezone.now())
+    ingest.updates.archive(alice.principal, row.about[1], now=timezone.now())
     answer = post(rita, "/proposals/undo/")
     assert answer.status_code == 409
     assert "This can’t be undone. The newer memory does not stand any more." in words(answer)

@@ -26,7 +26,7 @@ def faded(remember):
 def test_what_changed_since_the_plan_is_stale_and_left(run, faded, principal, now, now_of):
     one, other = faded(2)
     plan = run(dry_run=True)
-    ingest.revise(principal, one.id, changes={"importance": 0.2}, revision=None, now=now)
+    ingest.updates.revise(principal, one.id, changes={"importance": 0.2}, revision=None, now=now)
     done = run(plan_id=plan.report["plan_id"])
     assert done.report["archived"] == 1
     assert done.report["stale"] == {"count": 2, "ids": [str(one.id)] * 2}
@@ -49,7 +49,7 @@ def test_a_plan_is_applied_once(run, faded, digest):
     plan = run(dry_run=True)
     run(plan_id=plan.report["plan_id"])
     after = digest()
-    with pytest.raises(upkeep.PlanUsed):
+    with pytest.raises(upkeep.consolidation.PlanUsed):
         run(plan_id=plan.report["plan_id"])
     assert digest() == after
 
@@ -92,7 +92,7 @@ def test_a_plan_of_another_namespace_is_no_plan(run, faded, principal, store, no
     plan = run(dry_run=True)
     there = store("acme:other", "The otter sleeps.").namespace
     options = {"plan_id": plan.report["plan_id"]}
-    with pytest.raises(upkeep.NoPlan):
+    with pytest.raises(upkeep.consolidation.NoPlan):
         jobs.start(principal, kind="consolidate", namespace=there, options=options, now=now, wake_up=False)
 
 

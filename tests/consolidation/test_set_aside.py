@@ -11,8 +11,8 @@ from conflicts.public import ClaimDraft
 from memories import access, jobs
 from memories.errors import NovaError
 from memories.models import PlanStep
-from memories.upkeep import report_lines
 from memories.upkeep.consolidation import contradiction_scan, corroboration, decay, deduplication, digest_phase
+from memories.upkeep.consolidation import lines as report_lines
 from memories.upkeep.consolidation.facts import facts
 from tests.consolidation.conftest import beside, unit
 from tests.properties.ground import undone

@@ -65,7 +65,7 @@ def test_what_was_undone_is_not_done_again(run, undo, full, belief):
 def test_a_row_that_changed_since_stands_in_the_way(run, undo, full, digest, principal, now):
     rows = full()
     done = run()
-    ingest.unarchive(principal, rows["dim"].id, now=now)
+    ingest.updates.unarchive(principal, rows["dim"].id, now=now)
     before = digest()
     refused = undo(done)
     assert (refused.state, refused.error["code"]) == ("failed", "cannot_undo")
@@ -76,7 +76,7 @@ def test_a_row_that_changed_since_stands_in_the_way(run, undo, full, digest, pri
 def test_other_columns_of_a_row_may_have_changed(run, undo, remember, principal, now, now_of):
     row = remember("We met Ivo.", vector=unit(1), age=60, type="episodic", importance=0.3)
     done = run()
-    ingest.revise(principal, row.id, changes={"outcome": "positive"}, revision=None, now=now_of(row).updated_at)
+    ingest.updates.revise(principal, row.id, changes={"outcome": "positive"}, revision=None, now=now_of(row).updated_at)
     assert undo(done).state == "succeeded"
     assert (now_of(row).status, now_of(row).outcome) == ("active", "positive")
 
@@ -96,7 +96,7 @@ def test_what_applied_nothing_can_not_be_undone(run, undo, full, principal, dry_
     done = run(dry_run=dry_run)
     if not dry_run:
         undo(done)
-    with pytest.raises(jobs.NotUndoable if dry_run else upkeep.CannotRollBack):
+    with pytest.raises(jobs.NotUndoable if dry_run else upkeep.consolidation.CannotRollBack):
         jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
 
 
@@ -105,11 +105,11 @@ def test_a_run_is_undone_until_its_retention_ends(run, undo, full, principal, se
     done = run()
     after = digest()
     settings.CONSOLIDATION_UNDO_DAYS = 0
-    assert upkeep.expire_runs(principal, now=timezone.now()) == 1
+    assert upkeep.consolidation.expire(principal, now=timezone.now()) == 1
     assert count(RunChange) == 0
-    with pytest.raises(upkeep.CannotRollBack, match="retention"):
+    with pytest.raises(upkeep.consolidation.CannotRollBack, match="retention"):
         jobs.start_undo(principal, done.id, now=timezone.now(), wake_up=False)
-    assert upkeep.expire_runs(principal, now=timezone.now()) == 0
+    assert upkeep.consolidation.expire(principal, now=timezone.now()) == 0
     assert digest() == after
 
 

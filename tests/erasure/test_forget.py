@@ -55,13 +55,13 @@ def test_another_count_forgets_nothing_and_says_how_many(alice, three, count):
 
 
 def test_by_id_whatever_the_status_and_what_was_evicted(alice, three, principal, count, now, settings):
-    ingest.archive(principal, three[0].id, now=now)
+    ingest.updates.archive(principal, three[0].id, now=now)
     settings.CAPACITY = {"all": 3, "hot": 0, "warm": 0, "cold": 0}
     with access.enter(principal, why="test"):
         old = now - datetime.timedelta(days=2)
         Fragment.objects.exclude(id=three[1].id).update(is_pinned=True)
         Fragment.objects.filter(id=three[1].id).update(importance=0.1, updated_at=old)
-        upkeep.take_copies(principal.project_id, [three[1].id], reason="evicted", operation_id=None, now=now)
+        upkeep.lifecycle.take_copies(principal.project_id, [three[1].id], reason="evicted", operation_id=None, now=now)
         Tombstone.objects.create(
             project_id=principal.project_id,
             namespace_id=three[1].namespace_id,
@@ -165,7 +165,7 @@ def test_nothing_is_left_of_what_was_forgotten(alice, bob, principal, sweep, sto
     alice.client.patch(f"/api/v1/fragments/{kept['id']}", {"content": f"Ada has {SECRET} as code."}, format="json")
     alice.client.post(f"/api/v1/fragments/{kept['id']}/compact", {"level": "keywords"}, format="json")
     alice.client.post("/api/v1/context", {"namespace": "acme:main", "query": SECRET}, format="json")
-    upkeep.keep_connections(principal, now=now)
+    upkeep.graph.keep_connections(principal, now=now)
     parts = [store("acme:main", f"{word} knows {SECRET} well.", type="episodic") for word in ("Bo", "Cy", "Di")]
     made = alice.client.post("/api/v1/digests", {"ids": [str(row.id) for row in parts]}, format="json")
     assert made.status_code == 201

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from memories import access, ingest, namespaces, upkeep
-from memories.ingest import CapturedTurn
+from memories.ingest.captures import CapturedTurn
 from memories.models import Backup, Erasure, Fragment, Namespace, Tombstone
 from memories.models.enums import EvictionReason
 from memories.upkeep.lifecycle.removal import Cause, leave
@@ -64,8 +64,8 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, evict, swee
     turns = [{"role": "user", "content": TEXT, "source_id": "t1"}]
     alice.client.post("/api/v1/ingest", {"namespace": MAIN, "messages": turns}, format="json")
     said = {"namespace": MAIN, "conversation_id": "c", "receipt_id": None, "now": now}
-    assert ingest.capture(alice.principal, [CapturedTurn("user", TEXT, "t1", 0)], **said)
-    ingest.ingest_exchanges(principal, now=now + datetime.timedelta(minutes=1))
+    assert ingest.captures.capture(alice.principal, [CapturedTurn("user", TEXT, "t1", 0)], **said)
+    ingest.captures.ingest_exchanges(principal, now=now + datetime.timedelta(minutes=1))
     event = {"namespace": MAIN, "insights": [TEXT]}
     alice.client.post("/api/v1/bridges/atlas/retrospectives", event, format="json")
     assert there(principal) == 0
@@ -82,7 +82,7 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, evict, swee
         Erasure.objects.update(namespace_id=None)
     assert run("fork", side, target="acme:deep")["blocked_by_erasure"] == 2
     assert run("restore", backup_id=backup)["blocked_by_erasure"] == 1
-    upkeep.keep_connections(principal, now=now)
+    upkeep.graph.keep_connections(principal, now=now)
     assert (there(principal), there(principal, "acme:deep")) == (0, 0)
     # Nor does any copy, tombstone or conflict say it: what is left is the branch's.
     with access.enter(principal, why="test"):

@@ -82,7 +82,7 @@ def test_nothing_is_taken_back_twice(principal, pair, texts, picture, now):
 
 
 def _archived(principal, texts, contradict, now):
-    ingest.archive(principal, texts[1].id, now=now)
+    ingest.updates.archive(principal, texts[1].id, now=now)
 
 
 def _replaced(principal, texts, contradict, now):
@@ -111,7 +111,7 @@ def test_what_changed_since_stands_in_the_way(principal, texts, pair, contradict
 
 def test_a_dismissal_changed_no_memory_and_is_taken_back_whatever_became_of_them(principal, texts, pair, picture, now):
     governance.decide(principal, pair.id, "dismissed", now=now)
-    ingest.archive(principal, texts[0].id, now=now)
+    ingest.updates.archive(principal, texts[0].id, now=now)
     before = picture()
     governance.undo(principal, pair.id, now=now)
     assert (same(principal, pair).waiting, picture()) == (True, before)
@@ -129,13 +129,13 @@ def test_what_was_forgotten_takes_its_decision_along(principal, texts, pair, now
 
 def test_other_words_of_the_newer_memory_stay_when_the_decision_goes(principal, texts, pair, now):
     governance.decide(principal, pair.id, "accepted", now=now)
-    ingest.revise(principal, texts[1].id, changes={"content": "The gate was shut."}, revision=None, now=now)
+    ingest.updates.revise(principal, texts[1].id, changes={"content": "The gate was shut."}, revision=None, now=now)
     governance.undo(principal, pair.id, now=now)
     assert statuses(principal, texts) == ["active"] * 4
 
 
 def test_a_decision_is_about_the_words_that_were_seen(principal, texts, pair, picture, now):
-    ingest.revise(principal, texts[1].id, changes={"content": "The gate squeaks."}, revision=None, now=now)
+    ingest.updates.revise(principal, texts[1].id, changes={"content": "The gate squeaks."}, revision=None, now=now)
     before = picture()
     for decision in ("accepted", "dismissed"):
         with pytest.raises(StaleRevision):

@@ -55,7 +55,7 @@ def test_forgetting_leaves_no_hash_to_guess_from(model_server, principal, store,
 def test_what_is_forgotten_during_a_call_leaves_none_either(model_server, principal, store, now):
     rows = [store("acme:main", text) for text in (SECRET, "The door is blue.", "The door is old.")]
     erasure.forget(principal, rows[0].id, now=now)
-    governance.summarise(principal, rows[0].namespace, rows, now=now)
+    governance.digests.summarise(principal, rows[0].namespace, rows, now=now)
     assert len(model_server.requests) == 1
     assert calls(principal) == []
 

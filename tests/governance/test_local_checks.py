@@ -3,8 +3,8 @@
 import pytest
 
 from conflicts.public import ClaimDraft
-from memories.governance import LocalChecks, ProposalCandidate
-from memories.governance.reduction_contract import Source
+from memories.governance.reduction_contract import ProposalCandidate, Source
+from memories.governance.reduction_judge import LocalChecks
 
 FINE = {"title": "Retry", "trigger": "the build fails", "steps": ["Read the log", "Build again"]}
 

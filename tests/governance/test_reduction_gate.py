@@ -8,9 +8,9 @@ import pytest
 from django.core.checks import run_checks
 
 from memories import access, governance
-from memories.governance import Situation, history, reduction_contract
+from memories.governance import history, reduction_contract
 from memories.governance.history import ProposalEntry
-from memories.governance.task_proposals import STAGES
+from memories.governance.task_proposals import STAGES, Situation
 from memories.models import Fragment, Proposal
 from memories.providers import InsideTransaction
 from tests.governed import Judge
@@ -168,15 +168,15 @@ def test_i_llm_route_7_without_a_judge_no_call_is_made(model_server, bind_judge,
 
 def test_no_transaction_is_open_while_a_model_is_asked(model_server, principal, now):
     with access.enter(principal, why="test"), pytest.raises(InsideTransaction):
-        governance.consider(principal, "acme:main", Situation("t", "c"), now=now)
+        governance.task_proposals.consider(principal, "acme:main", Situation("t", "c"), now=now)
     assert model_server.requests == []
 
 
 def test_a_namespace_outside_the_grant_looks_missing_before_anything_is_asked(model_server, reader, alice, now, count):
     with pytest.raises(access.NotPermitted):
-        governance.consider(reader.principal, "acme:main", Situation("t", "c"), now=now)
+        governance.task_proposals.consider(reader.principal, "acme:main", Situation("t", "c"), now=now)
     with pytest.raises(access.NotFound):
-        governance.consider(alice.principal, "elsewhere:main", Situation("t", "c"), now=now)
+        governance.task_proposals.consider(alice.principal, "elsewhere:main", Situation("t", "c"), now=now)
     assert model_server.requests == []
     assert count(Proposal) == 0
 

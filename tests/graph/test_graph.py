@@ -147,7 +147,7 @@ def test_a_new_text_is_read_anew(alice, store, connect, principal):
     row = store("acme:main", "Bea met Carl in Munich.")
     connect()
     text = "Bea met Dora in Vienna."
-    ingest.revise(principal, row.id, changes={"content": text}, revision=None, now=timezone.now())
+    ingest.updates.revise(principal, row.id, changes={"content": text}, revision=None, now=timezone.now())
     connect()
     assert entities(alice, "munich") == entities(alice, "carl") == {}
     assert entities(alice, "vienna") == {"Vienna": 1}

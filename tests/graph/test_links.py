@@ -98,7 +98,7 @@ def test_a_new_text_is_linked_anew(store, principal, connect, linked, now):
     connect()
     assert linked().keys() == pairs((one, other))
     text = "Otters sleep until noon on Fridays, mostly."
-    ingest.revise(principal, other.id, changes={"content": text}, revision=None, now=now)
+    ingest.updates.revise(principal, other.id, changes={"content": text}, revision=None, now=now)
     connect()
     assert linked().keys() == pairs((other, third))
 
@@ -220,7 +220,7 @@ def test_a_batch_takes_the_same_number_of_statements_whatever_its_size(plant, co
 def test_one_worker_at_a_time(plant, principal, now, monkeypatch):
     plant(at(0), at(1))
     monkeypatch.setattr(refresh, "hold", lambda project_id: False)
-    assert upkeep.keep_connections(principal, now=now) == 0
+    assert upkeep.graph.keep_connections(principal, now=now) == 0
     with access.enter(principal, why="test"):
         assert PendingConnection.objects.exists()
 

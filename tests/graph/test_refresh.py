@@ -61,7 +61,7 @@ def test_what_waits_for_its_vector_is_linked_when_it_has_one(principal, store, c
     (late,) = ingest.keep(principal, ingest.prepare([draft], embed_now=False), now=now)
     connect()
     assert linked() == {}
-    ingest.embed_pending(principal, now=timezone.now())
+    ingest.embedding_queue.embed_pending(principal, now=timezone.now())
     connect()
     assert linked().keys() == {(one.id, late.fragment.id), (late.fragment.id, one.id)}
 

@@ -6,7 +6,8 @@ import pytest
 
 from memories import access, ingest
 from memories.extraction import reread
-from memories.ingest import Draft, Message
+from memories.ingest import Draft
+from memories.ingest.files import Message
 from memories.models import Claim, Fragment
 
 TURN = Draft(namespace="acme:main", content="My budget is $750.", extract_claim=True, default_source="user_implicit")
@@ -77,7 +78,7 @@ def told(proxy, now):
             Message("user", text, None, f"t{n}", "chat", n, "message", None, attested=attested)
             for n, text in enumerate(texts)
         ]
-        stored = ingest.ingest(by, turns, namespace="acme:main", now=now).stored
+        stored = ingest.messages.ingest(by, turns, namespace="acme:main", now=now).stored
         with access.enter(proxy, why="test"):
             rows = (
                 Fragment.objects.within(proxy.project_id)

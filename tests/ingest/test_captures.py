@@ -8,7 +8,8 @@ import pytest
 
 from memories import access, erasure, ingest, retrieval, tasks
 from memories.access import NotFound, NotPermitted, keys
-from memories.ingest import CapturedTurn, captures
+from memories.ingest import captures
+from memories.ingest.captures import CapturedTurn
 from memories.models import Exchange, Fragment, Receipt
 
 USER = CapturedTurn("user", "My budget for the kitchen is $750.", "turn-1", 0, attested=True)
@@ -20,7 +21,7 @@ def said(now):
     """Captures turns in acme:main."""
 
     def capture(principal, *turns, receipt_id=None, namespace="acme:main"):
-        return ingest.capture(
+        return ingest.captures.capture(
             principal, turns, namespace=namespace, conversation_id="chat", receipt_id=receipt_id, now=now
         )
 
@@ -32,7 +33,7 @@ def kept(principal, now):
     """Lets a worker work, and answers what there is then."""
 
     def work(at=now):
-        ingest.ingest_exchanges(principal, now=at)
+        ingest.captures.ingest_exchanges(principal, now=at)
         with access.enter(principal, why="test"):
             return list(Fragment.objects.order_by("sequence", "created_at").select_related("claim"))
 
@@ -245,18 +246,18 @@ XML = '<nova-memories digest="0123456789abcdef">\n<memory>x</memory>\n</nova-mem
 
 @pytest.mark.parametrize("block", [FENCED, XML, FENCED + "\n\n" + XML])
 def test_blocks_are_taken_out_of_texts(block):
-    assert retrieval.without_blocks(f"Where is it?\n\n{block}") == "Where is it?"
-    assert retrieval.without_blocks(f"{block}\nWhere\n{block}\nis it?") == "Where\nis it?"
-    assert retrieval.without_blocks(f"Where?\n{block[:-3]}") == "Where?"
+    assert retrieval.context.without_blocks(f"Where is it?\n\n{block}") == "Where is it?"
+    assert retrieval.context.without_blocks(f"{block}\nWhere\n{block}\nis it?") == "Where\nis it?"
+    assert retrieval.context.without_blocks(f"Where?\n{block[:-3]}") == "Where?"
 
 
 def test_stripping_takes_no_longer_than_reading():
     begun = time.process_time()
     for text in (" " * 5_000_000, FENCED[:35] * 100_000, "<memory-context " * 300_000, "\n<" * 1_000_000):
-        assert retrieval.without_blocks(text) in (text, "")
+        assert retrieval.context.without_blocks(text) in (text, "")
     assert time.process_time() - begun < 10  # a quadratic pass takes minutes
 
 
 @pytest.mark.parametrize("text", ["", "  Where <memory-context> is it?\n", "</memory-context 0123456789abcdef>"])
 def test_a_text_without_a_block_is_the_same_text(text):
-    assert retrieval.without_blocks(text) == text
+    assert retrieval.context.without_blocks(text) == text

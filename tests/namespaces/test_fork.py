@@ -157,7 +157,7 @@ def test_what_is_decided_in_the_branch_stays_there(fork, full, alice, principal,
 
 def test_a_branch_is_connected_like_any_namespace(fork, full, principal, now):
     fork()
-    upkeep.keep_connections(principal, now=now)
+    upkeep.graph.keep_connections(principal, now=now)
     with access.enter(principal, why="test"):
         entities = Entity.objects.filter(namespace__name=SIDE)
         assert entities.count() == Entity.objects.filter(namespace__name=MAIN).count() > 0

@@ -169,12 +169,12 @@ def test_of_several_new_ones_of_a_source_one_is_left(store, bob, merge, texts, r
 
 def test_a_changed_text_takes_the_place_of_the_old(begun, merge, alice, rows, texts, now):
     twin = named_in(rows, SIDE)
-    ingest.revise(alice.principal, twin.id, changes={"content": "The heron left."}, revision=None, now=now)
+    ingest.updates.revise(alice.principal, twin.id, changes={"content": "The heron left."}, revision=None, now=now)
     told = merge().report
     assert texts() == ["Ada is six.", "The heron left."]
     assert told["superseded"] == [str(begun[0].id)]
     assert named("The heron left.", rows()).source_id == "s1"
-    ingest.revise(
+    ingest.updates.revise(
         alice.principal, twin.id, changes={"content": "The heron is back."}, revision=None, now=timezone.now()
     )
     merge()
@@ -184,8 +184,10 @@ def test_a_changed_text_takes_the_place_of_the_old(begun, merge, alice, rows, te
 def test_what_changed_on_both_sides_ends_as_it_was_changed_last(begun, merge, alice, rows, texts, now):
     later = now + datetime.timedelta(seconds=5)
     aged = named("Ada is six.", rows(SIDE))
-    ingest.revise(alice.principal, aged.id, changes={"content": "Ada is six years old."}, revision=None, now=now)
-    ingest.revise(alice.principal, begun[1].id, changes={"content": "Ada is 6."}, revision=None, now=later)
+    ingest.updates.revise(
+        alice.principal, aged.id, changes={"content": "Ada is six years old."}, revision=None, now=now
+    )
+    ingest.updates.revise(alice.principal, begun[1].id, changes={"content": "Ada is 6."}, revision=None, now=later)
     told = merge().report
     assert told["skipped_because"] == {"older": 1}
     assert "Ada is 6." in texts()
@@ -206,7 +208,7 @@ def test_details_votes_and_reads_are_carried(begun, merge, alice, bob, rows, pri
 
 
 def test_what_was_put_away_by_hand_is_put_away(begun, merge, alice, rows, now):
-    ingest.archive(alice.principal, named_in(rows, SIDE).id, now=now)
+    ingest.updates.archive(alice.principal, named_in(rows, SIDE).id, now=now)
     merge()
     row = named_in(rows, MAIN)
     assert (row.status, row.archived_reason) == ("archived", "by_hand")
@@ -278,7 +280,7 @@ def test_undo_gives_the_former_state(begun, merge, undo, store, alice, bob, rows
     store(SIDE, "Ada is eight.", by=bob.principal, claim=ClaimDraft("Ada", "age", "8"))
     twin = named_in(rows, SIDE)
     bob.client.post(f"/api/v1/fragments/{twin.id}/reinforce", format="json")
-    ingest.revise(alice.principal, twin.id, changes={"content": "The heron left."}, revision=None, now=now)
+    ingest.updates.revise(alice.principal, twin.id, changes={"content": "The heron left."}, revision=None, now=now)
     before, origins = belief(), count(Origin)
     done = merge()
     assert belief() != before
@@ -294,7 +296,7 @@ def test_undo_says_which_rows_changed_since(begun, merge, undo, store, bob, alic
     store(SIDE, "Otters swim at night.", by=bob.principal)
     done = merge()
     row = named("Otters swim at night.", rows())
-    ingest.revise(alice.principal, row.id, changes={"importance": 0.2}, revision=None, now=timezone.now())
+    ingest.updates.revise(alice.principal, row.id, changes={"importance": 0.2}, revision=None, now=timezone.now())
     before = digest()
     refused = undo(done)
     assert (refused.state, refused.error["code"]) == ("failed", "cannot_undo")
@@ -314,7 +316,9 @@ def test_what_the_target_forgot_does_not_come_back(begun, merge, store, alice, b
     told = merge().report
     assert (told["blocked_by_erasure"], told["added"]) == ([str(twin.id)], [])
     # Nor in other words, nor said anew in the branch.
-    ingest.revise(alice.principal, twin.id, changes={"content": "By the mill nests a heron."}, revision=None, now=now)
+    ingest.updates.revise(
+        alice.principal, twin.id, changes={"content": "By the mill nests a heron."}, revision=None, now=now
+    )
     told = merge().report
     assert (told["blocked_by_erasure"], told["added"]) == ([str(twin.id)], [])
     assert texts() == ["Ada is six."]
@@ -330,7 +334,7 @@ def test_what_the_branch_forgot_goes_in_the_target_too(begun, merge, alice, bob,
 
 def test_what_was_evicted_from_the_target_is_not_brought_back(begun, merge, principal, rows, now):
     with access.enter(principal, why="test"):
-        upkeep.take_copies(principal.project_id, [begun[0].id], reason="evicted", operation_id=None, now=now)
+        upkeep.lifecycle.take_copies(principal.project_id, [begun[0].id], reason="evicted", operation_id=None, now=now)
         Tombstone.objects.create(
             project_id=principal.project_id,
             namespace_id=begun[0].namespace_id,

@@ -22,5 +22,5 @@ def rest(batch):
     time.sleep(float(sys.argv[1]))
 
 
-upkeep.TARGETS["keywords"] = replace(upkeep.TARGETS["keywords"], size=1, prepare=rest)
+upkeep.reindex.TARGETS["keywords"] = replace(upkeep.reindex.TARGETS["keywords"], size=1, prepare=rest)
 app.worker_main(["worker", "-P", "threads", "-c", "2", "-l", "INFO"])

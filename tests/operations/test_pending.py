@@ -33,9 +33,9 @@ def waiting(principal):
 
 def test_success_takes_the_mark_away(principal, fill, count, now):
     fill(principal, 3, embed_now=False)
-    assert ingest.embed_pending(principal, now=later(now)) == (3, 0)
+    assert ingest.embedding_queue.embed_pending(principal, now=later(now)) == (3, 0)
     assert (count(PendingEmbedding), embedded(principal)) == (0, 3)
-    assert ingest.embed_pending(principal, now=later(now)) == (0, 0)
+    assert ingest.embedding_queue.embed_pending(principal, now=later(now)) == (0, 0)
 
 
 def later(now):
@@ -51,10 +51,10 @@ def test_failures_are_tried_again_after_growing_pauses(principal, fill, now, awa
     fill(principal, 1, embed_now=False)
     at, pauses = later(now), []
     for attempt in range(1, 14):
-        assert ingest.embed_pending(principal, now=at) == (0, 1)
+        assert ingest.embedding_queue.embed_pending(principal, now=at) == (0, 1)
         ((attempts, not_before),) = waiting(principal)
         assert attempts == attempt
-        assert ingest.embed_pending(principal, now=not_before - datetime.timedelta(seconds=1)) == (0, 0)
+        assert ingest.embedding_queue.embed_pending(principal, now=not_before - datetime.timedelta(seconds=1)) == (0, 0)
         pauses.append((not_before - at).total_seconds())
         at = not_before
     assert pauses[:4] == [20, 40, 80, 160]
@@ -78,7 +78,7 @@ def test_a_text_that_is_never_embedded_holds_up_no_others(principal, fill, now, 
     while embedded(principal) < 69:
         at, rounds = at + datetime.timedelta(hours=2), rounds + 1
         for _ in range(70):  # what a worker does: on while something succeeds; here also after failures
-            if ingest.embed_pending(principal, now=at) == (0, 0):
+            if ingest.embedding_queue.embed_pending(principal, now=at) == (0, 0):
                 break
     assert rounds < 10
     ((attempts, _),) = waiting(principal)
@@ -87,9 +87,9 @@ def test_a_text_that_is_never_embedded_holds_up_no_others(principal, fill, now, 
 
 def test_after_a_failure_it_succeeds(principal, fill, count, now, away, monkeypatch):
     fill(principal, 2, embed_now=False)
-    ingest.embed_pending(principal, now=later(now))
+    ingest.embedding_queue.embed_pending(principal, now=later(now))
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", FakeEmbedder())
-    assert ingest.embed_pending(principal, now=later(later(now))) == (2, 0)
+    assert ingest.embedding_queue.embed_pending(principal, now=later(later(now))) == (2, 0)
     assert (count(PendingEmbedding), embedded(principal)) == (0, 2)
 
 
@@ -119,13 +119,16 @@ def test_two_workers_at_once_embed_each_text_once(service, fill, at_once, monkey
 
     def meanwhile():
         assert begun.wait(timeout=60)
-        found = ingest.embed_pending(service, now=later(now))
+        found = ingest.embedding_queue.embed_pending(service, now=later(now))
         passed.set()
         return found
 
     fill(service, 10, embed_now=False)
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
-    assert at_once(lambda: ingest.embed_pending(service, now=later(now)), meanwhile) == [(10, 0), (0, 0)]
+    assert at_once(lambda: ingest.embedding_queue.embed_pending(service, now=later(now)), meanwhile) == [
+        (10, 0),
+        (0, 0),
+    ]
     assert embedded(service) == 10
     assert waiting(service) == []
 
@@ -139,7 +142,7 @@ def test_a_fragment_forgotten_meanwhile_gets_no_vector(principal, fill, count, n
             return super().embed(texts)
 
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
-    assert ingest.embed_pending(principal, now=later(now)) == (2, 0)
+    assert ingest.embedding_queue.embed_pending(principal, now=later(now)) == (2, 0)
     assert (count(PendingEmbedding), embedded(principal)) == (0, 2)
 
 
@@ -153,5 +156,5 @@ def test_a_slow_embedder_keeps_no_connection(service, fill, monkeypatch, now):
 
     fill(service, 1, embed_now=False)
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
-    assert ingest.embed_pending(service, now=later(now)) == (1, 0)
+    assert ingest.embedding_queue.embed_pending(service, now=later(now)) == (1, 0)
     assert held == [None]

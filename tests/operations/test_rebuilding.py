@@ -103,7 +103,7 @@ def test_a_text_that_changes_meanwhile_keeps_its_own_vector(principal, begin, fi
     class Slow(FakeEmbedder):
         def embed(self, texts):
             monkeypatch.setitem(embeddings.EMBEDDERS, "fake", FakeEmbedder())
-            ingest.revise(principal, fragment.id, changes={"content": "All new."}, revision=None, now=now)
+            ingest.updates.revise(principal, fragment.id, changes={"content": "All new."}, revision=None, now=now)
             return super().embed(texts)
 
     monkeypatch.setitem(embeddings.EMBEDDERS, "fake", Slow())
@@ -141,7 +141,7 @@ def test_the_command_takes_one_namespace(principal, fill, store, capsys):
 
 def test_the_command_ends_badly_when_the_operation_does(principal, fill, capsys, monkeypatch):
     fill(principal, 1)
-    monkeypatch.setitem(jobs.KINDS, "rebuild", OperationKind(lambda *_: 1 / 0, upkeep.check_target))
+    monkeypatch.setitem(jobs.KINDS, "rebuild", OperationKind(lambda *_: 1 / 0, upkeep.reindex.check_target))
     with pytest.raises(SystemExit) as ended:
         call_command("rebuild", "keywords", "--project", "acme")
     assert ended.value.code == 1

@@ -16,7 +16,7 @@ from memories.upkeep import vector_backfill
 @pytest.fixture
 def added(small_endpoint, db):
     """A second model, building."""
-    return upkeep.add_model(name="small", provider="openai", dim=64, now=timezone.now())
+    return upkeep.model_registry.add_model(name="small", provider="openai", dim=64, now=timezone.now())
 
 
 def backfill(principal, model, **more):
@@ -67,7 +67,7 @@ def test_many_at_once_wait_too(principal, fill, added):
 def test_a_new_text_waits_anew(principal, fill, added, store):
     fragment = store("acme:main", "The heron nests behind the old mill.")
     tasks.embed_pending()
-    ingest.revise(
+    ingest.updates.revise(
         principal, fragment.id, changes={"content": "The otter lives here."}, revision=None, now=timezone.now()
     )
     assert (vectors(principal, added), waiting(principal, added)) == (0, 1)
@@ -79,14 +79,14 @@ def test_a_switch_between_embedding_and_storing_loses_nothing(principal, added, 
     draft = ingest.Draft(namespace="acme:main", content="The heron nests behind the old mill.")
     former = active_model()
     prepared = ingest.prepare([draft])
-    upkeep.activate(added.id)
+    upkeep.model_registry.activate(added.id)
     ingest.keep(principal, prepared, now=timezone.now())
     assert (vectors(principal, former), waiting(principal, former)) == (1, 0)
     assert (vectors(principal, added), waiting(principal, added)) == (0, 1)
 
 
 def test_a_retired_model_gets_nothing_more(principal, fill, added):
-    upkeep.retire(added.id)
+    upkeep.model_registry.retire(added.id)
     fill(principal, 2)
     assert (vectors(principal, added), waiting(principal, added)) == (0, 0)
     assert added not in live_models()
@@ -94,7 +94,7 @@ def test_a_retired_model_gets_nothing_more(principal, fill, added):
 
 def test_the_active_model_is_served_first(principal, fill, added, small_endpoint):
     assert live_models() == [active_model(), added]
-    upkeep.activate(added.id)
+    upkeep.model_registry.activate(added.id)
     assert [model.name for model in live_models()] == ["small", "fake"]
 
 
@@ -102,13 +102,13 @@ def test_switch_and_switch_back(principal, fill, added):
     former = active_model()
     fill(principal, 3)
     backfill(principal, added)
-    upkeep.check_complete(added)
-    upkeep.activate(added.id)
+    upkeep.model_registry.check_complete(added)
+    upkeep.model_registry.activate(added.id)
     assert (active_model(), state(former), state(added)) == (added, "ready", "active")
     fill(principal, 5)
     tasks.embed_pending()
-    upkeep.check_complete(former)
-    upkeep.activate(former.id)
+    upkeep.model_registry.check_complete(former)
+    upkeep.model_registry.activate(former.id)
     assert (active_model(), state(former), state(added)) == (former, "active", "ready")
 
 
@@ -177,7 +177,7 @@ def test_retiring_drops_the_vectors_in_batches(principal, fill, added, monkeypat
     monkeypatch.setattr(vector_backfill, "DROP_BATCH", 10)
     fill(principal, 25)
     backfill(principal, added)
-    upkeep.retire(added.id)
+    upkeep.model_registry.retire(added.id)
     options = {"model": added.name}
     operation = jobs.start(principal, kind="retire", namespace=None, options=options, now=timezone.now())
     assert jobs.run(principal, operation.id).report == {"model": "small", "fragments": 25}
@@ -187,22 +187,22 @@ def test_retiring_drops_the_vectors_in_batches(principal, fill, added, monkeypat
 def test_a_model_taken_up_again_keeps_its_vectors(principal, fill, added):
     fill(principal, 5)
     backfill(principal, added)
-    upkeep.retire(added.id)
+    upkeep.model_registry.retire(added.id)
     operation = jobs.start(principal, kind="retire", namespace=None, options={"model": added.name}, now=timezone.now())
-    upkeep.begin_backfill(added.id)
+    upkeep.model_registry.begin_backfill(added.id)
     jobs.run(principal, operation.id)
     assert vectors(principal, added) == 5
 
 
 def test_the_active_model_is_not_retired(principal, db):
-    with pytest.raises(upkeep.UnfitState):
-        upkeep.retire(active_model().id)
+    with pytest.raises(upkeep.model_registry.UnfitState):
+        upkeep.model_registry.retire(active_model().id)
 
 
 @pytest.fixture
 def everywhere(service, small_endpoint, django_db_blocker):
     """A second model that other threads see, gone afterwards."""
-    model = upkeep.add_model(name="small", provider="openai", dim=64, now=timezone.now())
+    model = upkeep.model_registry.add_model(name="small", provider="openai", dim=64, now=timezone.now())
     yield model
     with connections["owner"].cursor() as cursor:
         cursor.execute("DELETE FROM memories_embedding WHERE model_id = %s", [model.id])
@@ -220,7 +220,7 @@ def test_writers_backfill_and_worker_at_once(service, fill, everywhere, at_once)
 
     def work():
         while not stop.is_set():
-            ingest.embed_pending(service, now=timezone.now(), model=everywhere)
+            ingest.embedding_queue.embed_pending(service, now=timezone.now(), model=everywhere)
 
     def fill_up():
         try:
@@ -230,15 +230,15 @@ def test_writers_backfill_and_worker_at_once(service, fill, everywhere, at_once)
 
     *_, ended = at_once(write, work, fill_up)
     assert ended.state == "succeeded"
-    while ingest.embed_pending(service, now=timezone.now(), model=everywhere)[0]:
+    while ingest.embedding_queue.embed_pending(service, now=timezone.now(), model=everywhere)[0]:
         pass
-    assert upkeep.missing(service, everywhere) == 0
+    assert upkeep.vector_backfill.missing(service, everywhere) == 0
     assert vectors(service, everywhere) == vectors(service, active_model()) == 130
 
 
 def test_a_store_that_began_before_the_model_is_not_overlooked(service, fill, everywhere, at_once):
     """The backfill waits for transactions that were open when it began."""
-    upkeep.retire(everywhere.id)
+    upkeep.model_registry.retire(everywhere.id)
     stored, begun = threading.Event(), threading.Event()
 
     def slow_store():
@@ -249,7 +249,7 @@ def test_a_store_that_began_before_the_model_is_not_overlooked(service, fill, ev
 
     def fill_up():
         assert stored.wait(timeout=60)
-        upkeep.begin_backfill(everywhere.id)
+        upkeep.model_registry.begin_backfill(everywhere.id)
         threading.Timer(0.3, begun.set).start()
         return backfill(service, everywhere)
 

@@ -175,7 +175,7 @@ def test_it_goes_on_where_a_crash_ended_it(principal, begin, fill, small_batches
 @pytest.fixture
 def small_batches(monkeypatch):
     """Rebuilds the words of two fragments at a time."""
-    targets = jobs.upkeep.TARGETS
+    targets = jobs.upkeep.reindex.TARGETS
     monkeypatch.setitem(targets, "keywords", replace(targets["keywords"], size=2))
 
 

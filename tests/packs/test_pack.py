@@ -33,7 +33,7 @@ def full(store, alice, bob, now):
         store(MAIN, "It was a secret.", by=alice.principal),
     ]
     bob.client.post(f"/api/v1/fragments/{rows[0].id}/reinforce", format="json")
-    ingest.archive(alice.principal, rows[5].id, now=now)
+    ingest.updates.archive(alice.principal, rows[5].id, now=now)
     erasure.forget(alice.principal, rows[6].id, now=now)
     return rows
 

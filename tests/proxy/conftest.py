@@ -151,7 +151,7 @@ def memories(service):
     """Lets a worker work, and answers all memories."""
 
     def work():
-        ingest.ingest_exchanges(service, now=timezone.now())
+        ingest.captures.ingest_exchanges(service, now=timezone.now())
         with access.enter(service, why="test"):
             return list(Fragment.objects.order_by("created_at", "sequence").select_related("namespace"))
 

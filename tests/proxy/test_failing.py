@@ -57,7 +57,7 @@ def test_retrieval_that_fails_does_not_stop_the_chat(kind, client, upstream, rem
     def broken(*_args, **_more):
         raise kind("secret")
 
-    monkeypatch.setattr(recall, "context", broken)
+    monkeypatch.setattr(recall, "build_context", broken)
     answer = client.chat.completions.with_raw_response.create(model="fake", messages=USER)
     assert answer.parse().choices[0].message.content == upstream.reply
     assert answer.headers["X-NovaMem-Injected"] == "0"
@@ -68,7 +68,7 @@ def test_retrieval_that_fails_does_not_stop_the_chat(kind, client, upstream, rem
 def test_retrieval_that_takes_too_long_is_not_waited_for(client, upstream, remember, monkeypatch):
     monkeypatch.setattr(recall, "PATIENCE", 0.1)
     answered = threading.Event()
-    monkeypatch.setattr(recall, "context", lambda *_args, **_more: answered.wait(60))
+    monkeypatch.setattr(recall, "build_context", lambda *_args, **_more: answered.wait(60))
     begun = time.monotonic()
     client.chat.completions.create(model="fake", messages=USER)
     assert time.monotonic() - begun < 30
@@ -93,7 +93,7 @@ def test_a_database_that_is_away_stops_strangers_only(send, upstream, issue, mon
 
     stranger = issue()
     monkeypatch.setattr(callers, "principal_of_key", away)
-    monkeypatch.setattr(recall, "context", away)
+    monkeypatch.setattr(recall, "build_context", away)
     monkeypatch.setattr(capture, "capture", away)
     assert send(chat()).status_code == 200
     refused = send(chat(), Authorization=f"Bearer {stranger}")

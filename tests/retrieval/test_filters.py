@@ -14,7 +14,7 @@ from memories.retrieval import Filters
 from memories.retrieval.candidate_search import Search, keyword_hits, nearest, passing
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
-from memories.retrieval.scopes import scopes_of
+from memories.retrieval.search_scopes import scopes_of
 
 # Whatever a caller may name a tag: signs of the query language, of arrays, of JSON, and the sign that begins a mark.
 HOSTILE = [

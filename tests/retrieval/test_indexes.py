@@ -35,8 +35,8 @@ from memories.retrieval.candidate_search import Search, index_name, indexed, key
 from memories.retrieval.indexes import memory_for
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
-from memories.retrieval.scopes import scopes_of
 from memories.retrieval.search_plan import SearchWay
+from memories.retrieval.search_scopes import scopes_of
 
 MANY = 300
 

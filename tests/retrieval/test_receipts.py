@@ -49,9 +49,9 @@ def test_old_ones_go_in_batches(principal, leave, monkeypatch):
     young = {leave(89).id, leave(0).id}
     for _ in range(5):
         leave(91)
-    assert retrieval.expire_receipts(principal, now=timezone.now()) == 5
+    assert retrieval.context.expire_receipts(principal, now=timezone.now()) == 5
     assert left(principal) == young
-    assert retrieval.expire_receipts(principal, now=timezone.now()) == 0
+    assert retrieval.context.expire_receipts(principal, now=timezone.now()) == 0
 
 
 def test_the_setting_decides(principal, leave, settings):
@@ -66,5 +66,5 @@ def test_the_setting_decides(principal, leave, settings):
 
 def test_other_projects_keep_theirs(principal, charlie, leave):
     kept = leave(91).id
-    retrieval.expire_receipts(charlie.principal, now=timezone.now())
+    retrieval.context.expire_receipts(charlie.principal, now=timezone.now())
     assert left(principal) == {kept}

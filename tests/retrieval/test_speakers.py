@@ -13,7 +13,7 @@ TURNS = ("Melanie: I painted a kettle.", "Caroline: I saw two herons.", "Melanie
 def say(principal, now, *turns, role="user"):
     said = [turn if isinstance(turn, tuple) else (role, turn) for turn in turns]
     messages = [Message(role, text, None, f"m{n}", "c", n, "message", None) for n, (role, text) in enumerate(said)]
-    ingest.ingest(principal, messages, namespace="acme:main", now=now)
+    ingest.messages.ingest(principal, messages, namespace="acme:main", now=now)
 
 
 def ask(principal, now, query, **more):
@@ -103,5 +103,5 @@ class TestPieces:
     def test_pieces_of_a_document_answer_each_by_itself(self, principal, now):
         text = "\n\n".join(f"## Part {n}\n\n" + f"Bees need a calm orchard, number {n}. " * 40 for n in range(5))
         document = Message("document", text, None, "guide", "guide", None, "text", None)
-        ingest.ingest(principal, [document], namespace="acme:main", now=now)
+        ingest.messages.ingest(principal, [document], namespace="acme:main", now=now)
         assert len(ask(principal, now, "bees in a calm orchard", top_k=3).hits) == 3

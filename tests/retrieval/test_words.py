@@ -15,7 +15,7 @@ from memories.retrieval import Filters, Question, candidate_search, find, keep_s
 from memories.retrieval.candidate_search import Search, keyword_hits, passing
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
-from memories.retrieval.scopes import scopes_of
+from memories.retrieval.search_scopes import scopes_of
 
 PEOPLE = ["caroline", "melanie", "jordan", "priya", "kenji"]
 TOPICS = ["garden", "piano", "hiking", "pottery", "camping", "painting", "adoption", "budget", "kitchen", "violin"]

@@ -17,7 +17,7 @@ from memories import access, jobs, upkeep
 from memories.access import keys
 from memories.api.users import address_of
 from memories.erasure import forget
-from memories.ingest import archive
+from memories.ingest.updates import archive
 from memories.models import (
     Cluster,
     ClusterLabel,
@@ -81,7 +81,7 @@ def _made(principal, *, now):
     forget(principal, store("acme:main", "Something that was forgotten.").id, now=now)
     tombstone = _tombstone(principal, store("acme:main", "Something that left."), now=now)
     others = {n: store("acme:main", f"The {n} thing that stands here.").id for n in ("second", "third")}
-    upkeep.keep_connections(principal, now=now)
+    upkeep.graph.keep_connections(principal, now=now)
     groups = _groups(principal, row)
     run = jobs.start(principal, kind="consolidate", namespace=row.namespace, options={}, now=now, wake_up=False)
     jobs.run(principal, run.id)

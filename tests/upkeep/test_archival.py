@@ -22,7 +22,7 @@ def archived(old, at, principal):
     def put(days, content="The heron nests behind the old mill.", **more):
         row = old(days + 10, content, **more)
         now = at(days)
-        ingest.archive(principal, row.id, now=now)
+        ingest.updates.archive(principal, row.id, now=now)
         at(0)
         return row
 
@@ -93,8 +93,8 @@ def test_copies_expire_and_tombstones_stay(archived, run, undo, principal, count
     archived(400)
     ended = run("archive")
     later = timezone.now() + datetime.timedelta(days=settings.ARCHIVE_DAYS)
-    assert upkeep.expire_copies(principal, now=later - datetime.timedelta(minutes=1)) == 0
-    assert upkeep.expire_copies(principal, now=later) == 1
+    assert upkeep.lifecycle.expire_copies(principal, now=later - datetime.timedelta(minutes=1)) == 0
+    assert upkeep.lifecycle.expire_copies(principal, now=later) == 1
     assert (count(Archive), count(Tombstone)) == (0, 1)
     assert undo(ended)["restored"] == 0
 
@@ -102,8 +102,8 @@ def test_copies_expire_and_tombstones_stay(archived, run, undo, principal, count
 def test_many_expire_at_once(fill, principal, now, count):
     ids = fill(1200)
     with access.enter(principal, why="test"):
-        upkeep.take_copies(principal.project_id, ids, reason="evicted", operation_id=None, now=now)
-    assert upkeep.expire_copies(principal, now=now + datetime.timedelta(days=4000)) == 1200
+        upkeep.lifecycle.take_copies(principal.project_id, ids, reason="evicted", operation_id=None, now=now)
+    assert upkeep.lifecycle.expire_copies(principal, now=now + datetime.timedelta(days=4000)) == 1200
     assert count(Archive) == 0
 
 

@@ -153,10 +153,10 @@ class TestCold:
     def test_by_hand_only_its_owner_or_a_person_hides_it(self, believed, alice, agent_of, project, fresh):
         other = agent_of(project, owner="other", ceiling="user_explicit")
         for deed in (
-            lambda by: upkeep.move_one(by, believed.id, here="hot", there="cold"),
-            lambda by: upkeep.compact_one(by, believed.id, level="keywords", now=timezone.now()),
+            lambda by: upkeep.lifecycle.move_one(by, believed.id, here="hot", there="cold"),
+            lambda by: upkeep.lifecycle.compact_one(by, believed.id, level="keywords", now=timezone.now()),
         ):
             with pytest.raises(NotPermitted, match="believed"):
                 deed(other.principal)
         assert (fresh(believed).tier, fresh(believed).compression) == ("hot", "full")
-        assert upkeep.move_one(alice.principal, believed.id, here="hot", there="cold").tier == "cold"
+        assert upkeep.lifecycle.move_one(alice.principal, believed.id, here="hot", there="cold").tier == "cold"

@@ -36,7 +36,7 @@ def one(principal):
     """Compacts one fragment on request."""
 
     def compact(row, level, by=principal):
-        return upkeep.compact_one(by, row.id, level=level, now=timezone.now())
+        return upkeep.lifecycle.compact_one(by, row.id, level=level, now=timezone.now())
 
     return compact
 
@@ -118,7 +118,7 @@ def test_who_waits_for_a_decision_and_whom_it_is_about_stay(old, run, picture, o
     before = picture()
     assert run("compact").report["compacted_count"] == 0
     for row in (strong, weak):
-        with pytest.raises(upkeep.WaitsForDecision):
+        with pytest.raises(upkeep.lifecycle.WaitsForDecision):
             one(row, "hash")
     assert picture() == before
 
@@ -155,7 +155,7 @@ def test_undo_gives_the_text_back(old, run, undo, fresh, count, vectors):
 def test_undo_leaves_what_was_rewritten_since(old, run, undo, fresh, principal, now):
     row = old(100, LONG)
     ended = run("compact")
-    ingest.revise(principal, row.id, changes={"content": "All new."}, revision=None, now=now)
+    ingest.updates.revise(principal, row.id, changes={"content": "All new."}, revision=None, now=now)
     assert fresh(row).compression == "full"
     assert undo(ended) == {"restored": 0, "stale": 1}
     assert fresh(row).content == "All new."
@@ -190,7 +190,7 @@ def test_without_a_copy_there_is_no_way_back(old, one, fresh, principal):
     one(row, "summary")
     with access.enter(principal, why="test"):
         Archive.objects.all().delete()
-    with pytest.raises(upkeep.Purged):
+    with pytest.raises(upkeep.lifecycle.Purged):
         one(row, "full")
     assert fresh(row).content == SUMMARY
 
@@ -244,14 +244,14 @@ def test_rebuilding_the_vectors_takes_what_was_said(old, run, vectors, one, prin
 def test_what_returns_from_the_archive_is_read_as_it_was_said(old, one, fresh, principal, store, now):
     row = old(1, "My favorite color is green.")
     one(row, "hash")
-    ingest.archive(principal, row.id, now=now)
+    ingest.updates.archive(principal, row.id, now=now)
     store(
         "acme:main",
         "The favorite color is blue.",
         source="system",
         claim=ClaimDraft("user", "favorite color", "blue"),
     )
-    ingest.unarchive(principal, row.id, now=now)
+    ingest.updates.unarchive(principal, row.id, now=now)
     assert fresh(row).status == "quarantined"
 
 

@@ -22,7 +22,7 @@ def ranked(principal):
 
     def rank(**more):
         with access.enter(principal, why="test"):
-            found = upkeep.candidates(principal, now=timezone.now(), most=100, **more)
+            found = upkeep.lifecycle.candidates(principal, now=timezone.now(), most=100, **more)
         return [(each.id, each.priority) for each in found]
 
     return rank

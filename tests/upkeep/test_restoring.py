@@ -43,7 +43,7 @@ def restore(principal):
     """Brings it back."""
 
     def back(stone, by=principal):
-        return upkeep.restore(by, stone.id, now=timezone.now())
+        return upkeep.lifecycle.restore(by, stone.id, now=timezone.now())
 
     return back
 
@@ -92,7 +92,7 @@ def test_what_comes_back_is_what_left(old, evict, restore, picture, read_at, lin
 def test_it_is_found_by_the_fragments_id_too(old, evict, principal, fresh):
     row = old(40)
     evict(row)
-    upkeep.restore(principal, row.id, now=timezone.now())
+    upkeep.lifecycle.restore(principal, row.id, now=timezone.now())
     assert fresh(row).content == row.content
 
 
@@ -162,7 +162,7 @@ def test_without_a_copy_only_the_tombstone_is_left(old, evict, restore, principa
     stone = evict(old(40))
     with access.enter(principal, why="test"):
         Archive.objects.all().delete()
-    with pytest.raises(upkeep.Purged):
+    with pytest.raises(upkeep.lifecycle.Purged):
         restore(stone)
     assert (count(Fragment), count(Tombstone)) == (0, 1)
 
@@ -182,13 +182,13 @@ def test_who_is_weaker_or_elsewhere_restores_nothing(old, evict, restore, bob, c
         with pytest.raises(error):
             restore(stone, by=who.principal)
     with pytest.raises(NotFound):
-        upkeep.restore(bob.principal, uuid.uuid4(), now=timezone.now())
+        upkeep.lifecycle.restore(bob.principal, uuid.uuid4(), now=timezone.now())
     assert (count(Fragment), count(Tombstone), count(Archive)) == (0, 1, 1)
 
 
 def test_forgetting_what_was_evicted_erases_every_copy(old, evict, store, principal, now, count):
     row = old(40, "The secret word is xylophone.")
-    ingest.revise(principal, row.id, changes={"content": "The secret word is zither."}, revision=None, now=now)
+    ingest.updates.revise(principal, row.id, changes={"content": "The secret word is zither."}, revision=None, now=now)
     evict(row)
     erasure.forget(principal, row.id, now=timezone.now())
     assert (count(Archive), count(Tombstone), count(Erasure)) == (0, 0, 2)
@@ -200,7 +200,7 @@ def test_forgetting_what_was_evicted_erases_every_copy(old, evict, store, princi
 def test_forgetting_a_fragment_erases_its_copies(old, principal, count, now):
     row = old(40)
     with access.enter(principal, why="test"):
-        upkeep.take_copies(principal.project_id, [row.id], reason="evicted", operation_id=None, now=now)
+        upkeep.lifecycle.take_copies(principal.project_id, [row.id], reason="evicted", operation_id=None, now=now)
     assert count(Archive) == 1
     erasure.forget(principal, row.id, now=now)
     assert count(Archive) == 0

@@ -31,7 +31,7 @@ def rich(store, old, principal, bob, read_at, link, now):
         conversation_id="c-1",
         sequence=7,
     )
-    ingest.revise(
+    ingest.updates.revise(
         principal, row.id, changes={"content": "Ada's budget is $800 in Z\u00fcrich."}, revision=None, now=now
     )
     read_at(row, 3, times=4)

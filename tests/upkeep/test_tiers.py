@@ -32,7 +32,7 @@ def move(principal):
     """Moves one fragment by hand."""
 
     def to(row, here, there, by=principal):
-        return upkeep.move_one(by, row.id, here=here, there=there)
+        return upkeep.lifecycle.move_one(by, row.id, here=here, there=there)
 
     return to
 
@@ -174,7 +174,7 @@ def test_sizes_are_of_texts_and_vectors(store, principal, change):
     store("acme:main", "The otter swims.")
     change(store("acme:main", "The z\u00fcrich heron nests."), tier="cold")
     with access.enter(principal, why="test"):
-        assert upkeep.sizes(principal.project_id) == {"hot": 16 + 776, "warm": 0, "cold": 24 + 776}
+        assert upkeep.lifecycle.sizes(principal.project_id) == {"hot": 16 + 776, "warm": 0, "cold": 24 + 776}
 
 
 def test_thousands_move_in_few_queries(fill, run):
@@ -202,7 +202,7 @@ def test_by_hand(old, move, tiers):
 
 def test_by_hand_only_from_where_it_is(old, move, tiers):
     row = old(1)
-    with pytest.raises(upkeep.TierMismatch, match="hot"):
+    with pytest.raises(upkeep.lifecycle.TierMismatch, match="hot"):
         move(row, "warm", "cold")
     assert tiers(row) == ["hot"]
 

@@ -36,7 +36,7 @@ def hour(principal):
         with access.enter(principal, why="test"):
             known = set(Operation.objects.values_list("id", flat=True))
         with CaptureQueriesContext(connection) as asked:
-            upkeep.keep_connections(principal, now=now)
+            upkeep.graph.keep_connections(principal, now=now)
             retrieval.keep_statistics(principal, now=now)
             retrieval.keep_indexes(principal)
             jobs.start_due(principal, now=now)
@@ -100,7 +100,7 @@ def test_what_changes_during_a_run_is_looked_at_by_the_next(fill, hour, principa
     now = timezone.now()
     running = jobs.start(principal, kind="consolidate", namespace=scope, options={}, now=now, wake_up=False)
     fill("main", 1, "The otter swims at night.")
-    upkeep.keep_connections(principal, now=now)
+    upkeep.graph.keep_connections(principal, now=now)
     jobs.consolidate_everything(principal, now=now)
     with access.enter(principal, why="test"):
         assert Connected.objects.get(namespace=scope).changed

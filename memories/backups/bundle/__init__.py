@@ -1,5 +1,6 @@
 """A bundle: a project as one signed file, read and written record by record (docs/spec.md §9)."""
 
+from memories.backups.bundle.changes import uncovered
 from memories.backups.bundle.fingerprint_keys import BadKeyFile, take_key, write_key
 from memories.backups.bundle.manifest import Manifest
 from memories.backups.bundle.reader import (
@@ -12,9 +13,11 @@ from memories.backups.bundle.reader import (
     records_of,
 )
 from memories.backups.bundle.v1_format import EnvelopeTooLarge, NoEnvelope, envelope_of
+from memories.backups.bundle.vectors import unpacked
 from memories.backups.bundle.writer import (
     BackupRequest,
     back_up,
+    chain_of,
     check_backup,
     check_recipients,
     make,
@@ -23,6 +26,9 @@ from memories.backups.bundle.writer import (
 )
 
 __all__ = [
+    "chain_of",
+    "uncovered",
+    "unpacked",
     "ahead",
     "back_up",
     "BackupRequest",

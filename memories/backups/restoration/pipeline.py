@@ -15,15 +15,17 @@ from memories import access, audit, failpoints
 from memories.access import NotFound, NotPermitted, Principal
 from memories.backups import storage
 from memories.backups.bundle import (
+    BackupRequest,
     BrokenBundle,
     BundleReader,
     Manifest,
     UnknownVersion,
     ahead,
     batches,
+    chain_of,
     fingerprint_keys,
+    make,
 )
-from memories.backups.bundle import writer as bundle_writer
 from memories.backups.restoration import (
     auxiliary_tables,
     conflict_check,
@@ -179,7 +181,7 @@ def _chain(principal: Principal, operation: Operation) -> list[Backup]:
         found = rows.filter(id=operation.options["backup_id"]).first()
         if found is None:
             raise NotFound("backup")
-        return bundle_writer.chain_of(found)
+        return chain_of(found)
 
 
 def stage(
@@ -252,8 +254,8 @@ def _safety(principal: Principal, operation: Operation, progress: Progress, *, n
     with access.enter(principal, why="restore"):
         if not Fragment.objects.within(principal.project_id).exists():
             return None
-    wish = bundle_writer.BackupRequest(origin=BackupOrigin.SAFETY)
-    return str(bundle_writer.make(principal, wish, operation=operation, progress=progress, now=now).id)
+    wish = BackupRequest(origin=BackupOrigin.SAFETY)
+    return str(make(principal, wish, operation=operation, progress=progress, now=now).id)
 
 
 def apply(

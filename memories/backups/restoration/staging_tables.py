@@ -15,7 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import BinaryField, BooleanField
 
 from memories.access import Principal
-from memories.backups.bundle import BrokenBundle, BundleLine, vectors
+from memories.backups.bundle import BrokenBundle, BundleLine, unpacked
 from memories.models import vector_text
 from memories.models.enums import ArchivePolicy
 from memories.models.namespace import BadUser, parts_of, scope_name
@@ -314,7 +314,7 @@ class StagedBundle:
     def _take_vectors(self, told: list[tuple[str, dict[str, Any]]]) -> None:
         with connection.cursor() as cursor, cursor.copy("COPY staged_vector FROM STDIN") as copy:
             for fragment_id, each in told:
-                copy.write_row((fragment_id, each["model"], each["dim"], vector_text(vectors.unpacked(each["vector"]))))
+                copy.write_row((fragment_id, each["model"], each["dim"], vector_text(unpacked(each["vector"]))))
 
     def _places(self) -> str:
         return json.dumps({name: row["id"] for name, row in self.namespaces.items()})

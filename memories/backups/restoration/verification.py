@@ -13,8 +13,7 @@ from django.db import transaction
 from memories import access, failpoints
 from memories.access import NotFound, Principal
 from memories.backups import storage
-from memories.backups.bundle import BrokenBundle, BundleLine, BundleReader, records
-from memories.backups.bundle import writer as bundle_writer
+from memories.backups.bundle import BrokenBundle, BundleLine, BundleReader, chain_of, records
 from memories.backups.restoration import auxiliary_tables, diff, erasure_filter, insertion, staging_tables
 from memories.backups.restoration import pipeline as restoration
 from memories.errors import NovaError
@@ -139,7 +138,7 @@ def _chain(principal: Principal, operation: Operation) -> list[Backup]:
         row = Backup.objects.within(principal.project_id).filter(id=operation.options["backup_id"]).first()
         if row is None:
             raise NotFound("backup")
-        return bundle_writer.chain_of(row)
+        return chain_of(row)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class Command(TyperCommand):
         wish: dict[str, Any] = {"kind": "consolidate", "namespace": place, "options": options, "dry_run": dry_run}
         try:
             operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
-        except (BadOptions, jobs.AlreadyRunning, upkeep.NoPlan, upkeep.PlanUsed) as error:
+        except (BadOptions, jobs.AlreadyRunning, upkeep.consolidation.NoPlan, upkeep.consolidation.PlanUsed) as error:
             raise CommandError(str(error)) from error
         return watched(principal, operation, place.name)
 
@@ -63,7 +63,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             operation = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (NotFound, jobs.NotUndoable, upkeep.CannotRollBack) as error:
+        except (NotFound, jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
             raise CommandError(str(error)) from error
         return watched(principal, operation, "undo")
 

@@ -34,9 +34,9 @@ class Command(TyperCommand):
         """Stores what is worth keeping; the same file twice adds nothing."""
         place = scope_named(namespace, user)
         try:
-            messages = {path: list(ingest.read(path)) for path in files}
+            messages = {path: list(ingest.files.read(path)) for path in files}
             project = keys.ensure_project(place.partition(":")[0])
-        except (ingest.UnreadableFile, keys.BadGrant) as error:
+        except (ingest.files.UnreadableFile, keys.BadGrant) as error:
             raise CommandError(str(error)) from error
         principal = access.system_principal(project)
         reports = [self._one(principal, path, messages[path], place) for path in files]
@@ -48,7 +48,7 @@ class Command(TyperCommand):
             self.stdout.write(f"{report['file']}: {report['stored']} stored, skipped: {reasons}")
 
     def _one(
-        self, principal: access.Principal, path: Path, messages: list[ingest.Message], namespace: str
+        self, principal: access.Principal, path: Path, messages: list[ingest.files.Message], namespace: str
     ) -> dict[str, Any]:
         stored, skipped = 0, dict[str, int]()
         rest = iter(messages)
@@ -56,7 +56,7 @@ class Command(TyperCommand):
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task(path.name, total=len(messages))
             while batch := list(islice(rest, BATCH)):
-                report = ingest.ingest(principal, batch, namespace=namespace, now=timezone.now())
+                report = ingest.messages.ingest(principal, batch, namespace=namespace, now=timezone.now())
                 stored += len(report.stored)
                 for skip in report.skipped:
                     skipped[skip.reason] = skipped.get(skip.reason, 0) + 1

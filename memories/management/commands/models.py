@@ -18,7 +18,14 @@ from memories.providers import EmbeddingFailed, active_model
 Questions = list[str] | None
 Name = Annotated[str, Argument(help="The model's name.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
-REFUSALS = (upkeep.ModelTaken, upkeep.UnfitModel, upkeep.UnfitState, upkeep.VectorsMissing, EmbeddingFailed, NotFound)
+REFUSALS = (
+    upkeep.model_registry.ModelTaken,
+    upkeep.model_registry.UnfitModel,
+    upkeep.model_registry.UnfitState,
+    upkeep.model_registry.VectorsMissing,
+    EmbeddingFailed,
+    NotFound,
+)
 
 
 class Command(TyperCommand):
@@ -47,7 +54,7 @@ class Command(TyperCommand):
         as_json: AsJson = False,
     ) -> None:
         """Adds a model: new memories get a vector of it at once, older ones by a backfill."""
-        row = _tried(lambda: upkeep.add_model(name=name, provider=provider, dim=dim, now=timezone.now()))
+        row = _tried(lambda: upkeep.model_registry.add_model(name=name, provider=provider, dim=dim, now=timezone.now()))
         self._say(row, as_json=as_json)
 
     @command()
@@ -73,7 +80,7 @@ class Command(TyperCommand):
             raise CommandError(f"There is no project {project!r}.")
         model, active, principal = _model(name), active_model(), access.system_principal(found)
         rows = _tried(
-            lambda: upkeep.compare(
+            lambda: upkeep.model_comparison.compare(
                 principal, model, active, queries=query or [], namespace=namespace or None, sample=sample
             )
         )
@@ -81,11 +88,11 @@ class Command(TyperCommand):
         told: dict[str, Any] = {
             "model": model.name,
             "against": active.name,
-            "depth": upkeep.DEPTH,
+            "depth": upkeep.model_comparison.DEPTH,
             "mean": round(sum(shares) / len(shares), 4) if shares else None,
             "least": min(shares, default=None),
             "queries": [{"source": row.source, "overlap": row.share} for row in rows],
-            "missing": upkeep.missing(principal, model),
+            "missing": upkeep.vector_backfill.missing(principal, model),
         }
         words = "{model} against {against}: mean {mean}, least {least}, {missing} memories without a vector"
         self.stdout.write(json.dumps(told) if as_json else words.format(**told))
@@ -128,7 +135,7 @@ def _model(name: str) -> EmbeddingModel:
 
 
 def _missing(row: EmbeddingModel) -> int:
-    return sum(upkeep.missing(access.system_principal(one), row) for one in Project.objects.all())
+    return sum(upkeep.vector_backfill.missing(access.system_principal(one), row) for one in Project.objects.all())
 
 
 def _told(row: EmbeddingModel) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Command(TyperCommand):
         principal = owner_of(operation_id)
         try:
             made = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
-        except (jobs.NotUndoable, upkeep.CannotRollBack) as error:
+        except (jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
             raise CommandError(str(error)) from error
         ended = watched(principal, made, "undo")
         self._tell(ended, as_json=as_json)

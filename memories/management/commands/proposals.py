@@ -16,7 +16,7 @@ from typer import Argument, Option
 from conflicts.resolution import AlreadyResolved, CannotUndo, NotApplicable
 from memories import access, governance
 from memories.access import NotFound, Principal
-from memories.governance import Situation
+from memories.governance.task_proposals import Situation
 from memories.management.job_runner import projects_named
 from memories.management.operation_commands import printed
 from memories.models import Project, Proposal
@@ -68,10 +68,10 @@ class Command(TyperCommand):
         with Progress(console=Console(stderr=True)) as bar:
             bar.add_task("asking the language model", total=None)
             try:
-                considered = governance.consider(principal, namespace, Situation(task, context), now=now)
+                considered = governance.task_proposals.consider(principal, namespace, Situation(task, context), now=now)
             except NotFound as error:
                 raise CommandError(str(error)) from error
-        row = governance.conclude(principal, considered, now=now)
+        row = governance.task_proposals.conclude(principal, considered, now=now)
         self._tell([told(row)], as_json=as_json)
         if row.outcome != ProposalOutcome.ALLOWED:
             raise SystemExit(1)

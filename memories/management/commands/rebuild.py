@@ -23,7 +23,7 @@ class Command(TyperCommand):
 
     def handle(
         self,
-        target: Annotated[str, Argument(help=f"One of: {', '.join(upkeep.TARGETS)}.")],
+        target: Annotated[str, Argument(help=f"One of: {', '.join(upkeep.reindex.TARGETS)}.")],
         project: Annotated[str, Option(help="Only this project.")] = "",
         namespace: Annotated[str, Option(help="Only this namespace (project:agent).")] = "",
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,

@@ -37,11 +37,11 @@ class Command(TyperCommand):
         if project and not projects:
             raise CommandError(f"There is no project {project!r}.")
         row = self._model(model, provider, dim)
-        upkeep.begin_backfill(row.id)
+        upkeep.model_registry.begin_backfill(row.id)
         reports = [self._one(found, row) for found in projects]
         complete = all(report["state"] == OperationState.SUCCEEDED and not report["missing"] for report in reports)
-        if activate and (force or (complete and upkeep.is_complete(row))):
-            row = upkeep.activate(row.id)
+        if activate and (force or (complete and upkeep.model_registry.is_complete(row))):
+            row = upkeep.model_registry.activate(row.id)
         row.refresh_from_db()
         self._tell({"model": row.name, "state": row.state, "projects": reports}, as_json=as_json)
         if not complete or (activate and row.state != "active"):
@@ -52,7 +52,7 @@ class Command(TyperCommand):
         if row is None:
             if provider not in offered() or not dim:
                 raise CommandError(f"There is no model {name!r}. To add it, give --provider and --dim.")
-            return upkeep.add_model(name=name, provider=provider, dim=dim, now=timezone.now())
+            return upkeep.model_registry.add_model(name=name, provider=provider, dim=dim, now=timezone.now())
         if provider not in ("", row.provider) or dim not in (0, row.dim):
             raise CommandError(f"{name!r} is of the provider {row.provider} and has {row.dim} dimensions.")
         return row
@@ -71,7 +71,7 @@ class Command(TyperCommand):
             "operation": str(operation.id),
             "state": (ended or operation).state,
             "embedded": report.get("embedded", 0),
-            "missing": upkeep.missing(principal, model),
+            "missing": upkeep.vector_backfill.missing(principal, model),
         }
 
     def _tell(self, told: dict[str, Any], *, as_json: bool) -> None:

@@ -31,7 +31,7 @@ class Command(TyperCommand):
         projects = projects_named(project)
         if not projects:
             raise CommandError("There is no project yet: a call belongs to one.")
-        checked = governance.check_sidecar(access.system_principal(projects[0]), now=timezone.now())
+        checked = governance.health.check_sidecar(access.system_principal(projects[0]), now=timezone.now())
         call = checked.call
         told = {
             "works": checked.works,

@@ -47,14 +47,19 @@ def _counted(project: Project) -> dict[str, Any]:
             f"by_{field}": dict.fromkeys(words, 0) | dict(rows.values_list(field).annotate(n=Count("id")))
             for field, words in WORDS.items()
         }
-        full = upkeep.capacities(project.id)["all"]
+        full = upkeep.lifecycle.capacities(project.id)["all"]
         capacity = {
             "ratio": round(full.ratio, 4),
             "status": full.status,
             "fragments": full.fragments,
             "limit": full.limit,
         }
-        return {"project": project.name, **counts, "tier_bytes": upkeep.sizes(project.id), "capacity": capacity}
+        return {
+            "project": project.name,
+            **counts,
+            "tier_bytes": upkeep.lifecycle.sizes(project.id),
+            "capacity": capacity,
+        }
 
 
 def _table(report: dict[str, Any]) -> Table:

@@ -97,7 +97,7 @@ class Memory:
     entry: BlockEntry
 
 
-def context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
+def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """The context block for a question. Raises what search raises."""
     results = find(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):

@@ -123,15 +123,15 @@ def prepare(outlook: Outlook, steps: Sequence[StepDraft]) -> list[DigestDraft]:
     ]
 
 
-def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.Summary:
+def _summary(outlook: Outlook, rows: Sequence[Fragment]) -> governance.digests.Summary:
     """By the language model when the run is to, and what it says is allowed; else the best sentences.
 
     What a model says is an inference, which replaces nothing stronger.
     """
     if outlook.wish.method == LLM and all(row.authority <= INFERRED for row in rows):
-        with suppress(governance.NoDigest):
-            return governance.summarise(outlook.principal, outlook.namespace, rows, now=outlook.now)
-    return governance.Summary(extract([row.content for row in rows]), {})
+        with suppress(governance.digests.NoDigest):
+            return governance.digests.summarise(outlook.principal, outlook.namespace, rows, now=outlook.now)
+    return governance.digests.Summary(extract([row.content for row in rows]), {})
 
 
 def _clusters(steps: Iterable[StepDraft]) -> dict[uuid.UUID, list[uuid.UUID]]:

@@ -11,7 +11,7 @@ from conflicts.rulings import with_protection
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
-from memories.ingest import check_change
+from memories.ingest.updates import check_change
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.enums import Compression, Status
 from memories.operations import BadOptions
@@ -64,10 +64,10 @@ def prepare_digest(
     with access.enter(principal, why="digest"):
         members = _members(principal, ids)
     text = extract([row.content for row in members])
-    told = governance.Summary(text, {})
+    told = governance.digests.Summary(text, {})
     if method == LLM:
         _refuse_stronger(ids, members)
-        told = governance.summarise(principal, members[0].namespace, members, now=now)
+        told = governance.digests.summarise(principal, members[0].namespace, members, now=now)
     (vector,) = embed([told.text], model=model)
     return DigestRequest(ids, DigestDraft(uuid.uuid4(), told.text, vector, told.origin), model, text)
 

@@ -73,7 +73,7 @@ def check_method(method: Any) -> None:
     """Raises BadOptions unless digests can be made by this method."""
     if method not in METHODS:
         raise BadOptions("method", f"Use one of: {', '.join(METHODS)}.")
-    if method == LLM and not governance.has_model():
+    if method == LLM and not governance.digests.has_model():
         raise BadOptions("method", "No language model is bound: use extractive.")
 
 

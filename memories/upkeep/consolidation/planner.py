@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from memories import access, failpoints
 from memories.access import Principal
-from memories.ingest import embed_pending
+from memories.ingest.embedding_queue import embed_pending
 from memories.models import Namespace, Operation, PlanStep, sql
 from memories.models.enums import OperationState
 from memories.operations import NoPlan, PlanUsed, Progress

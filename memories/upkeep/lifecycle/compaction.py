@@ -14,7 +14,7 @@ from conflicts.search_index import BlockedByErasure, forgotten_texts, index_keyw
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.ingest import fragment_for_change
+from memories.ingest.updates import fragment_for_change
 from memories.language.abridgement import ARCHIVED, keywords, summary
 from memories.models import Archive, Fragment, Operation, Revision
 from memories.models.bulk import insert

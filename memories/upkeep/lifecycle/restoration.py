@@ -14,7 +14,7 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
 from memories.extraction import stated
-from memories.ingest import check_change
+from memories.ingest.updates import check_change
 from memories.models import Archive, Claim, Fragment, Operation, Tombstone
 from memories.models.enums import STANDING, Status
 from memories.models.lineage import quoting

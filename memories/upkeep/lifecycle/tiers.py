@@ -18,7 +18,7 @@ from django.utils import timezone
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
-from memories.ingest import fragment_for_change
+from memories.ingest.updates import fragment_for_change
 from memories.models import Fragment, Operation
 from memories.models.enums import Tier
 from memories.models.scoring import COLD, KEPT, LAST_USED, days_since, relevance_sql
