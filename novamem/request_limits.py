@@ -15,9 +15,9 @@ from django.core.handlers.asgi import ASGIHandler
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
-from memories.api.problem_details import problem
 from memories.backups.storage import NoSpace, taking_room
 from memories.proxy import errors
+from memories.rest.problem_details import problem
 from novamem import sender_check
 from novamem.logs import route_of
 

@@ -15,9 +15,9 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from memories import access
 from memories.access import rate_limits
-from memories.api.authentication import bearer_of
 from memories.models import Membership
 from memories.models.enums import Role, Verb
+from memories.rest.authentication import bearer_of
 
 # An upload of which nothing was heard for so long has ended, as when its server was killed. It tells so more often.
 LEASE, TELL = datetime.timedelta(minutes=5), 60.0

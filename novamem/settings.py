@@ -113,7 +113,7 @@ MIDDLEWARE = [
     # Innermost: they are synchronous, and so one thread carries a request through all of them.
     "memories.console.logins.SecondFactorGate",
     "memories.admin.AttributionMiddleware",
-    "memories.api.problem_details.ProblemMiddleware",
+    "memories.rest.problem_details.ProblemMiddleware",
 ]
 
 ROOT_URLCONF = "novamem.urls"
@@ -205,13 +205,13 @@ FILE_UPLOAD_HANDLERS = [
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.api.authentication.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["memories.api.authentication.HasVerb"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.rest.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["memories.rest.authentication.HasVerb"],
     "DEFAULT_THROTTLE_CLASSES": ["memories.api.rate_limits.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["memories.api.parsers.StrictJSONParser", "memories.api.parsers.UnlabelledJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["memories.rest.parsers.StrictJSONParser", "memories.rest.parsers.UnlabelledJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "memories.api.problem_details.handler",
+    "EXCEPTION_HANDLER": "memories.rest.problem_details.handler",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",
 }
@@ -225,7 +225,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": [],
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
-    "PARSER_WHITELIST": ["memories.api.parsers.StrictJSONParser"],
+    "PARSER_WHITELIST": ["memories.rest.parsers.StrictJSONParser"],
     "ENUM_NAME_OVERRIDES": {
         "StatusEnum": "memories.models.enums.Status",
         "PolicyEnum": "memories.models.enums.ExportPolicy",

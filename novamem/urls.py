@@ -11,8 +11,8 @@ from drf_spectacular.views import SpectacularAPIView
 
 from memories.api import reference
 from memories.api.health import healthz, metrics, readyz
-from memories.api.problem_details import problem
 from memories.proxy.errors import ProxyRefused, refusal
+from memories.rest.problem_details import problem
 
 
 def bad_request(request: Any, exception: Exception) -> HttpResponse:

@@ -16,15 +16,16 @@ from rest_framework.views import APIView
 
 from memories import access, backups
 from memories.access import NotFound, Principal
-from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Id, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, require_all, rows_of, started
+from memories.api.operations import rows_of
 from memories.api.pagination import page_of, paged
-from memories.api.parsers import StrictJSONParser, UnlabelledJSONParser
 from memories.models import Backup, Namespace
 from memories.models.enums import BackupOrigin, ExportPolicy
+from memories.rest.authentication import principal_of
+from memories.rest.fields import Flag, Id, Strict, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.inputs import namespace_form
+from memories.rest.operations import OperationAnswer, require_all, started
+from memories.rest.parsers import StrictJSONParser, UnlabelledJSONParser
 
 
 def recipients_field() -> serializers.ListField:

@@ -11,14 +11,14 @@ from rest_framework.views import APIView
 
 from memories import access, jobs, namespaces
 from memories.access import NotFound
-from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Id, Strict, Text, Whole, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, of_all_users, place_of, started
 from memories.erasure import CountDiffers
 from memories.models import Project
+from memories.rest.authentication import principal_of
+from memories.rest.fields import Flag, Id, Strict, Text, Whole, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
+from memories.rest.operations import OperationAnswer, of_all_users, place_of, started
 
 
 class ForkInput(Strict):

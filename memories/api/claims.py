@@ -18,30 +18,16 @@ from rest_framework.views import APIView
 
 from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
 from memories import access
-from memories.api.answers import ClaimFields, OrNull
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUserQuery, Moment, Text, validated
-from memories.api.inputs import namespace_form
 from memories.api.pagination import cursor_of, links_of, page_at, page_of
-from memories.api.rulings import RulingMarkAnswer
 from memories.cursors import NEWEST_FIRST, Cursor, reading_order
-from memories.models.enums import SourceClass, Status
+from memories.models.enums import Status
+from memories.rest.authentication import principal_of
+from memories.rest.claims import BelievedAnswer, ClaimsQuery
+from memories.rest.fields import AboutUserQuery, Text, validated
+from memories.rest.inputs import namespace_form
+from memories.rest.rulings import RulingMarkAnswer
 
 BY_PERIOD = ("begins", "recorded_at", "id")
-
-
-class ClaimsQuery(AboutUserQuery):
-    """Which claims, at which point of both times."""
-
-    namespace = Text(required=False, validators=[namespace_form])
-    subject = Text(max_length=100, required=False)
-    predicate = Text(max_length=100, required=False)
-    session_id = Text(max_length=255, default="")
-    status = serializers.ChoiceField([*Status.choices, ("all", "all")], default="active")
-    as_of = Moment(required=False)
-    known_at = Moment(required=False)
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
-    cursor = Text(required=False)
 
 
 class TimelineQuery(AboutUserQuery):
@@ -58,20 +44,6 @@ class TimelineQuery(AboutUserQuery):
         help_text="Memories; one that has claimed several values of the key shows each.",
     )
     cursor = Text(required=False)
-
-
-class BelievedAnswer(ClaimFields):
-    """A claim, as it was believed."""
-
-    fragment_id = serializers.UUIDField()
-    namespace = serializers.CharField()
-    user = serializers.CharField(allow_null=True)
-    source = serializers.ChoiceField(SourceClass.choices)
-    owner = OrNull(allow_null=True)
-    owner_id = serializers.UUIDField(allow_null=True)
-    status = serializers.ChoiceField(Status.choices)
-    recorded_at = serializers.DateTimeField()
-    ruling = RulingMarkAnswer(allow_null=True, help_text="The ruling in force, at `known_at`, on what it says.")
 
 
 class BeliefAnswer(serializers.Serializer[Any]):

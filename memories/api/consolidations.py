@@ -10,13 +10,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import access, upkeep
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, rows_of, started, undone, visible_to
+from memories.api.operations import rows_of, undone, visible_to
 from memories.api.pagination import page_of, paged
 from memories.models.enums import OperationState
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.inputs import namespace_form
+from memories.rest.operations import OperationAnswer, started
 
 KIND = "consolidate"
 

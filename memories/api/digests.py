@@ -10,12 +10,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import upkeep
-from memories.api.answers import StoredAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import Id, Strict, validated
-from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
-from memories.api.idempotency import IdempotentAnswer, answer_once
+from memories.api.fragments import with_capacity
 from memories.operations import BadOptions
+from memories.rest.answers import StoredAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import Id, Strict, validated
+from memories.rest.fragments import IDEMPOTENCY, stored_answer
+from memories.rest.idempotency import IdempotentAnswer, answer_once
 
 FEWEST, MOST = upkeep.consolidation.DIGEST_SIZES
 

@@ -13,16 +13,16 @@ from rest_framework.views import APIView
 from conflicts.authority import rank_of
 from memories import access, erasure, jobs
 from memories.access import NotFound, Principal
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Flag, Id, Text, Whole, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer
-from memories.api.search import FilterInput
 from memories.erasure import ErasureRequest
 from memories.models import Namespace
 from memories.models.fragment import CONTENT_LIMIT
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, Flag, Id, Text, Whole, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
+from memories.rest.operations import OperationAnswer
+from memories.rest.search import FilterInput
 from memories.retrieval import Filters
 
 MOST_IDS = 10_000

@@ -25,9 +25,9 @@ from rest_framework.views import APIView
 
 from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
 from memories.access import Principal, rate_limits
-from memories.api.authentication import KeyAuthentication, principal_of
-from memories.api.fields import AboutUserQuery, Text, validated
-from memories.api.inputs import namespace_form
+from memories.rest.authentication import KeyAuthentication, principal_of
+from memories.rest.fields import AboutUserQuery, Text, validated
+from memories.rest.inputs import namespace_form
 
 EVERY, HEARTBEAT, LONGEST = 1.0, 15.0, 300.0  # seconds: between two looks, of silence, of a stream
 PAGE = 200

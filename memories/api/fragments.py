@@ -1,7 +1,6 @@
 """/api/v1/fragments: store, list, read, change, forget."""
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,33 +11,33 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.public import Admission
 from conflicts.ruling_marks import marks_of
 from memories import access, upkeep
-from memories.access import NotFound, Principal
-from memories.api.answers import FragmentAnswer, StoredAnswer, answers, stored
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUserQuery, Moment, Text, several, validated
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
+from memories.access import Principal
 from memories.api.pagination import page_of, paged
-from memories.api.rulings import RulingMarkAnswer
 from memories.erasure import forget, sees_backups
 from memories.ingest import keep, keep_each, prepare
 from memories.ingest.updates import revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.enums import FragmentType, SourceType, Status, Tier
 from memories.providers import active_model
+from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUserQuery, Moment, Text, several, validated
+from memories.rest.fragments import IDEMPOTENCY, answer_of, readable_fragment, stored_answer, stored_each
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
+from memories.rest.rulings import RulingMarkAnswer
 from memories.retrieval import Filters
 
 MOST_IDS = 200
-IDEMPOTENCY = OpenApiParameter(
-    "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key and body give one effect, kept 48 h."
-)
+
 
 HELD_IN = OpenApiParameter(
     "X-NovaMem-Backups", str, OpenApiParameter.HEADER, response=[204], description="Backups that hold it still, by id."
 )
+
+
 RESTORED = OpenApiParameter(
     "X-NovaMem-Restored",
     str,
@@ -46,40 +45,6 @@ RESTORED = OpenApiParameter(
     response=[204],
     description="What stands again since it had lost to what was forgotten, by id; the first hundred.",
 )
-
-
-def _rows(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
-    rows = Fragment.objects.within(principal.project_id).for_answers().filter(id__in=ids)
-    return {row.id: row for row in rows}
-
-
-def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragment]:
-    rows = _rows(principal, ids)
-    return {each: row for each, row in rows.items() if principal.covers_reading(row.namespace.name)}
-
-
-def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
-    """One answer per admission, in order."""
-    fragments = [admission.fragment for admission in admissions]
-    rows = _rows(principal, [fragment.id for fragment in fragments])
-    return stored(admissions, [rows.get(row.id) or _as_stored(row) for row in fragments], now=timezone.now())
-
-
-BLOCKED = {"status": "blocked_by_erasure", "code": "blocked_by_erasure"}
-
-
-def stored_each(principal: Principal, each: Sequence[Admission | None]) -> list[dict[str, Any]]:
-    """One answer per item, in order; of one whose text was forgotten, only that."""
-    told = iter(stored_answer(principal, [admission for admission in each if admission is not None]))
-    return [BLOCKED if admission is None else next(told) for admission in each]
-
-
-def _as_stored(fragment: Any) -> Fragment:
-    """What was stored, when somebody has forgotten it since."""
-    fragment.linked, fragment.replaced, fragment.waiting_for, fragment.contested = [], [], [], []
-    fragment.further, fragment.doubted = [], []
-    stored: Fragment = fragment
-    return stored
 
 
 def with_capacity(principal: Principal, answer: Response, *, stored: int) -> Response:
@@ -319,19 +284,6 @@ class FragmentView(APIView):
         told = {"X-NovaMem-Backups": held} if held and sees_backups(principal) else {}
         told |= {"X-NovaMem-Restored": ", ".join(done.report()["restored_ids"])} if done.restored else {}
         return Response(status=204, headers=told)
-
-
-def readable_fragment(principal: Principal, fragment_id: uuid.UUID) -> Fragment:
-    """One fragment with everything an answer shows. Raises NotFound."""
-    row = _load(principal, [fragment_id]).get(fragment_id)
-    if row is None:
-        raise NotFound("fragment")
-    return row
-
-
-def answer_of(principal: Principal, fragment_id: uuid.UUID) -> dict[str, Any]:
-    """One fragment as the API shows it. Raises NotFound."""
-    return answers([readable_fragment(principal, fragment_id)], now=timezone.now())[0]
 
 
 class RevisionAnswer(serializers.Serializer[Any]):

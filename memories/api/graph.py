@@ -11,11 +11,11 @@ from rest_framework.views import APIView
 
 from memories import access
 from memories.access import Principal
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUserQuery, Text, validated
-from memories.api.inputs import namespace_form
 from memories.models import NAME_LIMIT
 from memories.models.enums import EntityLabel
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUserQuery, Text, validated
+from memories.rest.inputs import namespace_form
 from memories.upkeep.graph import DEEPEST, GraphGround, entities, explore
 
 

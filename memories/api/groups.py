@@ -12,14 +12,14 @@ from rest_framework.views import APIView
 
 from memories import access
 from memories.access import Principal
-from memories.api.answers import FragmentAnswer, OrNull, answers
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Id, Moment, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
 from memories.api.pagination import page_of, paged
 from memories.models import NAME_LIMIT, Namespace
+from memories.rest.answers import FragmentAnswer, OrNull, answers
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, AboutUserQuery, Id, Moment, Strict, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
 from memories.upkeep import graph
 from memories.upkeep.graph import MOST_READ, EpisodeQuery
 

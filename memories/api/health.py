@@ -16,10 +16,10 @@ from django.views.decorators.http import require_safe
 from django_prometheus.exports import ExportToDjangoView
 
 from memories import audit, governance
-from memories.api.problem_details import problem
 from memories.models import EmbeddingModel, Heartbeat
 from memories.models.enums import ModelState
 from memories.providers import readiness_of
+from memories.rest.problem_details import problem
 
 SILENT = datetime.timedelta(seconds=45)
 OK, DEGRADED, DOWN = "ok", "degraded", "down"

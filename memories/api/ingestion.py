@@ -9,41 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories.api.answers import StoredAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Moment, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY, stored_answer, with_capacity
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
-from memories.ingest.files import Message
+from memories.api.fragments import with_capacity
 from memories.ingest.messages import PreparedMessages, keep_messages, prepare_messages
-
-TEXT_LIMIT = 1_000_000
-
-
-class MessageInput(Strict):
-    """One turn of a conversation."""
-
-    role = serializers.ChoiceField(["user", "assistant", "tool", "system"])
-    content = Text(max_length=100_000, allow_blank=True, trim_whitespace=False)
-    at = Moment(required=False, allow_null=True)
-    id = Text(max_length=255, required=False)
-
-
-class IngestInput(AboutUser):
-    """A conversation or a text."""
-
-    namespace = Text(validators=[namespace_form])
-    messages = serializers.ListField(child=MessageInput(), required=False, min_length=1, max_length=1000)
-    text = Text(max_length=TEXT_LIMIT, required=False, allow_blank=True, trim_whitespace=False)
-    source = Text(max_length=255, required=False)
-    conversation_id = Text(max_length=255, required=False)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Messages or a text."""
-        if ("messages" in attrs) == ("text" in attrs):
-            raise serializers.ValidationError({"messages": ["Give either messages or text."]})
-        return attrs
+from memories.rest.answers import StoredAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import validated
+from memories.rest.fragments import IDEMPOTENCY, stored_answer
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.ingestion import IngestInput, messages_of
 
 
 class SkippedAnswer(serializers.Serializer[Any]):
@@ -58,38 +31,6 @@ class IngestAnswer(serializers.Serializer[Any]):
 
     stored = StoredAnswer(many=True)
     skipped = SkippedAnswer(many=True)
-
-
-def messages_of(values: dict[str, Any]) -> list[Message]:
-    """The messages of a validated request."""
-    conversation = values.get("conversation_id")
-    if "text" in values:
-        return [
-            Message(
-                role="document",
-                content=values["text"],
-                at=None,
-                source_id=values.get("source"),
-                conversation_id=conversation,
-                sequence=None,
-                kind="text",
-                speaker=None,
-            )
-        ]
-    return [
-        Message(
-            role=message["role"],
-            content=message["content"],
-            at=message.get("at"),
-            source_id=message.get("id"),
-            conversation_id=conversation,
-            sequence=sequence,
-            kind="message",
-            speaker=None,
-            attested=message["role"] == "user",
-        )
-        for sequence, message in enumerate(values.get("messages", []))
-    ]
 
 
 class IngestView(APIView):

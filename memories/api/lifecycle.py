@@ -3,7 +3,6 @@
 import uuid
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -12,16 +11,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import access, upkeep
-from memories.api.answers import FragmentAnswer, StoredAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY, answer_of, stored_answer
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
 from memories.api.overview import CapacityAnswer
 from memories.api.pagination import page_of, paged
-from memories.models import Archive, Tombstone
-from memories.models.enums import Compression, EvictionReason, Tier
+from memories.models.enums import Compression, Tier
+from memories.rest.answers import FragmentAnswer, StoredAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
+from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answer
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
+from memories.rest.tombstones import TombstoneAnswer, tombstones_of
 
 # `from` is the contract's word and Python's.
 TierChange = type(
@@ -101,29 +100,6 @@ class TombstoneQuery(AboutUserQuery):
     since = Moment(required=False)
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     cursor = Text(required=False)
-
-
-class TombstoneAnswer(serializers.Serializer[Any]):
-    """What remains of a memory that left; never its text."""
-
-    id = serializers.UUIDField()
-    namespace = serializers.CharField(source="namespace.name")
-    original_id = serializers.UUIDField()
-    evicted_at = serializers.DateTimeField()
-    topics = serializers.ListField(child=serializers.CharField())
-    participants = serializers.ListField(child=serializers.CharField())
-    approximate_date = serializers.DateField(allow_null=True)
-    reason = serializers.ChoiceField(EvictionReason.choices)
-    reason_details = serializers.DictField()
-    sentence = serializers.CharField()
-    restorable = serializers.BooleanField(help_text="Whether the archive still holds a copy.")
-
-
-def tombstones_of(namespaces: Any) -> Any:
-    """The tombstones of these namespaces, and whether a copy is there still."""
-    copies = Archive.objects.whole().filter(project_id=OuterRef("project_id"), fragment_id=OuterRef("original_id"))
-    rows = Tombstone.objects.filter(namespace__in=namespaces).select_related("namespace")
-    return rows.annotate(created_at=F("evicted_at"), restorable=Exists(copies))
 
 
 class TombstonesView(APIView):

@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 
-from memories.api.authentication import HasVerb
-from memories.api.problem_details import CODES, KNOWN
 from memories.api.reference import ReferenceEndpoint, SchemaReader
 from memories.errors import NovaError
+from memories.rest.authentication import HasVerb
+from memories.rest.problem_details import CODES, KNOWN
 
 SOURCE, PAGE = (Path(settings.ROOT, "docs", name) for name in ("api.in.md", "api.md"))
 OURS = "/api/v1/"

@@ -14,12 +14,12 @@ from rest_framework.views import APIView
 
 from memories import access, upkeep
 from memories.access import NotFound, NotPermitted
-from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, validated
 from memories.api.pagination import page_of, paged
 from memories.models import EmbeddingModel, Fragment
 from memories.models.enums import ModelState
 from memories.providers import readiness_of
+from memories.rest.authentication import principal_of
+from memories.rest.fields import Strict, Text, validated
 
 WORK = ("backfill", "compare", "activate", "retire")
 

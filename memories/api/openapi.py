@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 
-from memories.api.problem_details import MEDIA_TYPE
+from memories.rest.problem_details import MEDIA_TYPE
 
 PROBLEM = {
     "type": "object",
@@ -60,7 +60,7 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     """Input refuses unknown fields; the document says so."""
 
-    target_class = "memories.api.fields.Strict"
+    target_class = "memories.rest.fields.Strict"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> Any:

@@ -11,17 +11,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories import access, erasure, jobs, operations
-from memories.access import NotFound, NotPermitted, Principal
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Flag, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import Extra, namespace_form
+from memories.access import NotFound, Principal
 from memories.api.pagination import page_of, paged
-from memories.models import Namespace, Operation
+from memories.models import Operation
 from memories.models.enums import OperationState
-from memories.models.namespace import is_written
-from memories.operations import BadOptions
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import Extra, namespace_form
+from memories.rest.operations import WITH_USERS, OperationAnswer, of_all_users, place_of, started
 
 
 class OperationInput(AboutUser):
@@ -40,36 +39,6 @@ class OperationQuery(AboutUserQuery):
     kind = Text(max_length=32, required=False)
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     cursor = Text(required=False)
-
-
-class OperationAnswer(serializers.Serializer[Any]):
-    """A long job."""
-
-    id = serializers.UUIDField()
-    kind = serializers.CharField()
-    namespace = serializers.SerializerMethodField()
-    options = serializers.DictField()
-    dry_run = serializers.BooleanField()
-    state = serializers.ChoiceField(OperationState.choices)
-    stage = serializers.CharField()
-    done = serializers.IntegerField()
-    total = serializers.IntegerField(allow_null=True)
-    progress = serializers.SerializerMethodField()
-    report = serializers.DictField(allow_null=True)
-    error = serializers.DictField(allow_null=True)
-    cancel_requested = serializers.BooleanField()
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    heartbeat_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-    def get_namespace(self, row: Operation) -> str | None:
-        """The namespace's name, None for the whole project."""
-        return row.namespace.name if row.namespace else None
-
-    def get_progress(self, row: Operation) -> float | None:
-        """done / total in 0..1, None while the total is not known."""
-        return round(min(1.0, row.done / row.total), 4) if row.total else None
 
 
 def rows_of(principal: Principal) -> Any:
@@ -104,49 +73,6 @@ def told_to(principal: Principal, row: Operation) -> dict[str, Any]:
     if told["report"] and "backups" in told["report"] and not erasure.sees_backups(principal):
         told["report"] = {**told["report"], "backups": []}
     return told
-
-
-def place_of(principal: Principal, name: str | None) -> Namespace | None:
-    """The namespace to work on, None for the whole project. Raises NotFound, NotPermitted."""
-    if name is None:
-        require_all(principal)
-        return None
-    found = access.find(principal, name)
-    if found is None:
-        raise NotFound("namespace")
-    return found
-
-
-def require_all(principal: Principal) -> None:
-    """Whoever touches the whole project has to cover it."""
-    if not principal.covers_all or principal.user is not None:
-        raise NotPermitted("this request covers only a part of the project: name a namespace")
-
-
-# What takes a namespace's users along, and the other namespace that it names.
-WITH_USERS = {"fork": "target", "merge": "source", "pack": "", "delete": ""}
-
-
-def of_all_users(principal: Principal, place: Namespace | None) -> Principal:
-    """Return who touches a namespace with all its users. Raise NotPermitted where it has some who are not reached."""
-    if place is None or place.user is not None:
-        return principal
-    everybody = principal.of_everybody()
-    if not principal.speaks_for_all:
-        with access.enter(everybody, why="look"):
-            if Namespace.objects.within(place.project_id).below([place]).exists():
-                raise NotPermitted("this is about all users of the namespace: name one, or take a key for all of them")
-    return everybody
-
-
-def require_places(principal: Principal, kind: str, place: Namespace | None, options: dict[str, Any]) -> None:
-    """Raise NotFound, NotPermitted unless all that a job touches is the principal's: the other namespace, the users."""
-    other = options.get(WITH_USERS[kind])
-    if isinstance(other, str) and is_written(other):
-        if not principal.covers(other):
-            raise NotFound("namespace")
-        of_all_users(principal, access.find(principal, other))
-    of_all_users(principal, place)
 
 
 class OperationsView(APIView):
@@ -192,25 +118,6 @@ class OperationsView(APIView):
             options=values.get("options", {}),
             dry_run=values["dry_run"],
         )
-
-
-def started(
-    request: Request, *, kind: str, namespace: str | None, options: dict[str, Any], dry_run: bool = False
-) -> Response:
-    """The answer to a request that starts a job: 202 with the operation."""
-    principal = principal_of(request)
-
-    def effect(_: None) -> IdempotentAnswer:
-        place = place_of(principal, namespace)
-        if kind in WITH_USERS:
-            require_places(principal, kind, place, options)
-        wish: dict[str, Any] = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
-        return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
-
-    try:
-        return answer_once(request, prepare=lambda: None, effect=effect)
-    except BadOptions as error:
-        raise serializers.ValidationError({error.field: [str(error)]}) from error
 
 
 def undone(request: Request, operation_id: uuid.UUID, *, kind: str | None = None) -> Response:

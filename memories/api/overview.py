@@ -14,14 +14,14 @@ from rest_framework.views import APIView
 from conflicts.resolution import waiting
 from memories import access, backups, namespaces, upkeep
 from memories.access import NotFound, Principal
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUserQuery, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
 from memories.providers import active_model
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUserQuery, Strict, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
 from memories.upkeep.lifecycle import Capacity
 
 

@@ -12,13 +12,14 @@ from rest_framework.views import APIView
 
 from memories import access, packs
 from memories.access import NotFound
-from memories.api.authentication import principal_of
 from memories.api.backups import recipients_field
-from memories.api.fields import AboutUser, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, changeable, started
+from memories.api.operations import changeable
 from memories.models.enums import OperationState
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.inputs import namespace_form
+from memories.rest.operations import OperationAnswer, started
 
 
 class PackInput(AboutUser):

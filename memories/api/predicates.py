@@ -22,12 +22,12 @@ from conflicts.registry import (
 )
 from memories import access
 from memories.access import NotFound
-from memories.api.authentication import principal_of
-from memories.api.fields import Flag, Strict, Text, Whole, validated, words
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
 from memories.api.pagination import page_of, paged
+from memories.rest.authentication import principal_of
+from memories.rest.fields import Flag, Strict, Text, Whole, validated, words
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
 
 CARDINALITIES = {True: "one", False: "many"}  # by whether it is exclusive
 

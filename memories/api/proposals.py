@@ -13,16 +13,16 @@ from rest_framework.views import APIView
 
 from memories import access, governance
 from memories.access import Principal
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import Extra, namespace_form
 from memories.api.pagination import page_of, paged
 from memories.api.votes import Nothing
 from memories.governance.task_proposals import Considered, Situation
 from memories.models import LlmCall, Proposal
 from memories.models.enums import Decision, ProposalKind, ProposalOutcome
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, AboutUserQuery, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import Extra, namespace_form
 
 LONGEST = 8_000
 

@@ -13,13 +13,13 @@ from rest_framework.views import APIView
 from memories import access, agent_tasks, jobs
 from memories.access import Principal
 from memories.agent_tasks import Reported, TaskReport
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, AboutUserQuery, Moment, Text, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
 from memories.models.enums import TaskStatus
 from memories.models.namespace import FORM
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Text, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
 
 AHEAD = datetime.timedelta(minutes=5)
 MOST = 50

@@ -1,8 +1,5 @@
 """/api/v1/users: the people behind agents, and each one's right to see and to erase what is kept of them."""
 
-import base64
-import binascii
-import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -12,14 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from memories import access, erasure
-from memories.access import NotFound, Principal, users
-from memories.api.answers import FragmentAnswer, answers
-from memories.api.authentication import USER, decoded_user, key_of
-from memories.api.fields import Strict, Text, validated
-from memories.api.inputs import namespace_form
-from memories.api.lifecycle import TombstoneAnswer, tombstones_of
+from memories import erasure
+from memories.access import NotFound, users
 from memories.models.namespace import BadUser, user_of
+from memories.rest.answers import FragmentAnswer
+from memories.rest.authentication import USER, decoded_user, key_of
+from memories.rest.fields import Strict, Text, validated
+from memories.rest.inputs import namespace_form
+from memories.rest.tombstones import TombstoneAnswer
+from memories.rest.users import address_of, exported, user_at
 
 
 class UsersQuery(Strict):
@@ -90,19 +88,6 @@ class UserErased(serializers.Serializer[Any]):
     dry_run = serializers.BooleanField()
 
 
-def address_of(user: str) -> str:
-    """Return a user as addresses have it: base64url of UTF-8, without padding."""
-    return base64.urlsafe_b64encode(user.encode()).decode().rstrip("=")
-
-
-def user_at(address: str) -> str:
-    """Return the user of an address. Raise NotFound for what is none."""
-    try:
-        return user_of(base64.b64decode(address.encode() + b"=" * (-len(address) % 4), b"-_", validate=True).decode())
-    except (binascii.Error, ValueError) as error:  # BadUser is one
-        raise NotFound("user") from error
-
-
 def _meant(request: Request, address: str) -> str:
     """Return the user of an address. Raise NotFound for what is none, or is not whom the request's header names."""
     user = user_at(address)
@@ -129,20 +114,6 @@ class UsersView(APIView):
         named = f"&namespace={query['namespace']}" if "namespace" in query else ""
         page = {"next": more and f"{url}?limit={limit}&cursor={more}{named}", "previous": None}
         return Response({**page, "results": UserAnswer(found[:limit], many=True).data})
-
-
-def exported(principal: Principal, user: str, namespace: str | None, *, now: datetime.datetime) -> dict[str, Any]:
-    """Return all that is kept of a user as it is exported. Raise NotFound."""
-    with access.enter(principal.of_everybody(), why="export user"):
-        kept = users.kept_of(principal, user, namespace)
-        stones = tombstones_of([row.namespace for row in kept.tombstones])
-        return {
-            "user": kept.user,
-            "namespaces": kept.namespaces,
-            "exported_at": now,
-            "memories": answers(kept.memories, now=now),
-            "tombstones": TombstoneAnswer(stones.filter(id__in=[row.id for row in kept.tombstones]), many=True).data,
-        }
 
 
 class UserExportView(APIView):

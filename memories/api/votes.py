@@ -5,69 +5,24 @@ from typing import Any, ClassVar
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.enums import Uncounted
-from conflicts.votes import Counted, vote
-from memories.api.answers import FragmentAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Strict, Text, validated
-from memories.api.fragments import IDEMPOTENCY, answer_of
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
+from conflicts.votes import vote
 from memories.ingest.updates import archive, archive_key, unarchive
 from memories.models import KEY_LIMIT
-from memories.models.enums import Status
+from memories.rest.answers import FragmentAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, Strict, Text, validated
+from memories.rest.fragments import IDEMPOTENCY, answer_of
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
+from memories.rest.votes import CorroborateInput, DisputeInput, VoteAnswer, told
 
 
 class Nothing(AboutUser):
     """A body without fields."""
-
-
-class DisputeInput(AboutUser):
-    """Why it is wrong."""
-
-    reason = Text(max_length=1000, required=False, allow_blank=True)
-
-
-class CorroborateInput(AboutUser):
-    """Which source says so too."""
-
-    source_id = Text(max_length=255, required=False)
-
-
-class VoteAnswer(serializers.Serializer[Any]):
-    """What the vote did."""
-
-    id = serializers.UUIDField()
-    counted = serializers.BooleanField()
-    reason = serializers.ChoiceField(Uncounted.choices, allow_null=True, help_text="Why it does not count.")
-    trust = serializers.FloatField()
-    confidence = serializers.FloatField()
-    status = serializers.ChoiceField(Status.choices)
-    reinforcements = serializers.IntegerField()
-    disputes = serializers.IntegerField()
-    corroboration = serializers.IntegerField()
-    conflict_id = serializers.UUIDField(allow_null=True)
-
-
-def told(counted: Counted) -> dict[str, Any]:
-    """What a vote did, as the API shows it."""
-    row = counted.fragment
-    trust = round(row.trust_at(timezone.now()), 4)
-    shown = {
-        "id": row.id,
-        "counted": counted.counted,
-        "reason": counted.uncounted,
-        "trust": trust,
-        "confidence": trust,
-        "status": row.status,
-    }
-    shown |= {"reinforcements": row.reinforcements, "disputes": row.disputes, "corroboration": row.corroboration}
-    return VoteAnswer({**shown, "conflict_id": counted.conflict and counted.conflict.id}).data
 
 
 class VoteView(APIView):

@@ -10,16 +10,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.keys import canonical_key
-from memories.api.answers import StoredAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Flag, Moment, Strict, Text, validated, words
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.inputs import agent_form, namespace_form
-from memories.api.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 from memories.bridges.events import ID_LIMIT, EventInput, StoredList, told, vouched
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT
 from memories.models.enums import FragmentType, Outcome, SourceType
+from memories.rest.answers import StoredAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, Flag, Moment, Strict, Text, validated, words
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.inputs import agent_form, namespace_form
+from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 
 FALLBACK = "atlas"
 # Every tag that a semantic tag of ATLAS may become, and the words that lead to it.

@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from conflicts.search_index import BlockedByErasure
-from memories.api.answers import StoredAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Text
-from memories.api.fragments import stored_each
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import Provenance, namespace_form
 from memories.ingest import Draft, keep_event, prepare
+from memories.rest.answers import StoredAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, Text
+from memories.rest.fragments import stored_each
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import Provenance, namespace_form
 
 ID_LIMIT = 255
 

@@ -11,17 +11,17 @@ from rest_framework.views import APIView
 from conflicts.votes import vote
 from memories import access
 from memories.access import NotFound
-from memories.api.answers import FragmentAnswer, StoredAnswer
-from memories.api.authentication import principal_of
-from memories.api.fields import AboutUser, Flag, Number, Strict, Text, Whole, validated, words
-from memories.api.fragments import IDEMPOTENCY, answer_of
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
-from memories.api.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 from memories.bridges.events import ID_LIMIT, EventInput, told, vouched
 from memories.ingest import Draft, told_before
 from memories.models import CONTENT_LIMIT
 from memories.models.enums import FragmentType, SourceType
+from memories.rest.answers import FragmentAnswer, StoredAnswer
+from memories.rest.authentication import principal_of
+from memories.rest.fields import AboutUser, Flag, Number, Strict, Text, Whole, validated, words
+from memories.rest.fragments import IDEMPOTENCY, answer_of
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
+from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
 
 
 class NodeInput(Strict):

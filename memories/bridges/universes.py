@@ -13,15 +13,15 @@ from rest_framework.views import APIView
 
 from memories import access, jobs, namespaces
 from memories.access import NotFound
-from memories.api.authentication import principal_of
-from memories.api.fields import Strict, Text, UserField, validated
-from memories.api.fragments import IDEMPOTENCY
-from memories.api.idempotency import IdempotentAnswer, answer_once
-from memories.api.inputs import namespace_form
-from memories.api.operations import OperationAnswer, of_all_users, started
 from memories.models import Namespace
 from memories.models.namespace import SHARED
 from memories.models.project import NAME_PART
+from memories.rest.authentication import principal_of
+from memories.rest.fields import Strict, Text, UserField, validated
+from memories.rest.fragments import IDEMPOTENCY
+from memories.rest.idempotency import IdempotentAnswer, answer_once
+from memories.rest.inputs import namespace_form
+from memories.rest.operations import OperationAnswer, of_all_users, started
 
 FEW = 2_000  # memories that are copied while the caller waits
 branch_form = RegexValidator(rf"^(?!{SHARED}\Z){NAME_PART}\Z", "Use a–z, 0–9, '.', '_' and '-'; `shared` is reserved.")

@@ -15,11 +15,11 @@ from typing import Any
 from rest_framework.exceptions import APIException
 
 from conflicts.public import ClaimDraft
-from memories.api.parsers import check_storable
 from memories.ingest import Draft
 from memories.ingest.chunking import split
-from memories.mcp.graph_projection import OBSERVATION, TYPE, sentence
 from memories.models.enums import FragmentType, SourceClass, SourceType
+from memories.rest.graph_projection import OBSERVATION, TYPE, sentence
+from memories.rest.parsers import check_storable
 
 LARGEST = 256 * (1 << 20)  # bytes of JSON, unpacked
 WORD, SOURCE_ID, STEM = 100, 255, 240

@@ -22,17 +22,17 @@ from rest_framework.views import APIView
 from conflicts.public import Admission
 from memories import access, erasure, ingest
 from memories.access import NotFound, Principal, users
-from memories.api.authentication import USER as USER_HEADER
-from memories.api.authentication import KeyAuthentication, bearer_of, key_of, principal_of
-from memories.api.fields import Flag, Number, Strict, Text, UserField, Whole, validated
-from memories.api.fragments import readable_fragment
-from memories.api.inputs import Extra, agent_form
-from memories.api.search import QUERY_LIMIT
 from memories.ingest import Draft
 from memories.ingest.files import Message
 from memories.ingest.messages import drafts_of
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, Status, Users
+from memories.rest.authentication import USER as USER_HEADER
+from memories.rest.authentication import KeyAuthentication, bearer_of, key_of, principal_of
+from memories.rest.fields import Flag, Number, Strict, Text, UserField, Whole, validated
+from memories.rest.fragments import readable_fragment
+from memories.rest.inputs import Extra, agent_form
+from memories.rest.search import QUERY_LIMIT
 from memories.retrieval import Filters, Question, search
 
 USER = "user:"  # the tag of a user from before users had scopes

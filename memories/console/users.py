@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memories import erasure
 from memories.access import NotFound, users
-from memories.api.users import address_of, exported, user_at
 from memories.console.auth import member
 from memories.console.errors import Refusal, attempted
 from memories.console.explorer_query import ALL, ExplorerQuery, place_asked
@@ -22,6 +21,7 @@ from memories.console.pagination import PAGE
 from memories.console.snippets import KEY, get_curl
 from memories.console.undo_strip import held_in, tell
 from memories.models.enums import Verb
+from memories.rest.users import address_of, exported, user_at
 
 
 @dataclass(frozen=True, slots=True)

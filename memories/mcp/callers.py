@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from rest_framework.exceptions import Throttled, ValidationError
 
 from memories.access import Principal, rate_limits
-from memories.api.authentication import bearer_of
 from memories.models.namespace import BadUser
+from memories.rest.authentication import bearer_of
 
 
 @dataclass(frozen=True, slots=True)

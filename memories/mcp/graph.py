@@ -20,13 +20,13 @@ from conflicts.keys import canonical_key
 from conflicts.public import Admission, ClaimDraft
 from memories import access, ingest
 from memories.access import NotPermitted
-from memories.api.fields import validated
-from memories.api.inputs import FragmentInput, draft_of
 from memories.mcp.callers import Caller
 from memories.mcp.descriptions import Additions, Deletions, EntityWords, Most, Place, RelationWords, Source
-from memories.mcp.graph_projection import OBSERVATION, TYPE, draw, sentence
 from memories.models import Claim
 from memories.models.enums import Status
+from memories.rest.fields import validated
+from memories.rest.graph_projection import OBSERVATION, TYPE, draw, sentence
+from memories.rest.inputs import FragmentInput, draft_of
 from memories.retrieval import Question as Search
 from memories.retrieval import search
 

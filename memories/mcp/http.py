@@ -13,11 +13,11 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from memories.api.authentication import USER, decoded_user
-from memories.api.problem_details import handler, problem
 from memories.mcp.callers import Caller, admit
 from memories.mcp.registry import TOOLS
 from memories.mcp.server import build
+from memories.rest.authentication import USER, decoded_user
+from memories.rest.problem_details import handler, problem
 
 PATHS = ("/mcp", "/mcp/")
 CALLER = "novamem.caller"

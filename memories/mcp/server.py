@@ -17,11 +17,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from rest_framework.utils.encoders import JSONEncoder
 
-from memories.api.parsers import check_storable
-from memories.api.problem_details import handler
 from memories.mcp.callers import Caller
 from memories.mcp.descriptions import User
 from memories.models.enums import Verb
+from memories.rest.parsers import check_storable
+from memories.rest.problem_details import handler
 
 INSTRUCTIONS = """Long-term memory. Before you answer, `recall` what is known or take a `context` block; `retain` what
 should be remembered, one fact at a time, and give a `claim` when it is a fact about somebody or something. What

@@ -11,19 +11,19 @@ from conflicts.resolution import waiting
 from conflicts.votes import vote
 from memories import access, erasure, ingest
 from memories.access import NotFound
-from memories.api.answers import answers
-from memories.api.claims import BelievedAnswer, ClaimsQuery
-from memories.api.conflicts import ConflictQuery
-from memories.api.conflicts import answers as conflict_answers
-from memories.api.contexts import ContextInput, answered, context_of
-from memories.api.fields import validated
-from memories.api.fragments import answer_of, stored_answer
-from memories.api.ingestion import IngestInput, messages_of
-from memories.api.inputs import FragmentInput, draft_of
-from memories.api.search import SearchInput, question_of
-from memories.api.votes import CorroborateInput, DisputeInput, told
 from memories.mcp.callers import Caller
 from memories.mcp.descriptions import ClaimWords, Floor, Id, Kind, MessageWords, Most, Place, Source, Tags, Wide
+from memories.rest.answers import answers
+from memories.rest.claims import BelievedAnswer, ClaimsQuery
+from memories.rest.conflicts import ConflictQuery
+from memories.rest.conflicts import answers as conflict_answers
+from memories.rest.contexts import ContextInput, answered, context_of
+from memories.rest.fields import validated
+from memories.rest.fragments import answer_of, stored_answer
+from memories.rest.ingestion import IngestInput, messages_of
+from memories.rest.inputs import FragmentInput, draft_of
+from memories.rest.search import SearchInput, question_of
+from memories.rest.votes import CorroborateInput, DisputeInput, told
 from memories.retrieval import search
 from memories.retrieval.context import build_context
 

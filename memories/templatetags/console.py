@@ -11,12 +11,12 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from memories.api.users import address_of
 from memories.console.auth import FORM
 from memories.console.errors import request_id
 from memories.console.explorer_query import ALL, ExplorerQuery
 from memories.console.snippets import get_curl
 from memories.models.namespace import BadUser, parts_of
+from memories.rest.users import address_of
 
 register = template.Library()
 register.simple_tag(request_id)

@@ -33,9 +33,9 @@ from django.utils import timezone
 
 from memories import access
 from memories.api import search
-from memories.api.fields import validated
 from memories.models import Namespace, vector_text
 from memories.providers import active_model, embed, embed_query
+from memories.rest.fields import validated
 from memories.retrieval.candidate_search import Search, indexed, nearest, passing
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach

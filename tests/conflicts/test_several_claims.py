@@ -10,10 +10,10 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memories import access, jobs
-from memories.api.users import address_of
 from memories.mcp.callers import Caller
 from memories.mcp.tools import list_claims
 from memories.models import Claim, Fragment
+from memories.rest.users import address_of
 
 HOME, BUDGET, DOG = ("user", "lives in"), ("user", "budget"), ("user", "dog name")
 

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories import access, jobs
-from memories.api.users import address_of
 from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, SavedView, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
+from memories.rest.users import address_of
 from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.console.conftest import post
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from conflicts.public import ClaimDraft
 from memories import access, jobs
-from memories.api.users import address_of
 from memories.models import ApiKey, Fragment, Namespace
+from memories.rest.users import address_of
 from tests.conftest import stored
 from tests.console.conftest import post, words
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, erasure, governance, ingest, jobs, operations, upkeep
 from memories.models import Erasure, Fragment, Operation, Tombstone
+from memories.upkeep.lifecycle.snapshots import take as take_copies
 
 URL = "/api/v1/forget"
 SECRET = "xyzzyplugh"
@@ -61,7 +62,7 @@ def test_by_id_whatever_the_status_and_what_was_evicted(alice, three, principal,
         old = now - datetime.timedelta(days=2)
         Fragment.objects.exclude(id=three[1].id).update(is_pinned=True)
         Fragment.objects.filter(id=three[1].id).update(importance=0.1, updated_at=old)
-        upkeep.lifecycle.take_copies(principal.project_id, [three[1].id], reason="evicted", operation_id=None, now=now)
+        take_copies(principal.project_id, [three[1].id], reason="evicted", operation_id=None, now=now)
         Tombstone.objects.create(
             project_id=principal.project_id,
             namespace_id=three[1].namespace_id,

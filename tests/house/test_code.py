@@ -1,11 +1,13 @@
 """The shape of the code base: arrows, sizes, migrations."""
 
 import ast
+import functools
 import io
 import statistics
 from collections import Counter
 from pathlib import Path
 
+import grimp
 import pytest
 from django.core.management import call_command
 from django.db import connections
@@ -20,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("novamem", "memories", "conflicts")
 MODULES = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py")) if "migrations" not in p.parts]
 LONGEST_MODULE, LONGEST_FUNCTION = 500, 50
+MOST_NAMES, MOST_FLOORS = 26, 8
 WORD_LISTS = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("data/*.txt"))]
 # Established words of the field.
 ESTABLISHED = {"chunking", "ranking", "packing", "scoring", "grounding"}
@@ -36,6 +39,44 @@ def functions(path):
 def test_arrows_point_one_way(monkeypatch):
     monkeypatch.chdir(ROOT)
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, is_debug_mode=False) == 0
+
+
+@pytest.fixture(scope="module")
+def imports():
+    return grimp.build_graph(*PACKAGES, cache_dir=None, exclude_type_checking_imports=True)
+
+
+def floors(imports, room):
+    """The longest chain of imports among what lies directly in a room."""
+
+    def part(module):
+        return ".".join(module.split(".")[: room.count(".") + 2])
+
+    inside = [m for m in imports.modules if m.startswith(f"{room}.") and ".migrations" not in m]
+    below = {part(module): set() for module in inside}
+    for module in inside:
+        used = imports.find_modules_directly_imported_by(module)
+        below[part(module)] |= {part(m) for m in used if m.startswith(f"{room}.")} - {part(module)}
+
+    @functools.cache
+    def height(one):
+        return 1 + max(map(height, below[one]), default=0)
+
+    return max(map(height, below), default=0)
+
+
+def test_rooms_have_few_floors(imports):
+    rooms = {str(p.parent.relative_to(ROOT)).replace("/", ".") for p in MODULES} - {"memories"}
+    assert {room: n for room in rooms if (n := floors(imports, room)) > MOST_FLOORS} == {}
+
+
+def test_fronts_offer_few_names():
+    def offered(path):
+        lists = [n.value for n in ast.parse(path.read_text()).body if isinstance(n, ast.Assign)]
+        return sum(len(found.elts) for found in lists if isinstance(found, ast.List))
+
+    fronts = [p for p in MODULES if p.name in ("__init__.py", "public.py") and p.parent.name != "models"]
+    assert {str(p): n for p in fronts if (n := offered(p)) > MOST_NAMES} == {}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

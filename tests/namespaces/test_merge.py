@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from conflicts.models import PendingConflict, Vote
 from conflicts.public import ClaimDraft
-from memories import access, erasure, ingest, jobs, operations, upkeep
+from memories import access, erasure, ingest, jobs, operations
 from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
+from memories.upkeep.lifecycle.snapshots import take as take_copies
 from tests.namespaces.conftest import MAIN, SIDE
 
 LISTS = ("added", "superseded", "conflicting", "skipped", "blocked_by_erasure", "forgotten", "carried")
@@ -334,7 +335,7 @@ def test_what_the_branch_forgot_goes_in_the_target_too(begun, merge, alice, bob,
 
 def test_what_was_evicted_from_the_target_is_not_brought_back(begun, merge, principal, rows, now):
     with access.enter(principal, why="test"):
-        upkeep.lifecycle.take_copies(principal.project_id, [begun[0].id], reason="evicted", operation_id=None, now=now)
+        take_copies(principal.project_id, [begun[0].id], reason="evicted", operation_id=None, now=now)
         Tombstone.objects.create(
             project_id=principal.project_id,
             namespace_id=begun[0].namespace_id,

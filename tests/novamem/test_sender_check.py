@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from memories import access
 from memories.access import keys
-from memories.api import authentication
 from memories.models import Membership, Seat
+from memories.rest import authentication
 from novamem import request_limits, sender_check
 from novamem.asgi_bridge import Pages
 from novamem.request_limits import Bounded

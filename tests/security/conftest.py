@@ -15,7 +15,6 @@ from conflicts.registry import register_predicate
 from conflicts.resolution import Settlement, resolve
 from memories import access, jobs, upkeep
 from memories.access import keys
-from memories.api.users import address_of
 from memories.erasure import forget
 from memories.ingest.updates import archive
 from memories.models import (
@@ -32,6 +31,7 @@ from memories.models import (
 )
 from memories.models.enums import CopyReason, EvictionReason
 from memories.operations import start
+from memories.rest.users import address_of
 from memories.upkeep.graph import put_together
 from memories.upkeep.lifecycle.removal import Cause, leave
 from tests.conftest import stored

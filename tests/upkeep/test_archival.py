@@ -9,6 +9,7 @@ from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, upkeep
 from memories.models import Archive, Fragment, Tombstone
 from memories.operations import BadOptions
+from memories.upkeep.lifecycle.snapshots import take as take_copies
 
 PERIOD = ClaimDraft(
     "Ada", "lives in", "Seattle", scope="temporal", valid_from=datetime.datetime(2019, 1, 1, tzinfo=datetime.UTC)
@@ -102,7 +103,7 @@ def test_copies_expire_and_tombstones_stay(archived, run, undo, principal, count
 def test_many_expire_at_once(fill, principal, now, count):
     ids = fill(1200)
     with access.enter(principal, why="test"):
-        upkeep.lifecycle.take_copies(principal.project_id, ids, reason="evicted", operation_id=None, now=now)
+        take_copies(principal.project_id, ids, reason="evicted", operation_id=None, now=now)
     assert upkeep.lifecycle.expire_copies(principal, now=now + datetime.timedelta(days=4000)) == 1200
     assert count(Archive) == 0
 

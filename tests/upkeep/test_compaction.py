@@ -14,6 +14,8 @@ from memories.access import NotFound, NotPermitted
 from memories.language.abridgement import ARCHIVED
 from memories.models import Archive, Embedding, Erasure, Keywords, Revision
 from memories.operations import BadOptions
+from memories.upkeep.lifecycle.compaction import WaitsForDecision
+from memories.upkeep.lifecycle.restoration import Purged
 
 LONG = "The heron nests behind the mill. It eats otters' fish. Ada saw it often. She told nobody about it."
 SUMMARY = "The heron nests behind the mill. It eats otters' fish. Ada saw it often."
@@ -118,7 +120,7 @@ def test_who_waits_for_a_decision_and_whom_it_is_about_stay(old, run, picture, o
     before = picture()
     assert run("compact").report["compacted_count"] == 0
     for row in (strong, weak):
-        with pytest.raises(upkeep.lifecycle.WaitsForDecision):
+        with pytest.raises(WaitsForDecision):
             one(row, "hash")
     assert picture() == before
 
@@ -190,7 +192,7 @@ def test_without_a_copy_there_is_no_way_back(old, one, fresh, principal):
     one(row, "summary")
     with access.enter(principal, why="test"):
         Archive.objects.all().delete()
-    with pytest.raises(upkeep.lifecycle.Purged):
+    with pytest.raises(Purged):
         one(row, "full")
     assert fresh(row).content == SUMMARY
 

@@ -15,6 +15,8 @@ from memories.access import NotFound, NotPermitted
 from memories.models import Archive, Erasure, Fragment, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
 from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.restoration import Purged
+from memories.upkeep.lifecycle.snapshots import take as take_copies
 
 ADA = ClaimDraft("Ada", "budget", "$750")
 
@@ -162,7 +164,7 @@ def test_without_a_copy_only_the_tombstone_is_left(old, evict, restore, principa
     stone = evict(old(40))
     with access.enter(principal, why="test"):
         Archive.objects.all().delete()
-    with pytest.raises(upkeep.lifecycle.Purged):
+    with pytest.raises(Purged):
         restore(stone)
     assert (count(Fragment), count(Tombstone)) == (0, 1)
 
@@ -200,7 +202,7 @@ def test_forgetting_what_was_evicted_erases_every_copy(old, evict, store, princi
 def test_forgetting_a_fragment_erases_its_copies(old, principal, count, now):
     row = old(40)
     with access.enter(principal, why="test"):
-        upkeep.lifecycle.take_copies(principal.project_id, [row.id], reason="evicted", operation_id=None, now=now)
+        take_copies(principal.project_id, [row.id], reason="evicted", operation_id=None, now=now)
     assert count(Archive) == 1
     erasure.forget(principal, row.id, now=now)
     assert count(Archive) == 0

@@ -13,6 +13,7 @@ from memories.access import NotFound, NotPermitted
 from memories.models import Access, Fragment, decayed
 from memories.models.scoring import COLD
 from memories.operations import BadOptions
+from memories.upkeep.lifecycle.tiers import TierMismatch
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_by_hand(old, move, tiers):
 
 def test_by_hand_only_from_where_it_is(old, move, tiers):
     row = old(1)
-    with pytest.raises(upkeep.lifecycle.TierMismatch, match="hot"):
+    with pytest.raises(TierMismatch, match="hot"):
         move(row, "warm", "cold")
     assert tiers(row) == ["hot"]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from memories import access
-from memories.api.users import address_of
 from memories.models import Erasure, Fragment, Namespace
+from memories.rest.users import address_of
 from tests.users.test_scopes import FRAGMENTS, HOME, SEARCH, keep
 
 BAD = {

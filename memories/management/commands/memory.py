@@ -20,11 +20,11 @@ from conflicts.authority import CeilingExceeded
 from conflicts.search_index import BlockedByErasure
 from memories import access, erasure, ingest
 from memories.access import Principal, keys
-from memories.api.answers import answers
-from memories.api.fragments import answer_of, stored_answer
 from memories.management.operation_commands import OfUser, scope_named
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Project
 from memories.models.enums import FragmentType, SourceClass, Status
+from memories.rest.answers import answers
+from memories.rest.fragments import answer_of, stored_answer
 from memories.retrieval import Question, search
 
 Place = Annotated[str, Option(help="Only this namespace: project:agent.")]

@@ -15,12 +15,12 @@ from typer import Argument, Option
 
 from memories import access, erasure
 from memories.access import NotFound, Principal, users
-from memories.api.users import exported
 from memories.erasure import CountDiffers
 from memories.management.job_runner import projects_named
 from memories.management.operation_commands import printed
 from memories.models.enums import SourceClass
 from memories.models.namespace import FORM, BadUser
+from memories.rest.users import exported
 
 User = Annotated[str, Argument(help="The user, as it is.")]
 Place = Annotated[str, Option("--namespace", help="Behind this agent: project:agent.")]

@@ -3,34 +3,25 @@
 from memories.upkeep.lifecycle.archival import check_putting_away, expire_copies, put_away
 from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, capacity_of, vector_octets
 from memories.upkeep.lifecycle.compaction import (
-    WaitsForDecision,
     check_compaction,
     compact,
     compact_one,
     undo_compaction,
 )
 from memories.upkeep.lifecycle.eviction import (
-    EvictionCandidate,
-    EvictionRunning,
     candidates,
     check_eviction,
     evict,
     excesses,
 )
 from memories.upkeep.lifecycle.removal import Cause, leave
-from memories.upkeep.lifecycle.restoration import Purged, restore, undo_leaving, visible_tombstone
+from memories.upkeep.lifecycle.restoration import restore, undo_leaving, visible_tombstone
 from memories.upkeep.lifecycle.schedule import due
-from memories.upkeep.lifecycle.snapshots import take as take_copies
-from memories.upkeep.lifecycle.tiers import TierMismatch, check_tiering, move_one, sizes, tier
+from memories.upkeep.lifecycle.tiers import check_tiering, move_one, sizes, tier
 
 __all__ = [
-    "EvictionRunning",
-    "EvictionCandidate",
     "Capacity",
     "Cause",
-    "Purged",
-    "TierMismatch",
-    "WaitsForDecision",
     "after_storing",
     "candidates",
     "capacities",
@@ -50,7 +41,6 @@ __all__ = [
     "put_away",
     "restore",
     "sizes",
-    "take_copies",
     "tier",
     "undo_compaction",
     "undo_leaving",

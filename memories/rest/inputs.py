@@ -10,12 +10,12 @@ from rest_framework import serializers
 
 from conflicts.keys import says_something
 from conflicts.public import ClaimDraft
-from memories.api.fields import AboutUser, Flag, Id, Moment, Number, Strict, Text, UserField, Whole, words
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT, KEY_LIMIT
 from memories.models.claim import MOST_CLAIMS
 from memories.models.enums import ClaimScope, FragmentType, Outcome, SourceClass, SourceType
 from memories.models.namespace import FORM, BadUser, parts_of, scope_name
+from memories.rest.fields import AboutUser, Flag, Id, Moment, Number, Strict, Text, UserField, Whole, words
 
 EXTRA_LIMIT = 64 * 1024
 SMALLEST, LARGEST = -(2**31), 2**31 - 1

@@ -15,9 +15,9 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from memories import access
 from memories.access import Principal
-from memories.api.authentication import principal_of
 from memories.errors import NovaError
 from memories.models import RepeatedRequest
+from memories.rest.authentication import principal_of
 
 LONGEST = 255
 T = TypeVar("T")

@@ -144,7 +144,7 @@ class HasVerb(BasePermission):
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """How the OpenAPI document names the key."""
 
-    target_class = "memories.api.authentication.KeyAuthentication"
+    target_class = "memories.rest.authentication.KeyAuthentication"
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
