@@ -3,6 +3,8 @@
 from django.db import migrations, models
 from django.db.models.functions import Coalesce
 
+from memories.migrations._sql import sql_of
+
 # The first claim of a fragment bears its id; a text that only was read claims nothing.
 SIDES = """
     ALTER TABLE conflicts_pendingconflict DISABLE TRIGGER USER;
@@ -12,17 +14,7 @@ SIDES = """
 """
 
 # What names a fragment alone, as bundles and decisions from before do, means its first claim.
-FIRST = """
-    CREATE FUNCTION nova_conflict_claims() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        NEW.newcomer_claim := coalesce(NEW.newcomer_claim, CASE WHEN NEW.kind = 'claim' THEN NEW.newcomer_id END);
-        NEW.existing_claim := coalesce(NEW.existing_claim,
-            CASE WHEN length(NEW.key_digest) > 0 THEN NEW.existing_id END);
-        RETURN NEW;
-    END $$;
-    CREATE TRIGGER conflict_claims BEFORE INSERT ON conflicts_pendingconflict
-        FOR EACH ROW EXECUTE FUNCTION nova_conflict_claims();
-"""
+FIRST = sql_of(__file__, "first")
 UNDO_FIRST = """
     DROP TRIGGER conflict_claims ON conflicts_pendingconflict;
     DROP FUNCTION nova_conflict_claims;

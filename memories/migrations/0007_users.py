@@ -8,39 +8,13 @@ from django.db import migrations, models
 
 import memories.models.key
 from memories.migrations._promises import history_by_triggers, key_lookup, reference
+from memories.migrations._sql import sql_of
 
 PARENT = reference("memories_namespace", "parent_id", "memories_namespace", "CASCADE")
 UNDO_PARENT = "ALTER TABLE memories_namespace DROP CONSTRAINT memories_namespace_parent_id_fk;"
 
-FIXED = """
-    -- Under which namespace search keeps a scope: itself, or its parent.
-    CREATE FUNCTION nova_root(scope uuid) RETURNS uuid LANGUAGE sql STABLE
-        RETURN (SELECT coalesce(n.parent_id, n.id) FROM memories_namespace n WHERE n.id = scope);
-
-    -- Whose memories a scope holds never changes, nor is there a scope below a scope.
-    CREATE FUNCTION nova_scope_fixed() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF TG_OP = 'UPDATE' AND (NEW.id, NEW.project_id) IS DISTINCT FROM (OLD.id, OLD.project_id)
-            OR TG_OP = 'UPDATE' AND (NEW.parent_id IS DISTINCT FROM OLD.parent_id OR NEW."user" IS DISTINCT FROM OLD."user")
-            OR NEW.parent_id IS NOT NULL AND EXISTS (
-                SELECT FROM memories_namespace p WHERE p.id = NEW.parent_id AND p.parent_id IS NOT NULL)
-        THEN
-            RAISE EXCEPTION 'whose memories a scope holds never changes' USING ERRCODE = 'NV001';
-        END IF;
-        RETURN NEW;
-    END $$;
-    CREATE TRIGGER scope_fixed BEFORE INSERT OR UPDATE ON memories_namespace
-        FOR EACH ROW EXECUTE FUNCTION nova_scope_fixed();
-"""
-GUARDED = """
-    -- Beside the policy by project: of users' scopes a transaction sees those that it names in `nova.users` (`*`: all). What
-    -- joins its namespace is guarded by it, without a look-up for each row (docs/decisions/0081).
-    CREATE FUNCTION nova_sees_user(wanted text) RETURNS boolean LANGUAGE sql STABLE
-        RETURN CASE current_setting('nova.users', true) WHEN '*' THEN true
-            ELSE wanted = ANY (NULLIF(current_setting('nova.users', true), '')::text[]) END;
-    CREATE POLICY by_user ON memories_namespace AS RESTRICTIVE
-        USING (parent_id IS NULL OR nova_sees_user("user"));
-"""
+FIXED = sql_of(__file__, "fixed")
+GUARDED = sql_of(__file__, "guarded")
 UNDO_GUARDED = "DROP POLICY by_user ON memories_namespace; DROP FUNCTION nova_sees_user;"
 UNDO_FIXED = "DROP TRIGGER scope_fixed ON memories_namespace; DROP FUNCTION nova_scope_fixed, nova_root;"
 

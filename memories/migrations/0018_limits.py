@@ -5,6 +5,8 @@ import uuid
 import django.utils.timezone
 from django.db import migrations, models
 
+from memories.migrations._sql import sql_of
+
 # Tokens and seats change with each request and mean nothing after a crash. A token's row is rewritten in its own page.
 UNLOGGED = """
     ALTER TABLE memories_ratebudget SET UNLOGGED, SET (fillfactor = 50);
@@ -15,17 +17,7 @@ LOGGED = """
     ALTER TABLE memories_seat SET LOGGED;
 """
 # A try to log in begins as a failure and may become a success; nothing else of it changes, and it stays.
-KEPT = """
-    REVOKE UPDATE, DELETE ON memories_loginevent FROM nova_app;
-    GRANT UPDATE (outcome) ON memories_loginevent TO nova_app;
-    CREATE FUNCTION nova_login_succeeds() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF OLD.outcome <> 'failure' OR NEW.outcome <> 'success' THEN
-            RAISE EXCEPTION 'a login only goes from failure to success' USING ERRCODE = 'check_violation';
-        END IF;
-        RETURN NEW;
-    END $$;
-    CREATE TRIGGER login_succeeds BEFORE UPDATE ON memories_loginevent FOR EACH ROW EXECUTE FUNCTION nova_login_succeeds();
-"""
+KEPT = sql_of(__file__, "kept")
 UNKEPT = """
     DROP TRIGGER login_succeeds ON memories_loginevent;
     DROP FUNCTION nova_login_succeeds();

@@ -11,6 +11,7 @@ from django.db import migrations, models
 
 import memories.models.tenant
 from memories.migrations._promises import digested, history_by_triggers, in_module, undo_digested
+from memories.migrations._sql import sql_of
 
 DIGESTED = {
     "memories_claim": ("id", "subject", "predicate", "value", "session_id"),
@@ -36,38 +37,7 @@ UNDO_DETAILS = [
     "DROP FUNCTION nova_former_details_digest;",
 ]
 
-ACCOUNTS = """
-    REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON memories_accountevent FROM nova_app;
-
-    CREATE FUNCTION nova_credentials_digest(a auth_user) RETURNS bytea LANGUAGE sql STABLE AS $$
-        SELECT sha256(convert_to(jsonb_build_array(a.username, a.password)::text, 'UTF8'))
-    $$;
-    CREATE FUNCTION nova_account_event() RETURNS trigger
-        LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    DECLARE
-        a auth_user := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
-    BEGIN
-        INSERT INTO memories_accountevent (pgh_created_at, pgh_label, pgh_obj_id, pgh_context,
-            is_superuser, is_staff, is_active, credentials_changed, credentials_digest)
-        VALUES (now(), lower(TG_OP), a.id, NULLIF(current_setting('pghistory.context_metadata', true), '')::jsonb,
-            a.is_superuser, a.is_staff, a.is_active,
-            TG_OP = 'UPDATE' AND nova_credentials_digest(a) <> nova_credentials_digest(OLD), nova_credentials_digest(a));
-        RETURN NULL;
-    END $$;
-    REVOKE EXECUTE ON FUNCTION nova_account_event FROM PUBLIC;
-    CREATE TRIGGER account_event_made AFTER INSERT OR DELETE ON auth_user
-        FOR EACH ROW EXECUTE FUNCTION nova_account_event();
-    CREATE TRIGGER account_event_changed AFTER UPDATE ON auth_user FOR EACH ROW
-        WHEN ((OLD.is_superuser, OLD.is_staff, OLD.is_active, OLD.username, OLD.password)
-            IS DISTINCT FROM (NEW.is_superuser, NEW.is_staff, NEW.is_active, NEW.username, NEW.password))
-        EXECUTE FUNCTION nova_account_event();
-
-    -- Accounts of before: what they are at the upgrade is what later changes are held against.
-    INSERT INTO memories_accountevent (pgh_created_at, pgh_label, pgh_obj_id, pgh_context,
-        is_superuser, is_staff, is_active, credentials_changed, credentials_digest)
-    SELECT now(), 'insert', a.id, '{"kind": "system", "why": "upgrade"}',
-        a.is_superuser, a.is_staff, a.is_active, false, nova_credentials_digest(a) FROM auth_user a;
-"""
+ACCOUNTS = sql_of(__file__, "accounts")
 # Letters that look like an ASCII letter, as conflicts.lookalikes had them when this was written: digests depend on it.
 LOOKALIKES = {
     "a": "ɑᴀαаᎪᗅꓮ𖽀𐊠",
@@ -97,27 +67,7 @@ LOOKALIKES = {
     "y": "ʏɣᶌỿꭚγуүყᎽꓬⲩ𑣄𖽃𐊲",
     "z": "ᴢζᏃꓜ𑣉",
 }
-FOLDED = r"""
-    -- What two texts have in common that say the same: not case, width, spaces, punctuation, nor letters that only look
-    -- like others. Signs that change what is said stay: of money, of numbers, of addresses. The order of words stays.
-    CREATE FUNCTION nova_folded(content text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-        SELECT btrim(regexp_replace(regexp_replace(regexp_replace(
-            translate(lower(normalize(content, NFKC)), '{lookalikes}', '{letters}'),
-            '[\u00ad\u0300\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff''`´‘’]', '', 'g'),
-            '(^|\s)[-−‐‑](?=[0-9$€£])', '\1¬', 'g'),
-            '[\s!"()*,.:;?\[\\\]^_{{|}}~/¡¿«»§¶·\u2010-\u2027\u2030-\u205e\u2e00-\u2e7f\u3001-\u303f-]+', ' ', 'g'))
-    $$;
-    -- Erasures of before hold the first alone; of a text that is punctuation only there is no other.
-    CREATE FUNCTION nova_fingerprints(project uuid, content text) RETURNS bytea[] LANGUAGE sql STABLE AS $$
-        SELECT CASE nova_folded(content) WHEN '' THEN ARRAY[nova_keyed(p.salt, content)]
-            ELSE ARRAY[nova_keyed(p.salt, content), nova_keyed(p.salt, nova_folded(content))] END
-        FROM memories_project p WHERE p.id = project
-    $$;
-    -- Of what is forgotten from now on: the last of them, by which it is known in every guise.
-    CREATE FUNCTION nova_erasure_print(project uuid, content text) RETURNS bytea LANGUAGE sql STABLE AS $$
-        SELECT f.prints[cardinality(f.prints)] FROM (SELECT nova_fingerprints(project, content) AS prints) AS f
-    $$;
-""".format(
+FOLDED = sql_of(__file__, "folded").format(
     lookalikes="".join(LOOKALIKES.values()),
     letters="".join(letter * len(alike) for letter, alike in LOOKALIKES.items()),
 )

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import migrations, models
 
+from memories.migrations._sql import sql_of
+
 LOOKED_AT = (
     "auth_group",
     "auth_group_permissions",
@@ -52,16 +54,7 @@ WIDE = f"""
     GRANT INSERT, UPDATE, DELETE ON {", ".join(LOOKED_AT)} TO nova_app;
 """
 # The app may not delete logins; by this it takes away old ones, and whoever injects SQL none of the last month.
-FORGOTTEN_LOGINS = """
-    CREATE FUNCTION nova_forget_logins(before timestamptz) RETURNS bigint
-        LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-        WITH gone AS (
-            DELETE FROM memories_loginevent WHERE at < least(before, now() - interval '30 days') RETURNING 1)
-        SELECT count(*) FROM gone;
-    $$;
-    REVOKE EXECUTE ON FUNCTION nova_forget_logins FROM PUBLIC;
-    GRANT EXECUTE ON FUNCTION nova_forget_logins TO nova_app;
-"""
+FORGOTTEN_LOGINS = sql_of(__file__, "forgotten_logins")
 # 0007 and 0009 gave these columns to events that were sealed without them: null, they do not count (audit.leaves).
 SEALED_WITHOUT = """
     ALTER TABLE memories_grantevent DISABLE TRIGGER USER;

@@ -5,19 +5,10 @@ from typing import ClassVar
 from django.db import migrations
 
 from memories.migrations._promises import in_module
+from memories.migrations._sql import sql_of
 
 BARRED_BY_TEXT = in_module("0019_forged_rows_and_folded_texts").BARRED_IN_ANY_GUISE
-PRINTS = """
-    CREATE FUNCTION nova_words_prints(project uuid, content text, extra jsonb) RETURNS bytea[] LANGUAGE sql STABLE AS $$
-        SELECT nova_fingerprints(project, content) || CASE WHEN extra ?| ARRAY['trigger', 'steps'] THEN
-            coalesce((SELECT array_agg(p.print) FROM (
-                SELECT extra ->> 'trigger' AS word UNION ALL
-                SELECT s.step #>> '{}' FROM jsonb_array_elements(
-                    CASE jsonb_typeof(extra -> 'steps') WHEN 'array' THEN extra -> 'steps' ELSE '[]' END) AS s (step)
-            ) AS w CROSS JOIN LATERAL unnest(nova_fingerprints(project, w.word)) AS p (print)
-            WHERE w.word <> ''), '{}') ELSE '{}' END
-    $$;
-"""
+PRINTS = sql_of(__file__, "prints")
 CHANGED = "IF TG_OP = 'INSERT' OR NEW.content IS DISTINCT FROM OLD.content THEN"
 BARRED_BY_WORDS = BARRED_BY_TEXT.replace(
     "nova_fingerprints(NEW.project_id, NEW.content)", "nova_words_prints(NEW.project_id, NEW.content, NEW.extra)"
