@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -38,6 +38,18 @@ READ = 10  # the best by words and the best by meaning, of which keys they speak
 TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["stage"])
 
 
+@dataclass(frozen=True, slots=True)
+class UnderstoodQuestion:
+    """A question as it was read, with its vector, None without an embedder, and that without persons; milliseconds."""
+
+    question: Question
+    cues: Cues
+    model: EmbeddingModel
+    vector: Any
+    impersonal: Any
+    took: dict[str, float]
+
+
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """The best memories for a question, best first; they count as read. Raises NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
@@ -48,6 +60,11 @@ def search(principal: Principal, question: Question, *, now: datetime.datetime) 
 
 def find(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """As `search`, without counting the hits as read."""
+    return answer(principal, understood(principal, question, now=now), now=now)
+
+
+def understood(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
+    """Read and embed a question, before the transaction in which it is answered. Raise NoSuchModel, NotPermitted."""
     principal.require("read")
     took: dict[str, float] = {}
     with _timed(took, "read"):
@@ -55,7 +72,13 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
     with _timed(took, "embed"):
         model = model_named(question.model) if question.model else active_model()
         vector, impersonal = _vectors(question.query, cues, model)
-    trail = Trail(cues)
+    return UnderstoodQuestion(question, cues, model, vector, impersonal, took)
+
+
+def answer(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
+    """Return what answers a question; a part of the transaction that is open, if one is. Raise NotFound."""
+    question, model, vector, took = asked.question, asked.model, asked.vector, dict(asked.took)
+    trail = Trail(asked.cues)
     if vector is not None:
         trail.floor = model.floor if question.floor is None else question.floor
     with access.enter(principal, why="search"):
@@ -63,7 +86,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         hits, claims = list[Hit](), None
         if (places.own or places.others) and question.top_k > 0:
             with _timed(took, "candidates"):
-                found, claims = _candidates(question, places, (vector, impersonal, model, cues), trail, now=now)
+                found, claims = _candidates(asked, places, trail, now=now)
             with _timed(took, "rank"):
                 ranked = _ranked(principal, question, places, found, claims, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
@@ -79,6 +102,7 @@ def find(principal: Principal, question: Question, *, now: datetime.datetime) ->
         took,
         degraded=[] if vector is not None else ["embedder"],
         model=model,
+        places=places,
         claims=claims,
         nothing_relevant=trail.nothing_relevant,
         explanation=trail.told() if question.explain else None,
@@ -106,18 +130,13 @@ def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def _candidates(
-    question: Question,
-    places: Places,
-    asked: tuple[Any, Any, EmbeddingModel, Cues],
-    trail: Trail,
-    *,
-    now: datetime.datetime,
+    asked: UnderstoodQuestion, places: Places, trail: Trail, *, now: datetime.datetime
 ) -> tuple[list[Candidate], ClaimsAtHand | None]:
     """Whatever may answer, and the claims to hold it against, where something is claimed.
 
     Each pool is drawn apart: others' memories can't crowd out one's own.
     """
-    vector, impersonal, model, cues = asked
+    question, model, cues, vector = asked.question, asked.model, asked.cues, asked.vector
     most = max(POOL, 3 * question.top_k)
     told = None if vector is None else vector_text(vector)
     wanted = Search(
@@ -129,9 +148,9 @@ def _candidates(
     words = keyword_hits(places.own, wanted, others=places.others, among=among)
     trail.by_words(words)
     trail.further = words.further
-    if words.speakers and impersonal is not None:
+    if words.speakers and asked.impersonal is not None:
         trail.speakers = words.speakers
-        wanted = replace(wanted, vector=vector_text(impersonal))
+        wanted = replace(wanted, vector=vector_text(asked.impersonal))
     for pool in filter(None, [places.own, places.others]):
         if vector is not None:
             cosine, ways = nearest(pool, wanted, indexed=ready, among=among)

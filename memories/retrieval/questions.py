@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import Q
@@ -14,6 +14,9 @@ from django.db.models import Q
 from conflicts.free_text import ClaimsAtHand, Upheld
 from memories.models import EmbeddingModel, Fragment
 from memories.models.enums import SourceType, Status, Tier
+
+if TYPE_CHECKING:
+    from memories.retrieval.scope import Places
 
 WORD = re.compile(r"\w+")
 
@@ -219,6 +222,8 @@ class Results:
     degraded: list[str]
     # The model that embedded the question.
     model: EmbeddingModel
+    # Which scopes it drew on.
+    places: "Places"
     # What it was held against, where something is claimed.
     claims: ClaimsAtHand | None = None
     # What the question was read as and how candidates were looked for, when it wants to know.

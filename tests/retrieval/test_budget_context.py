@@ -3,7 +3,12 @@
 import math
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from memories.retrieval import Question
+from memories.retrieval.context import Request, build_context
 from memories.retrieval.context.markup import estimate_tokens
 
 QUERY = "project status"
@@ -69,3 +74,15 @@ def test_without_a_budget_the_best_fifteen(alice, store):
 def test_hello_world_is_three_tokens():
     assert estimate_tokens("hello world") == 3
     assert estimate_tokens("") == 0
+
+
+def test_one_transaction_reads_the_scopes_once(alice, store):
+    store("acme:main", "The heron nests by the mill.")
+    asked = Request(Question("Where does the heron nest?", ["acme:main"]))
+    with CaptureQueriesContext(connection) as made:
+        assert build_context(alice.principal, asked, now=timezone.now()).included
+    begun = [
+        query["sql"] for query in made if f"SET LOCAL nova.project = '{alice.principal.project_id}'" in query["sql"]
+    ]
+    assert len(begun) == 1
+    assert sum("n.forked_from_id IS NOT NULL" in query["sql"] for query in made) == 1

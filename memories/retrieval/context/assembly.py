@@ -25,10 +25,10 @@ from memories.retrieval.context.markup import estimate_tokens
 from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Space, by_density, by_score
 from memories.retrieval.context.receipts import leave_receipt
 from memories.retrieval.context.tombstones import gone
-from memories.retrieval.pipeline import find
+from memories.retrieval.pipeline import answer, understood
 from memories.retrieval.precedence import held
 from memories.retrieval.questions import Question, Results
-from memories.retrieval.scope import Places, places_of
+from memories.retrieval.scope import Places
 
 MEMORIES, MEMORIES_WITHOUT_BUDGET = 30, 15
 LEAST_CONSIDERED, MOST_CONSIDERED = 50, 200
@@ -99,10 +99,11 @@ class Memory:
 
 def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """The context block for a question. Raises what search raises."""
-    results = find(principal, replace(request.question, top_k=request.considered), now=now)
+    asked = understood(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):
+        results = answer(principal, asked, now=now)
+        places = results.places
         salt = bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
-        places = places_of(principal, request.question)
         items, left_out = _candidates(principal, request, places, results, now)
         space = request.space
         tasks = _tasks(principal, request, places, space, now)
