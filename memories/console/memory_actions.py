@@ -103,7 +103,7 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, A
     if action == "forget":
         return lambda: forget(principal, fragment_id, now=now)
     if action in ("archive", "unarchive"):
-        deed = getattr(ingest, action)
+        deed = getattr(ingest.updates, action)
         return lambda: deed(principal, fragment_id, now=now)
     if action in ("edit", "revert"):
         wish = edited if action == "edit" else former_of(principal, fragment_id, _number(form.get("to", "")))
