@@ -4,11 +4,13 @@
 """
 
 import os
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from dotenv import load_dotenv
@@ -21,6 +23,7 @@ from novamem.database import Logins
 
 ROOT = Path(__file__).resolve().parent.parent
 # Names that are not read any more, and what to set instead.
+MODEL = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")  # as hubs name them
 GONE = {"OLLAMA_BASE_URL": "LLM_SIDECAR_URL (or, deprecated, OLLAMA_HOST)"}
 
 
@@ -47,6 +50,13 @@ def _beginning(hint: str, *starts: str) -> AfterValidator:
     return _only(lambda value: not value or value.startswith(starts), f" must be {hint}.")
 
 
+def _names_reranker(given: str) -> bool:
+    """Whether it is empty, a URL with a host, a folder that is there, or what may be a model's name."""
+    if given.startswith(("http://", "https://")):
+        return bool(urlsplit(given).hostname)
+    return not given or MODEL.fullmatch(given) is not None or Path(given).is_absolute() and Path(given).is_dir()
+
+
 Flag = Annotated[bool, BeforeValidator(lambda given: given or False)]
 Words = Annotated[
     list[str],
@@ -58,6 +68,7 @@ POSITIVE = _only(lambda value: 0 < value <= 1_000_000, " must be above 0 and at 
 DAYS = _within(1, 36_500)  # what fits the calendar
 COUNT, NO_LIMIT = _within(1, 10**12), _within(0, 10**12)  # of fragments; 0 of a tier are no limit
 OPEN = _within(1, 10_000)
+SCORED_BY = "fake, a URL such as http://127.0.0.1:8080/rerank, a folder that exists, or a model's name"
 WITNESS = "a folder as an absolute path, s3://bucket/prefix, or a URL"
 
 
@@ -91,6 +102,11 @@ class Settings(BaseSettings):
     EMBEDDINGS_CACHE_SIZE: Annotated[int, "embedding.cache_size", POSITIVE] = 1024
     EMBEDDINGS_URL: Annotated[str, "embedding.url", HTTP] = ""
     EMBEDDINGS_API_KEY: Annotated[str, "embedding.api_key"] = ""
+    RERANKER: Annotated[str, "reranker.source", _only(_names_reranker, f" must be {SCORED_BY}.")] = ""
+    RERANKER_MODEL: Annotated[str, "reranker.model"] = ""
+    RERANKER_API_KEY: Annotated[str, "reranker.api_key"] = ""
+    RERANKER_TIMEOUT: Annotated[float, "reranker.timeout", _within(0.01, 600)] = 3.0
+    RERANKER_DEPTH: Annotated[int, "reranker.depth", _within(1, 200)] = 50
     LLM_SIDECAR_URL: Annotated[str, "sidecar.url", HTTP] = ""
     OLLAMA_HOST: Annotated[str, "sidecar.ollama_host"] = ""
     COGNITION_LLM_HOST: Annotated[str, "sidecar.host"] = ""

@@ -133,4 +133,4 @@ def _search(
         for hit in results.hits
         if hit.fragment.id in passing and (asked.user or asked.namespace in ("", hit.fragment.namespace.root_name))
     ]
-    return rows[:HITS], missed, bool(results.degraded)
+    return rows[:HITS], missed, "embedder" in results.degraded

@@ -1,4 +1,4 @@
-"""What lies outside: embedding models and the language model, with fakes that ship."""
+"""What lies outside: embedding models, a reranker and the language model, with fakes that ship."""
 
 from memories.providers.calibration import calibrate, warm
 from memories.providers.embedders import Embedder, EmbeddingFailed
@@ -11,6 +11,7 @@ from memories.providers.embeddings import (
     offered,
     readiness_of,
 )
+from memories.providers.rerankers import RerankingFailed, current_reranker
 from memories.providers.selection import NoSuchModel, active_model, live_models, model_named
 from memories.providers.sidecar import Ask, InsideTransaction, Sidecar, SidecarAnswer, current_sidecar
 
@@ -22,10 +23,12 @@ __all__ = [
     "EmbeddingFailed",
     "InsideTransaction",
     "NoSuchModel",
+    "RerankingFailed",
     "SidecarAnswer",
     "Sidecar",
     "active_model",
     "calibrate",
+    "current_reranker",
     "current_sidecar",
     "embed",
     "embed_queries",

@@ -9,7 +9,7 @@ import numpy as np
 from memories.providers.embedders import Encoder, Vectors
 from memories.providers.local import LocalEmbedder
 
-_import = threading.Lock()
+torch_import = threading.Lock()
 
 # Names of our own: where the model is found, and what it wants before a question and before a text.
 NAMED = {
@@ -21,7 +21,7 @@ class SentenceEncoder:
     """A sentence-transformers model in this process. `prompts` replaces what the model's own settings say."""
 
     def __init__(self, source: str, *, prompts: dict[str, str] | None = None) -> None:
-        with _import:  # torch comes late: it takes seconds to import
+        with torch_import:  # torch comes late: it takes seconds to import
             import torch
             from sentence_transformers import SentenceTransformer
             from transformers.utils.logging import disable_progress_bar

@@ -61,7 +61,7 @@ class SidecarAnswer:
 
 
 class InsideTransaction(RuntimeError):
-    """A language model was about to be asked while a transaction is open."""
+    """A language model or a reranker was about to be asked while a transaction is open."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def refuse_transaction() -> None:
     """Raises InsideTransaction when one is open; the one that a test runs in does not count, as for Django itself."""
     innermost: Any = connection.atomic_blocks[-1] if connection.in_atomic_block else None
     if innermost is not None and not innermost._from_testcase:
-        raise InsideTransaction("a language model is never asked while a transaction is open")
+        raise InsideTransaction("a model is never asked while a transaction is open")
 
 
 _lock = threading.Lock()

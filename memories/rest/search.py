@@ -70,7 +70,7 @@ class Weights(Strict):
     }
 )
 class Rerank(serializers.Field[Any, Any, Any, Any]):
-    """true (the profile), false (relevance alone) or custom weights."""
+    """true (the profile), false (relevance alone, without a reranker) or custom weights."""
 
     def to_internal_value(self, data: Any) -> Any:
         """A truth value or the full set of weights."""
@@ -155,6 +155,7 @@ def question_of(values: dict[str, Any], *, top_k: int, all_users: bool = False) 
         floor=values["floor"],
         profile="relevance" if rerank is False else values.get("profile", "balanced"),
         weights=rerank if isinstance(rerank, dict) else None,
+        rerank=rerank is not False,
         session_id=values.get("session_id", ""),
         as_of=values.get("as_of"),
         explain=values.get("explain", False),
@@ -205,6 +206,7 @@ class PathAnswer(serializers.Serializer[Any]):
     on_record = serializers.UUIDField(allow_null=True)
     bm25 = serializers.FloatField(allow_null=True)
     cosine = serializers.FloatField(allow_null=True)
+    rerank = serializers.FloatField(allow_null=True, help_text="The reranker's score; null for what it did not read.")
     relevance = serializers.FloatField(allow_null=True)
 
 

@@ -45,6 +45,12 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[u
     return {i: score / (most * (1 + beside) or 1.0) for i, score in joined.items()}
 
 
+def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
+    """Return a reranker's scores, and of what it did not read the relevance, so that none of it overtakes."""
+    least = min((scores[i] for i in relevance if i in scores), default=1.0)
+    return {i: scores.get(i, least * value) for i, value in relevance.items()}
+
+
 def _told(candidates: Sequence[Candidate], cues: Cues) -> dict[uuid.UUID, float]:
     """Return by id what the cues add: they boost and never filter, and count only where they tell candidates apart."""
     named = {c.speaker for c in candidates if c.speaker} & cues.words

@@ -2,10 +2,11 @@
 
 import datetime
 import time
+import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
@@ -16,14 +17,14 @@ from memories import access, usage_counters
 from memories.access import Principal
 from memories.models import EmbeddingModel, Fragment, vector_text
 from memories.models.enums import Status
-from memories.providers import active_model, embed_queries, model_named
+from memories.providers import RerankingFailed, active_model, current_reranker, embed_queries, model_named
 from memories.retrieval import ranking
 from memories.retrieval.candidate_search import Search, indexed, keyword_hits, nearest, passing
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
 from memories.retrieval.expectation import whereabouts
 from memories.retrieval.floor import reached
-from memories.retrieval.fusion import fuse
+from memories.retrieval.fusion import fuse, reranked
 from memories.retrieval.precedence import RankedSeat, Seating
 from memories.retrieval.query_features import Cues, understand
 from memories.retrieval.questions import Hit, Question, Results
@@ -40,7 +41,10 @@ TOOK = Histogram("nova_search_seconds", "How long searches take, by stage.", ["s
 
 @dataclass(frozen=True, slots=True)
 class UnderstoodQuestion:
-    """A question as it was read, with its vector, None without an embedder, and that without persons; milliseconds."""
+    """A question as it was read, with its vector, None without an embedder, and that without persons; milliseconds.
+
+    `pool`: how many candidates of each kind it draws; `reranked`: the reranker's scores; `away`: what did not answer.
+    """
 
     question: Question
     cues: Cues
@@ -48,6 +52,9 @@ class UnderstoodQuestion:
     vector: Any
     impersonal: Any
     took: dict[str, float]
+    pool: int
+    reranked: Mapping[uuid.UUID, float] = field(default_factory=dict)
+    away: tuple[str, ...] = ()
 
 
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
@@ -60,11 +67,38 @@ def search(principal: Principal, question: Question, *, now: datetime.datetime) 
 
 def find(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """As `search`, without counting the hits as read."""
-    return answer(principal, understood(principal, question, now=now), now=now)
+    return answer(principal, prepared(principal, question, now=now), now=now)
 
 
-def understood(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
-    """Read and embed a question, before the transaction in which it is answered. Raise NoSuchModel, NotPermitted."""
+def prepared(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
+    """Read, embed and rerank, before the transaction in which the question is answered.
+
+    Raise NoSuchModel, NotPermitted; with a reranker NotFound, too.
+    """
+    asked, reranker = _understood(principal, question, now=now), current_reranker()
+    if not reranker or not question.rerank or "relevance" not in _profile(question).needs:
+        return asked
+    took, pool = dict(asked.took), max(asked.pool, settings.RERANKER_DEPTH)
+    try:
+        with _timed(took, "rerank"):
+            hits = _most_relevant(principal, replace(asked, pool=pool), now=now)
+            scores = reranker.scores(question.query, [hit.fragment.wording for hit in hits]) if hits else []
+    except RerankingFailed:
+        return replace(asked, took=took, away=("reranker",))
+    by_id = {hit.fragment.id: score for hit, score in zip(hits, scores, strict=True)}
+    return replace(asked, took=took, pool=pool, reranked=by_id)
+
+
+def _most_relevant(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> list[Hit]:
+    """What a reranker reads: as many as it may, of what may answer."""
+    if not asked.question.top_k:
+        return []
+    depth = settings.RERANKER_DEPTH
+    wanted = replace(asked.question, top_k=depth, profile="relevance", weights=None, explain=False, expect=None)
+    return _answered(principal, replace(asked, question=wanted), now=now).hits
+
+
+def _understood(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
     principal.require("read")
     took: dict[str, float] = {}
     with _timed(took, "read"):
@@ -72,11 +106,19 @@ def understood(principal: Principal, question: Question, *, now: datetime.dateti
     with _timed(took, "embed"):
         model = model_named(question.model) if question.model else active_model()
         vector, impersonal = _vectors(question.query, cues, model)
-    return UnderstoodQuestion(question, cues, model, vector, impersonal, took)
+    pool = max(POOL, 3 * question.top_k)
+    return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)
 
 
 def answer(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     """Return what answers a question; a part of the transaction that is open, if one is. Raise NotFound."""
+    results = _answered(principal, asked, now=now)
+    for stage, milliseconds in results.took_ms.items():
+        TOOK.labels(stage).observe(milliseconds / 1000)
+    return results
+
+
+def _answered(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     question, model, vector, took = asked.question, asked.model, asked.vector, dict(asked.took)
     trail = Trail(asked.cues)
     if vector is not None:
@@ -88,19 +130,17 @@ def answer(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.dat
             with _timed(took, "candidates"):
                 found, claims = _candidates(asked, places, trail, now=now)
             with _timed(took, "rank"):
-                ranked = _ranked(principal, question, places, found, claims, trail, by_meaning=vector is not None)
+                ranked = _ranked(principal, asked, places, found, claims, trail, by_meaning=vector is not None)
             with _timed(took, "load"):
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
                 trail.terms = terms_of([*places.own, *places.others], question, trail.bm25, now=now)
         expected = whereabouts(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
-    for stage, milliseconds in took.items():
-        TOOK.labels(stage).observe(milliseconds / 1000)
     return Results(
         hits,
         took,
-        degraded=[] if vector is not None else ["embedder"],
+        degraded=[*([] if vector is not None else ["embedder"]), *asked.away],
         model=model,
         places=places,
         claims=claims,
@@ -125,8 +165,10 @@ def _vectors(query: str, cues: Cues, model: EmbeddingModel) -> tuple[Any, Any]:
 @contextmanager
 def _timed(took: dict[str, float], stage: str) -> Iterator[None]:
     start = time.perf_counter()
-    yield
-    took[stage] = round((time.perf_counter() - start) * 1000, 3)
+    try:
+        yield
+    finally:
+        took[stage] = round((time.perf_counter() - start) * 1000, 3)
 
 
 def _candidates(
@@ -137,10 +179,9 @@ def _candidates(
     Each pool is drawn apart: others' memories can't crowd out one's own.
     """
     question, model, cues, vector = asked.question, asked.model, asked.cues, asked.vector
-    most = max(POOL, 3 * question.top_k)
     told = None if vector is None else vector_text(vector)
     wanted = Search(
-        question.query, told, model, question.filters, question.reach(now), cues, now, most, bool(places.names)
+        question.query, told, model, question.filters, question.reach(now), cues, now, asked.pool, bool(places.names)
     )
     scopes = [*places.own, *places.others]
     ready = indexed(scopes, model)
@@ -192,7 +233,7 @@ def _with_claims(
 
 def _ranked(
     principal: Principal,
-    question: Question,
+    asked: UnderstoodQuestion,
     places: Places,
     found: list[Candidate],
     claims: ClaimsAtHand | None,
@@ -204,11 +245,13 @@ def _ranked(
 
     Not `by_meaning`: the question has no vector, and no cosine is asked for.
     """
-    relevance = fuse(found, bm25=trail.bm25, cues=trail.cues)
+    question = asked.question
+    relevance = reranked(fuse(found, bm25=trail.bm25, cues=trail.cues), asked.reranked)
     left = []
     for candidate in found:
         path = trail.paths[candidate.id]
         path.relevance, path.cosine = relevance[candidate.id], candidate.cosine
+        path.rerank = asked.reranked.get(candidate.id)
         stage = _refused(question, candidate, places, by_meaning=by_meaning, by_key=path.claim)
         trail.stop(candidate.id, stage) if stage else left.append(candidate)
     # What the question itself asks for, not what the texts that it found speak of.
@@ -228,7 +271,7 @@ def _ranked(
         left = [candidate for candidate in left if candidate.id not in found_rivals.outdone]
         for candidate in left:
             candidate.lost = found_rivals.lost.get(candidate.id, set())
-    profile = ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
+    profile = _profile(question)
 
     def signals(candidate: Candidate, names: Iterable[str]) -> dict[str, float]:
         return ranking.signals(candidate, relevance=relevance[candidate.id], by_meaning=by_meaning, names=names)
@@ -238,6 +281,10 @@ def _ranked(
     seats = seating.fill()
     trail.seat(seats, {one.id for one in seating.waiting}, sorted(scores, key=lambda i: (-scores[i], i)))
     return [(seat, signals(seat.candidate, ranking.NAMES)) for seat in seats]
+
+
+def _profile(question: Question) -> ranking.Profile:
+    return ranking.weighed(question.weights) if question.weights else ranking.PROFILES[question.profile]
 
 
 def _rivalry(found: Sequence[Candidate], places: Places, principal: Principal) -> Rivalry:

@@ -166,6 +166,8 @@ class Question:
     floor: float | None = None
     profile: str = "balanced"
     weights: dict[str, float] | None = None
+    # Whether a reranker, where one is bound, may read what was found.
+    rerank: bool = True
     session_id: str = ""
     as_of: datetime.datetime | None = None
     # What stands in the prompt already is not answered again.
@@ -215,7 +217,7 @@ def _told(claim: Upheld | None) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The hits, best first, the milliseconds each stage took, and what was away (`embedder`)."""
+    """The hits, best first, the milliseconds each stage took, and what was away (`embedder`, `reranker`)."""
 
     hits: list[Hit]
     took_ms: dict[str, float]

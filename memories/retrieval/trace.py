@@ -65,6 +65,7 @@ class Path:
     claim: bool = False  # its key was asked for
     contradicts: uuid.UUID | None = None
     on_record: uuid.UUID | None = None
+    rerank: float | None = None  # what the reranker said
     relevance: float = 0.0
     rank: int | None = None
     stage: Stage = Stage.CANDIDATES
@@ -77,7 +78,7 @@ class Path:
         """In JSON's terms."""
         found_by = {"words": self.words_rank, "meaning": self.meaning_rank, "neighbour": self.neighbour}
         found_by["claim"] = self.claim
-        numbers = {"bm25": self.bm25, "cosine": self.cosine, "relevance": self.relevance}
+        numbers = {"bm25": self.bm25, "cosine": self.cosine, "rerank": self.rerank, "relevance": self.relevance}
         return {
             "stage": self.stage,
             "reason": REASONS[self.stage],

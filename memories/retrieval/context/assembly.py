@@ -25,7 +25,7 @@ from memories.retrieval.context.markup import estimate_tokens
 from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Space, by_density, by_score
 from memories.retrieval.context.receipts import leave_receipt
 from memories.retrieval.context.tombstones import gone
-from memories.retrieval.pipeline import answer, understood
+from memories.retrieval.pipeline import answer, prepared
 from memories.retrieval.precedence import held
 from memories.retrieval.questions import Question, Results
 from memories.retrieval.scope import Places
@@ -99,7 +99,7 @@ class Memory:
 
 def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """The context block for a question. Raises what search raises."""
-    asked = understood(principal, replace(request.question, top_k=request.considered), now=now)
+    asked = prepared(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):
         results = answer(principal, asked, now=now)
         places = results.places

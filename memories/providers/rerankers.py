@@ -1,0 +1,193 @@
+"""Rerankers: how well each text answers a question, read together with it. Without one the search ranks by itself."""
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import structlog
+from django.conf import settings
+from django.db import connection
+
+from memories.providers.circuit import Circuit
+from memories.providers.fake import WORD
+from memories.providers.http import JsonService, Unanswered
+from memories.providers.sentences import torch_import
+from memories.providers.sidecar import refuse_transaction
+
+AT_ONCE = 32  # texts of one request: what text-embeddings-inference takes unless told otherwise
+LARGEST = 1024 * 1024  # bytes of one answer
+log = structlog.get_logger(__name__)
+
+
+class RerankingFailed(Exception):
+    """There are no scores; the former order stands."""
+
+
+class Reranker(Protocol):
+    """Threads may share it."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return one score from 0 to 1 per text. Raise RerankingFailed."""
+        ...
+
+
+class FakeReranker:
+    """For tests and for trying: the share of the question's words that a text holds."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See Reranker."""
+        asked = set(WORD.findall(query.lower()))
+        return [len(asked & set(WORD.findall(text.lower()))) / (len(asked) or 1) for text in texts]
+
+
+class EndpointReranker:
+    """An HTTP endpoint: with a model's name in the form of Cohere and Jina, without one in that of TEI."""
+
+    def __init__(self, url: str, *, model: str, key: str, timeout: float) -> None:
+        self._model, self._timeout = model, timeout
+        self._service = JsonService(url, key=key, timeout=timeout, largest=LARGEST)
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See Reranker."""
+        deadline, found = time.monotonic() + self._timeout, list[float]()
+        for start in range(0, len(texts), AT_ONCE):
+            part = list(texts[start : start + AT_ONCE])
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise RerankingFailed("no answer in time")
+            try:
+                answer = self._service.post("", self._asked(query, part), patience=left)
+            except Unanswered as error:
+                raise RerankingFailed(str(error)) from error
+            found += in_order(answer, count=len(part))
+        return found
+
+    def _asked(self, query: str, texts: list[str]) -> dict[str, Any]:
+        if self._model:
+            return {"model": self._model, "query": query, "documents": texts, "top_n": len(texts)}
+        return {"query": query, "texts": texts, "truncate": True}
+
+
+def in_order(answer: Any, *, count: int) -> list[float]:
+    """Return the scores by their `index`, in whatever order they came. Raise RerankingFailed."""
+    try:
+        rows = answer["results"] if isinstance(answer, dict) else answer
+        found = {row["index"]: row["relevance_score"] if "relevance_score" in row else row["score"] for row in rows}
+        scores = [found[index] for index in range(count)]
+    except (TypeError, KeyError) as error:
+        raise RerankingFailed("the answer is not a list of scores with their index") from error
+    if len(rows) != count:
+        raise RerankingFailed(f"{count} scores were due, {len(rows)} came")
+    return scores
+
+
+class CrossEncoderReranker:
+    """A cross-encoder by its folder or its name in the local cache; never fetched. It is loaded when first asked."""
+
+    def __init__(self, source: str, *, timeout: float) -> None:
+        self._source, self._timeout = source, timeout
+        # One thread: a tokenizer can't be used by two at once, and who has waited long enough can leave it behind.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="reranker")
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See Reranker. What takes too long goes on without anybody waiting for it."""
+        future = self._thread.submit(self._predicted, query, texts)
+        try:
+            return future.result(self._timeout)
+        except TimeoutError as error:
+            future.cancel()
+            raise RerankingFailed("no answer in time") from error
+        except Exception as error:  # torch raises whatever it likes
+            raise RerankingFailed(f"{type(error).__name__}: {error}") from error
+
+    def _predicted(self, query: str, texts: Sequence[str]) -> list[float]:
+        scores: list[float] = self._model.predict([(query, text) for text in texts], show_progress_bar=False).tolist()
+        return scores
+
+    @cached_property
+    def _model(self) -> Any:
+        with torch_import:  # torch comes late: it takes seconds to import
+            import torch
+            from sentence_transformers import CrossEncoder
+            from transformers.utils.logging import disable_progress_bar
+
+            disable_progress_bar()  # type: ignore[no-untyped-call]
+            torch.set_num_threads(1)  # two threads collapse under contention
+            # Many models give logits of their own accord.
+            sigmoid = torch.nn.Sigmoid()
+            return CrossEncoder(self._source, device="cpu", local_files_only=True, activation_fn=sigmoid)
+
+
+@dataclass(frozen=True)
+class BoundReranker:
+    """The reranker that the settings name, behind its circuit. Threads may share it."""
+
+    source: str
+    model: str
+    key: str = field(repr=False)
+    timeout: float
+    circuit: Circuit = field(default_factory=Circuit, compare=False)
+    _failing: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        if self.source == "fake":
+            return FakeReranker()
+        if self.source.startswith(("http://", "https://")):
+            return EndpointReranker(self.source, model=self.model, key=self.key, timeout=self.timeout)
+        return CrossEncoderReranker(self.source, timeout=self.timeout)
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See Reranker. Raise InsideTransaction, too; a slow one keeps no connection of the pool meanwhile."""
+        refuse_transaction()
+        if not connection.in_atomic_block:
+            connection.close()
+        if not self.circuit.enter():
+            raise RerankingFailed("it failed often and rests")
+        works = False
+        try:
+            scores = proper(self._reranker.scores(query, texts), count=len(texts))
+            works = True
+            self._failing.clear()
+            return scores
+        except RerankingFailed as error:
+            if not self._failing.is_set():  # once until it works again
+                self._failing.set()
+                log.warning("reranking_failed", texts=len(texts), why=str(error)[:200])
+            raise
+        finally:
+            self.circuit.leave(worked=works)
+
+
+def proper(scores: Any, *, count: int) -> list[float]:
+    """Return the scores if they are `count` numbers from 0 to 1. Raise RerankingFailed."""
+    if not isinstance(scores, list) or len(scores) != count:
+        raise RerankingFailed(f"{count} scores were due")
+    if not all(type(score) in (int, float) and math.isfinite(score) and 0 <= score <= 1 for score in scores):
+        raise RerankingFailed("a score is no number from 0 to 1")
+    return [float(score) for score in scores]
+
+
+_lock = threading.Lock()
+_made: list[BoundReranker] = []
+
+
+def current_reranker() -> BoundReranker | None:
+    """Return the reranker that the settings name, with its circuit, or None."""
+    if not settings.RERANKER:
+        return None
+    wanted = BoundReranker(
+        source=settings.RERANKER,
+        model=settings.RERANKER_MODEL,
+        key=settings.RERANKER_API_KEY,
+        timeout=settings.RERANKER_TIMEOUT,
+    )
+    with _lock:
+        if not _made or _made[0] != wanted:
+            _made[:] = [wanted]
+        return _made[0]
