@@ -49,14 +49,12 @@ def test_works(alice, shelf, count):
 
 
 @pytest.mark.parametrize("form", ["markdown", "xml"])
-@pytest.mark.parametrize("budget", [0, 1, 20, 60, 61, 62, 63, 100, 333, 1200, 100_000])
-def test_the_budget_always_holds(budget, form, alice, shelf):
-    body = ask(alice, max_tokens=budget, format=form)
-    assert math.ceil(len(body["prompt_prefix"]) / 4) == body["tokens_used"] <= budget
-    if not body["included"]:
-        assert body["prompt_prefix"] == ""
-        assert body["truncated"] is True
-        assert body["receipt_id"] is None
+def test_the_budget_always_holds(form, alice, shelf):
+    for budget in (0, 1, 20, 60, 61, 62, 63, 100, 333, 1200, 100_000):
+        body = ask(alice, max_tokens=budget, format=form)
+        assert math.ceil(len(body["prompt_prefix"]) / 4) == body["tokens_used"] <= budget
+        if not body["included"]:
+            assert (body["prompt_prefix"], body["truncated"], body["receipt_id"]) == ("", True, None)
 
 
 def test_each_type_says_what_its_reader_needs(alice, shelf):

@@ -71,6 +71,7 @@ def spoilt(told, path, value):
     raise AssertionError(f"no {path} in the bundle")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(4))
 def test_a_field_that_is_never_written_is_refused_with_its_line(bundle, storage, job, texts, part):
     row, data = bundle

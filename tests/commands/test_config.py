@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long  # each starts processes
+
 
 @pytest.fixture
 def run(web_environment):

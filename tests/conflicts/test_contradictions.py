@@ -56,6 +56,7 @@ def writes(send: Send, who: str, *contents: str, **more: Any) -> list[str]:
     return [one["status"] for one in body["results"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fact", WORDINGS)
 def test_texts_with_another_value_wait_or_say_so_and_others_do_not(fact: str, send: Send) -> None:
     """As `script/bench attacks` measures it: what does not wait stands below what it contradicts, and says so."""

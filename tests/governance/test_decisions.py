@@ -199,6 +199,7 @@ WISHES = st.lists(
 TRAITS = st.tuples(*[st.fixed_dictionaries({"importance": st.floats(0, 1), "claimed": st.booleans()}) for _ in TEXTS])
 
 
+@pytest.mark.long
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(wishes=WISHES, traits=TRAITS)
 @example(wishes=[(0, 1, "accepted"), (1, 2, "accepted"), (2, 3, "accepted")], traits=({},) * 4)

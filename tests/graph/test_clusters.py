@@ -185,6 +185,7 @@ def test_groups_are_the_connected_components(joined):
         assert reached == set(group)
 
 
+@pytest.mark.long
 @settings(examples, max_examples=15)
 @given(
     told=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11).map(lambda n: 15 * n)), min_size=2, max_size=10),

@@ -259,6 +259,7 @@ names = st.sampled_from(["Ada", "ada ", "A_da", "Bea", "Carl", "Rome", "rome"])
 facts = st.tuples(names, st.sampled_from(["knows", "lives_in", "likes"]), names, st.sampled_from(["main", "side"]))
 
 
+@pytest.mark.long
 @settings(examples, max_examples=20)
 @given(said=st.lists(facts, min_size=1, max_size=6), gone=st.sets(st.integers(0, 5)))
 def test_the_graph_is_a_function_of_what_stands(alice, claim, connect, change, rebuild, said, gone):

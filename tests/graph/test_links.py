@@ -138,6 +138,7 @@ def oracle(rows):
 angles = st.lists(st.integers(0, 11).map(lambda n: 15 * n), min_size=1, max_size=9)
 
 
+@pytest.mark.long
 @settings(examples, max_examples=20)
 @given(told=st.lists(angles, min_size=1, max_size=3), gone=st.randoms(use_true_random=False), size=st.integers(1, 9))
 def test_links_are_a_function_of_the_active_vectors(

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long  # each starts processes
+
 HERON = "The heron nests behind the old mill."
 
 

@@ -11,6 +11,8 @@ from novamem import database, readiness
 from novamem.database import Logins, NotPrepared
 from novamem.embedded import running
 
+pytestmark = pytest.mark.long  # each starts processes
+
 
 @pytest.fixture(scope="module")
 def migrated(data_dir: Path) -> Iterator[Logins]:

@@ -21,6 +21,7 @@ def minilm():
     return MiniLM()
 
 
+@pytest.mark.long
 def test_the_real_model_works_offline(minilm, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert MiniLM().readiness() == "loading"

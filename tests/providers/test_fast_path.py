@@ -20,6 +20,8 @@ from memories.providers.graphs import batches
 from memories.providers.minilm import MiniLM, encoder_of
 from memories.providers.sentences import SentenceEncoder
 
+pytestmark = pytest.mark.long  # each starts processes
+
 SOURCE = Path(get_model_path())
 TEXTS = [*exports.SAMPLES, *[f"{'word ' * n}{n}" for n in (1, 7, 30, 63, 120, 254, 255, 256, 300)]]
 

@@ -19,6 +19,8 @@ from memories.models import Access
 from novamem import database
 from tests.proxy.conftest import NAMESPACE, chat
 
+pytestmark = pytest.mark.long  # each starts processes
+
 STREAMS, ENDLESS = 12, 3
 
 

@@ -98,7 +98,7 @@ def test_the_budget_holds_and_memories_go_first(alice, store, bury, form):
         store("acme:main", f"The heron was seen {n} times.")
     bury()
     seen = set()
-    for budget in range(0, 400, 3):
+    for budget in range(0, 400, 7):
         body = ask(alice, max_tokens=budget, format=form)
         assert -(-len(body["prompt_prefix"]) // 4) == body["tokens_used"] <= budget
         stones = gone(body, form)

@@ -7,6 +7,8 @@ import pytest
 
 from tests.conftest import web_server
 
+pytestmark = pytest.mark.long  # each starts processes
+
 TOKEN = "of the scraper"
 NAME = "memory.example.org"
 PROXIED = {"Host": NAME, "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}

@@ -2,6 +2,7 @@
 
 import datetime
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,8 @@ from conflicts.public import ClaimDraft
 from memories import access, ingest
 from memories.models import Access, Fragment
 from tests.properties.ground import contents, undone
+
+pytestmark = pytest.mark.long
 
 few = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
