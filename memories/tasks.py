@@ -243,7 +243,7 @@ def expire_consolidations() -> None:
 @shared_task
 def heartbeat() -> None:
     """Shows that broker, beat and worker live."""
-    Heartbeat.objects.update_or_create(part=WORKER, defaults={"at": timezone.now()})
+    Heartbeat.objects.beat(WORKER, at=timezone.now())
 
 
 @worker_ready.connect

@@ -111,6 +111,12 @@ def set_role(project: Project, user_id: int, *, role: str, by: Principal) -> Non
     log.info("role_set", project=project.name, user=user_id, role=role or "none", by=by.user_id)
 
 
+def enrol(project: Project, user: Any, *, role: str) -> None:
+    """Give a person a role in a project, whatever they had; for who operates the installation. Raise BadRole."""
+    _check(role)
+    Membership.objects.update_or_create(project=project, user=user, defaults={"role": role})
+
+
 def _check(role: str) -> None:
     if role not in Role.values:
         raise BadRole(f"There is no role {role!r}; use one of {', '.join(Role.values)}.")

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from conflicts.resolution import waiting
 from memories import access, backups, namespaces, upkeep
-from memories.access import NotFound, Principal
+from memories.access import Principal
 from memories.models import Fragment, Namespace, PendingEmbedding
 from memories.models.enums import ArchivePolicy, CapacityStatus, FragmentType, Status, Tier
 from memories.providers import active_model
@@ -195,13 +195,5 @@ class NamespacesView(APIView):
         `archive_policy` is `episodic` or `all`; `all` is refused (403) to a ceiling below what it holds.
         """
         values = validated(NamespaceChange, request.data)
-        principal = principal_of(request)
-        with access.enter(principal, why="set namespace"):
-            found = access.find(principal, values["name"])
-            if found is None:
-                raise NotFound("namespace")
-            if values["archive_policy"] == ArchivePolicy.ALL:
-                namespaces.refuse_stronger(principal, namespaces.with_users(found), what="something here")
-            found.archive_policy = values["archive_policy"]
-            found.save(update_fields=["archive_policy"])
+        found = namespaces.set_archive_policy(principal_of(request), values["name"], values["archive_policy"])
         return Response(NamespaceAnswer(found).data)

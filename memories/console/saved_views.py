@@ -75,11 +75,9 @@ def delete(request: Any, view_id: uuid.UUID) -> HttpResponse:
     principal = request.principal
     principal.require(Verb.WRITE)
     with access.enter(principal, why="console"):
-        rows = SavedView.objects.within(principal.project_id).filter(id=view_id, owner_id=principal.owner_id)
-        row = rows.first()
+        row = SavedView.objects.within(principal.project_id).take(view_id, owner_id=principal.owner_id)
         if row is None:
             raise NotFound("view")
-        rows.delete()
     there, former = reverse("console:memories"), {"name": row.name, "query": row.query}
     offer(request, f"The view “{row.name}” is gone", reverse("console:save-view"), there=there, **former)
     return HttpResponseRedirect(there, status=303)

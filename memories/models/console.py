@@ -72,6 +72,12 @@ class SavedViewQuerySet(TenantQuerySet):
         mine = self.filter(project_id=project_id, owner_id=owner_id).order_by("-created_at", "-id")
         self.filter(id__in=list(mine.values_list("id", flat=True)[VIEWS:])).delete()
 
+    def take(self, view_id: uuid.UUID, *, owner_id: uuid.UUID) -> "SavedView | None":
+        """Delete one of a person's own, and return what it was; None where there is none."""
+        found: SavedView | None = self.filter(id=view_id, owner_id=owner_id).first()
+        self.filter(id=view_id, owner_id=owner_id).delete()
+        return found
+
 
 class SavedView(TenantModel):
     """A state of the explorer that a person named: the query of its address."""

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -182,11 +182,21 @@ class Seal(TenantModel):
         return f"seal {self.number}"
 
 
+class HeartbeatManager(models.Manager[Any]):
+    """Heartbeats."""
+
+    def beat(self, part: str, *, at: datetime.datetime) -> None:
+        """Show that a part lives."""
+        self.update_or_create(part=part, defaults={"at": at})
+
+
 class Heartbeat(models.Model):
     """When a part of the service last showed that it lives. Global."""
 
     part = models.CharField(max_length=32, primary_key=True)
     at = models.DateTimeField()
+
+    objects = HeartbeatManager()
 
     def __str__(self) -> str:
         return f"{self.part} at {self.at}"

@@ -7,7 +7,7 @@ from memories.namespaces.deletion import (
     delete_project,
     permit_deletion,
     project_size,
-    refuse_stronger,
+    set_archive_policy,
     size,
 )
 from memories.namespaces.forks import (
@@ -18,7 +18,6 @@ from memories.namespaces.forks import (
     fork,
     is_empty,
     refuse_taken,
-    with_users,
 )
 from memories.namespaces.merges import check_merge, merge, permit_merge, refuse_unfit_merge, undo_merge
 
@@ -38,10 +37,9 @@ __all__ = [
     "permit_deletion",
     "permit_merge",
     "project_size",
-    "refuse_stronger",
     "refuse_unfit_merge",
     "refuse_taken",
     "size",
     "undo_merge",
-    "with_users",
+    "set_archive_policy",
 ]

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import access, demo
 from memories.access import keys, members
-from memories.models import ApiKey, Membership
+from memories.models import ApiKey
 from memories.models.enums import Role
 from memories.providers import active_model
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         if not users.filter(is_superuser=True).exists():
             password = secrets.token_urlsafe(12)
             admin = self._superuser(password)
-            Membership.objects.create(project=project, user=admin, role=Role.ADMIN)
+            members.enrol(project, admin, role=Role.ADMIN)
             self.stdout.write(f"  First admin, shown this once: user admin, password {password}")
         with access.enter(access.system_principal(project), why="first run"):
             has_key = ApiKey.objects.within(project.id).filter(owner__name=OWNER).exists()

@@ -13,7 +13,7 @@ from django_typer.management import TyperCommand, command, initialize
 from typer import Option
 
 from memories.access import keys, logins, members
-from memories.models import LoginEvent, Membership
+from memories.models import LoginEvent
 from memories.models.enums import LoginOutcome, Role
 
 
@@ -50,7 +50,7 @@ class Command(TyperCommand):
                     keys.ensure_project(project)
             except (members.BadMember, keys.BadGrant) as error:
                 raise CommandError(str(error)) from error
-        Membership.objects.update_or_create(project=keys.ensure_project(project), user=user, defaults={"role": role})
+        members.enrol(keys.ensure_project(project), user, role=role)
         if as_json:
             self.stdout.write(json.dumps({"username": username, "project": project, "role": role, "created": made}))
         else:
