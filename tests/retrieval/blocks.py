@@ -11,9 +11,11 @@ SECTIONS = {"### Episodic": "episodic", "### Semantic": "semantic", "### Procedu
 GONE = "### No longer remembered"
 SOURCES = "user_explicit|system|tool_output|user_implicit|document|inference"
 OPENING = re.compile(r"<memory-context ([0-9a-f]{16})>")
-# What a label may say after the trust: against what the memory stands, and which of its sentences nobody believes.
+# What a label may say after the trust: against what the memory stands, what is on record beside it, and which of its
+# sentences nobody believes.
 DOUBTS = (
-    rf"contradicts [^()]+ by (?:{SOURCES})|against what a reviewer decided|the user says otherwise since"
+    rf"contradicts [^()]+ by (?:{SOURCES})|on record: [^()]+ = [^()]+ by (?:{SOURCES})"
+    "|against what a reviewer decided|the user says otherwise since"
     "|(?:not believed yet|no longer believed|rejected): [^()]+"
 )
 MEMORY = re.compile(rf"- \[([^\[\]]*)\] \(({SOURCES}), trust ([01]\.\d\d)(?:, (?:{DOUBTS}))*\) (.+)")
