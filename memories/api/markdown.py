@@ -23,8 +23,9 @@ HEAD = "<!-- Made by `script/manage apidocs` of api.in.md, the OpenAPI document 
 def page() -> str:
     """Return the page as it ought to be."""
     written, heading, problems = SOURCE.read_text().partition("## Problems\n")
+    endpoints = "".join(_endpoints())  # first: with every view every error is imported
     told = PROBLEM.sub(lambda row: f"| `{row[1]}` | {statuses()[row[1]]} | ", problems)
-    return HEAD + written.replace("<!-- endpoints -->\n", "".join(_endpoints())) + heading + told
+    return HEAD + written.replace("<!-- endpoints -->\n", endpoints) + heading + told
 
 
 @functools.cache
