@@ -19,7 +19,7 @@ PAGES = {
     "/beliefs/?subject=lisbon&predicate=budget&day=2026-01-01": 52,
     "/beliefs/?subject=lisbon&predicate=budget&axis=record": 49,
     "/context/": 16,
-    "/context/?q=budget": 40,
+    "/context/?q=budget": 35,
     "/consolidation/": 19,
     "/backups/": 28,
     "/namespaces/": 20,
