@@ -95,7 +95,7 @@ def readmit(
     evaluation, cases = _heard([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
-        fragment.status = Status.SUPERSEDED
+        fragment.status, fragment.archived_reason = Status.SUPERSEDED, ""
     elif fragment.status == Status.ACTIVE:
         if at_best != Status.ACTIVE and case.replaces:
             raise Disputed("a disputed memory replaces nothing: store a new one")

@@ -245,3 +245,19 @@ class TestPrompt1:
 def test_what_is_extracted_is_a_claim_like_any_other(say, bob):
     say("", content="My budget is $750.", claim=None, extract_claim=True)
     assert say("$0", by=bob, source="tool_output")["status"] == "quarantined"
+
+
+def test_what_comes_back_to_be_repeated_by_now_was_archived_for_nothing(alice, bob, principal):
+    claim = {"subject": "user", "predicate": "lives_in", "value": "Lisbon"}
+
+    def say(agent, content):
+        body = {"namespace": "acme:main", "content": content, "claim": claim}
+        return agent.client.post("/api/v1/fragments", body, format="json").json()["id"]
+
+    mine = say(alice, "The user lives in Lisbon.")
+    assert alice.client.post(f"/api/v1/fragments/{mine}/archive").status_code == 200
+    theirs = say(bob, "Lisbon is where the user lives.")
+    assert alice.client.post(f"/api/v1/fragments/{mine}/unarchive").status_code == 200
+    with access.enter(principal, why="test"):
+        row = Fragment.objects.get(id=mine)
+    assert (row.status, row.archived_reason, str(row.superseded_by_id)) == ("superseded", "", theirs)
