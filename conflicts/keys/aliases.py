@@ -141,7 +141,8 @@ def _character(code: re.Match[str]) -> str:
 
 
 def _without_markup(text: str) -> str:
-    return TAG.sub("", MARKUP.sub(lambda pair: pair[2] or pair[4] or "", text))
+    bare = TAG.sub("", MARKUP.sub(lambda pair: pair[2] or pair[4] or "", text))
+    return bare if canonical_key(bare) else text  # markup around nothing is a name like any other
 
 
 def _is_user(spelling: str) -> bool:

@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,14 @@ HEAD = "<!-- Made by `script/manage apidocs` of api.in.md, the OpenAPI document 
 def page() -> str:
     """Return the page as it ought to be."""
     written, heading, problems = SOURCE.read_text().partition("## Problems\n")
-    endpoints = "".join(_endpoints())  # first: with every view every error is imported
     told = PROBLEM.sub(lambda row: f"| `{row[1]}` | {statuses()[row[1]]} | ", problems)
-    return HEAD + written.replace("<!-- endpoints -->\n", endpoints) + heading + told
+    return HEAD + written.replace("<!-- endpoints -->\n", "".join(_endpoints())) + heading + told
 
 
 @functools.cache
 def statuses() -> dict[str, int]:
     """Return the status of each code that a client may meet."""
+    import_module(settings.ROOT_URLCONF)  # an error is known once its module is: with every view every one of them
     told = {code: status for status, code in CODES.items()} | {"validation": 400, "internal": 500}
     told |= {known.code: known.status for known in KNOWN.values()}
     return told | {error.code: error.status for error in _errors(NovaError) if error.code}

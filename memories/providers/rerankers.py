@@ -16,7 +16,7 @@ from django.db import connection
 from memories.providers.circuit import Circuit
 from memories.providers.fake import WORD
 from memories.providers.http import JsonService, Unanswered
-from memories.providers.sentences import torch_import
+from memories.providers.sentences import prepare_torch, torch_import
 from memories.providers.sidecar import refuse_transaction
 
 AT_ONCE = 32  # texts of one request: what text-embeddings-inference takes unless told otherwise
@@ -111,13 +111,11 @@ class CrossEncoderReranker:
 
     @cached_property
     def _model(self) -> Any:
-        with torch_import:  # torch comes late: it takes seconds to import
+        with torch_import:
+            prepare_torch()
             import torch
             from sentence_transformers import CrossEncoder
-            from transformers.utils.logging import disable_progress_bar
 
-            disable_progress_bar()  # type: ignore[no-untyped-call]
-            torch.set_num_threads(1)  # two threads collapse under contention
             # Many models give logits of their own accord.
             sigmoid = torch.nn.Sigmoid()
             return CrossEncoder(self._source, device="cpu", local_files_only=True, activation_fn=sigmoid)

@@ -17,17 +17,23 @@ NAMED = {
 }
 
 
+def prepare_torch() -> None:
+    """Import torch, which takes seconds and therefore comes late, and let it work quietly; inside `torch_import`."""
+    import torch
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # it has no types
+    torch.set_num_threads(1)  # two threads collapse under contention
+
+
 class SentenceEncoder:
     """A sentence-transformers model in this process. `prompts` replaces what the model's own settings say."""
 
     def __init__(self, source: str, *, prompts: dict[str, str] | None = None) -> None:
-        with torch_import:  # torch comes late: it takes seconds to import
-            import torch
+        with torch_import:
+            prepare_torch()
             from sentence_transformers import SentenceTransformer
-            from transformers.utils.logging import disable_progress_bar
 
-            disable_progress_bar()  # type: ignore[no-untyped-call]
-            torch.set_num_threads(1)  # two threads collapse under contention
             self._model: Any = SentenceTransformer(source, device="cpu", local_files_only=True, prompts=prompts)
         self._one_by_one = threading.Lock()  # its tokenizer can't be used by two threads at once
 

@@ -32,9 +32,9 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from memories import access
-from memories.api import search
 from memories.models import Namespace, vector_text
 from memories.providers import active_model, embed, embed_query
+from memories.rest import search
 from memories.rest.fields import validated
 from memories.retrieval.candidate_search import Search, indexed, nearest, passing
 from memories.retrieval.query_features import Cues

@@ -137,7 +137,9 @@ def test_a_subject_in_markup_is_what_it_marks(written: str) -> None:
     assert subject_key(written) == "user"
 
 
-@pytest.mark.parametrize("written", ["List<String>", "List<b>", "<stdio.h>", "x < b > c", "items[0]", "[user]/[team]"])
+@pytest.mark.parametrize(
+    "written", ["List<String>", "List<b>", "<b></b>", "<stdio.h>", "x < b > c", "items[0]", "[user]/[team]"]
+)
 def test_what_only_looks_like_markup_stays(written: str) -> None:
     assert subject_key(written) == canonical_key(written).strip(" .,:;!?\"'()[]{}<>/\\|~^=&@")
 
