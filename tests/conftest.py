@@ -249,8 +249,6 @@ def take_away(*users: int) -> None:
         for table in ("otp_static_staticdevice", "otp_totp_totpdevice", "django_admin_log", "memories_membership"):
             connection.execute(f"DELETE FROM {table} WHERE user_id = ANY(%s)".encode(), [list(users)])
         connection.execute("DELETE FROM auth_user WHERE id = ANY(%s)", [list(users)])
-        # Neither row names its user by a key; what a test before this one committed is nobody's any more.
-        connection.execute("TRUNCATE django_session, memories_loginevent")
 
 
 @pytest.fixture
@@ -322,6 +320,7 @@ def _nobody_stays(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
             stayed = cursor.fetchall()
             cursor.execute("DELETE FROM auth_user RETURNING username")
             stayed += cursor.fetchall()
+            cursor.execute("TRUNCATE django_session, memories_loginevent")  # no key leads from them to whom they name
             connections["owner"].close()
         assert not stayed
 

@@ -238,7 +238,7 @@ class TestInjection:
         theirs.force_login(superuser_of("root"))
         assert theirs.get("/admin/").status_code == 200
         cookie = theirs.cookies[settings.SESSION_COOKIE_NAME].value
-        (row,) = Session.objects.all()
+        row = Session.objects.get(session_key=hashlib.sha256(cookie.encode()).hexdigest()[:40])
         mine = "s" * 32
         Session.objects.create(session_key=mine, session_data=row.session_data, expire_date=row.expire_date)
         digest = hashlib.sha256(mine.encode()).hexdigest()[:40]
