@@ -9,12 +9,12 @@ from typing import Any
 from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.enums import ConflictKind
 from conflicts.evaluation import Assessment, Evaluation, place_of
-from conflicts.free_text import Shadow, shadows
+from conflicts.free_text import Shadow, read_statements
 from conflicts.keys import naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict
 from conflicts.persistence import one_value_checked_at_the_end, record, supersede
-from conflicts.search_index import index_keywords, place_anew, place_vectors, refuse_forgotten
+from conflicts.search_index import index_keywords, refuse_forgotten, reindex_fragment, store_vectors
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment
 from memories.models.bulk import insert
@@ -61,13 +61,13 @@ def admit(newcomers: Sequence[Newcomer], *, model: EmbeddingModel, now: datetime
     refuse_forgotten([newcomer.fragment for newcomer in newcomers])
     if not newcomers:
         return []
-    evaluation, cases = _heard(newcomers, now=now)
+    evaluation, cases = _evaluate(newcomers, now=now)
     kept = [(case, n.vector) for case, n in zip(cases, newcomers, strict=True) if not case.repeats]
     with one_value_checked_at_the_end(any(case.replaces for case in cases)):
         insert([case.fragment for case, _ in kept])
         insert([claim for case, _ in kept for claim in case.claims])
         index_keywords([case.fragment.id for case, _ in kept])
-        place_vectors([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
+        store_vectors([(case.fragment, vector, case.claims) for case, vector in kept], model=model)
         conflicts = record(evaluation, cases)
     return [_admission(evaluation, case, conflicts) for case in cases]
 
@@ -92,7 +92,7 @@ def readmit(
         refuse_forgotten([fragment])
     former = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
     left = {place_of(claim) for claim in former}
-    evaluation, cases = _heard([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
+    evaluation, cases = _evaluate([changed], now=now, by_a_person=by_a_person, returning=returning, left=left)
     (case,) = cases
     if case.repeats:
         fragment.status, fragment.archived_reason = Status.SUPERSEDED, ""
@@ -109,14 +109,16 @@ def readmit(
         fragment.refresh_from_db(fields=["revision"])
         insert(case.claims)
         if model is not None:
-            place_anew(fragment, changed.vector, case.claims, model=model)
+            reindex_fragment(fragment, changed.vector, case.claims, model=model)
         if case.repeats:
             supersede(fragment.project_id, {fragment.id: case.repeats}, now=now)
         conflicts = record(evaluation, cases, left=left)
     return Admission(fragment, False, case.fallen, conflicts.get(fragment.id, []))
 
 
-def undisturbed(returning: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime) -> set[uuid.UUID]:
+def admissible_unchanged(
+    returning: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: datetime.datetime
+) -> set[uuid.UUID]:
     """Which fragments that were gone may stand as they did; each comes with its claims as they were.
 
     One that somebody opposes or repeats by now, or that would be named otherwise, has to pass the gate. Their keys are
@@ -124,16 +126,16 @@ def undisturbed(returning: Sequence[tuple[Newcomer, Sequence[Claim]]], *, now: d
     """
     if not returning:
         return set()
-    _, cases = _heard([newcomer for newcomer, _ in returning], now=now, returning=True)
+    _, cases = _evaluate([newcomer for newcomer, _ in returning], now=now, returning=True)
     return {
         case.fragment.id
         for case, (_, former) in zip(cases, returning, strict=True)
         if case.fragment.status == Status.ACTIVE and not (case.repeats or case.replaces or case.twins)
-        if [_named(claim) for claim in case.claims] == [_named(claim) for claim in former]
+        if [_named_claim(claim) for claim in case.claims] == [_named_claim(claim) for claim in former]
     }
 
 
-def _named(claim: Claim) -> tuple[Any, ...]:
+def _named_claim(claim: Claim) -> tuple[Any, ...]:
     """Where a claim stands, under which names, and what became of it."""
     digests = (claim.subject_digest, claim.predicate_digest, claim.key_digest, claim.value_digest)
     return (*map(bytes, digests), claim.verdict, claim.exclusive, claim.slot, claim.valid_from, claim.valid_until)
@@ -147,17 +149,17 @@ def rewrite(changed: Newcomer, *, model: EmbeddingModel | None) -> None:
     fragment.refresh_from_db(fields=["revision"])
     if model is not None:
         claims = Claim.objects.within(fragment.project_id).filter(fragment=fragment.id)
-        place_anew(fragment, changed.vector, list(claims), model=model)
+        reindex_fragment(fragment, changed.vector, list(claims), model=model)
 
 
-def withdraw(fragment: Fragment, *, now: datetime.datetime) -> None:
+def end_waiting(fragment: Fragment, *, now: datetime.datetime) -> None:
     """Ends what waits because of a fragment that leaves."""
     mine = PendingConflict.objects.within(fragment.project_id)
     mine.pending().filter(newcomer=fragment).end(now=now)
     mine.pending().filter(existing=fragment, kind=ConflictKind.DISPUTE).end(now=now)
 
 
-def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence[ClaimDraft] = ()) -> None:
+def lock_claimed_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence[ClaimDraft] = ()) -> None:
     """Locks what a fragment claims now and is about to claim: before its row, so that nobody waits in a circle."""
     row = Fragment.objects.within(project_id).filter(id=fragment_id).only("namespace_id").first()
     if row is None:
@@ -170,7 +172,7 @@ def hold_keys(project_id: uuid.UUID, *, fragment_id: uuid.UUID, drafts: Sequence
     lock_keys(places)
 
 
-def _heard(
+def _evaluate(
     newcomers: Sequence[Newcomer],
     *,
     now: datetime.datetime,
@@ -181,7 +183,7 @@ def _heard(
     claims = sum(len(n.claims) + sum(said.retracts for said in n.statements) for n in newcomers)
     evaluation = _evaluation(newcomers, claims=claims, now=now)
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
-    found = shadows(texts, evaluation.namings, beside=beside, now=now)
+    found = read_statements(texts, evaluation.namings, beside=beside, now=now)
     changes = 0 if returning else sum(shadow.changes for shadow in found)
     if changes and not claims:
         evaluation = _evaluation(

@@ -10,13 +10,13 @@ from django.db.models import Q
 from conflicts.enums import ConflictKind, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.models import PendingConflict
-from conflicts.persistence import Succession, pair_up, supersede
+from conflicts.persistence import Succession, ensure_conflicts, supersede
 from conflicts.rulings import forget
 from conflicts.snapshots import CannotUndo, bring_back, same_belief, snapshot
 from memories.models import Claim
 
 
-def yield_to(
+def supersede_repeated(
     project_id: uuid.UUID, namespace_id: uuid.UUID, successors: Mapping[uuid.UUID, uuid.UUID], *, now: datetime.datetime
 ) -> Succession:
     """Marks fragments as superseded by those that say the same. The caller holds the namespace and all of them.
@@ -32,12 +32,12 @@ def yield_to(
     if places := {place_of(claim) for claim in claims}:
         evaluation = Evaluation(project_id, [namespace_id], claims=0, now=now)
         evaluation.read(places, hold=True)
-        pair_up(evaluation, places)
+        ensure_conflicts(evaluation, places)
     return done
 
 
-def withdraw_all(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> None:
-    """As `withdraw`, for many that are archived at once."""
+def end_waiting_of_many(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID], *, now: datetime.datetime) -> None:
+    """As `end_waiting`, for many that are archived at once."""
     pending = PendingConflict.objects.within(project_id).pending()
     pending.filter(newcomer__in=fragment_ids).end(now=now)
     pending.filter(existing__in=fragment_ids, kind=ConflictKind.DISPUTE).end(now=now)
@@ -59,7 +59,7 @@ def erase_all(
     `copied` are conflicts of which those were a part that are gone already.
     """
     ids, mine = list(fragment_ids), PendingConflict.objects.within(project_id)
-    withdraw_all(project_id, ids, now=now)
+    end_waiting_of_many(project_id, ids, now=now)
     told = mine.filter(Q(newcomer__in=ids) | Q(existing__in=ids) | Q(id__in=list(copied)))
     newcomers = set(told.exclude(newcomer=None).values_list("newcomer_id", flat=True))
     told.update(statement=None, note="", before=None)
@@ -71,16 +71,16 @@ def erase_all(
 def replace(
     project_id: uuid.UUID, namespace_id: uuid.UUID, *, older: uuid.UUID, newer: uuid.UUID, now: datetime.datetime
 ) -> dict[str, Any]:
-    """The newer one takes the place; answers what `put_back` needs: ids, statuses and times, no text.
+    """The newer one takes the place; answers what `undo_replacement` needs: ids, statuses and times, no text.
 
     The caller holds the namespace and both; the older one claims nothing.
     """
     before = snapshot(project_id, [older])
-    done = yield_to(project_id, namespace_id, {older: newer}, now=now)
+    done = supersede_repeated(project_id, namespace_id, {older: newer}, now=now)
     return {"fragments": before, "after": snapshot(project_id, [older]), "succession": done.as_json()}
 
 
-def put_back(project_id: uuid.UUID, done: Mapping[str, Any], *, now: datetime.datetime) -> None:
+def undo_replacement(project_id: uuid.UUID, done: Mapping[str, Any], *, now: datetime.datetime) -> None:
     """Everything is as before `replace`; the caller holds the same. Raises CannotUndo when it was changed since."""
     if not same_belief(snapshot(project_id, map(uuid.UUID, done["after"])), done["after"]):
         raise CannotUndo("the older memory was changed since")

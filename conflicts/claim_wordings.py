@@ -50,7 +50,7 @@ def wordings(
     return found
 
 
-def worded(event: Any, words: Iterable[Words]) -> Words | None:
+def words_of_event(event: Any, words: Iterable[Words]) -> Words | None:
     """The words of an event: those whose digests agree best, for digests follow the rules of predicates, which change.
 
     None when nobody kept any.

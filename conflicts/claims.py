@@ -44,7 +44,7 @@ def claim_of(
     )
 
 
-def assertion_of(claim: Claim) -> Assertion:
+def assertion_from(claim: Claim) -> Assertion:
     """A claim as the gate sees it; its fragment has to be at hand."""
     return Assertion(
         fragment_id=claim.fragment_id,
@@ -64,7 +64,7 @@ def assertion_of(claim: Claim) -> Assertion:
 
 def exclude_each_other(one: Claim, other: Claim) -> bool:
     """Whether two claims of one key can't both be the answer; their fragments have to be at hand."""
-    return assertion_of(one).excludes(assertion_of(other))
+    return assertion_from(one).excludes(assertion_from(other))
 
 
 def free_assertion(fragment: Fragment, value: bytes, *, now: datetime.datetime) -> Assertion:

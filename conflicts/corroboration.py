@@ -23,12 +23,12 @@ def independent(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[Pair]:
 
     By the same rule as one vote; see `votes.corroborate`.
     """
-    return [pair for pair, _ in _counted(project_id, pairs)]
+    return [pair for pair, _ in _counted_owners(project_id, pairs)]
 
 
 def corroborate_all(project_id: uuid.UUID, pairs: Sequence[Pair], *, now: datetime.datetime) -> list[Pair]:
     """Counts those of the pairs that count; the caller holds the fragments. Answers them."""
-    found = _counted(project_id, pairs)
+    found = _counted_owners(project_id, pairs)
     insert(
         [
             Vote(
@@ -54,7 +54,7 @@ def corroborate_all(project_id: uuid.UUID, pairs: Sequence[Pair], *, now: dateti
     return [pair for pair, _ in found]
 
 
-def _counted(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[Pair, Fragment]]:
+def _counted_owners(project_id: uuid.UUID, pairs: Sequence[Pair]) -> list[tuple[Pair, Fragment]]:
     ids = {side for pair in pairs for side in pair}
     rows = {row.id: row for row in Fragment.objects.within(project_id).filter(id__in=list(ids)).only(*NEEDED)}
     owners: dict[uuid.UUID, set[uuid.UUID | None]] = defaultdict(set)

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field, replace
 from django.db import connection
 
 from conflicts.claim_drafts import ClaimDraft, Statement
-from conflicts.claims import assertion_of, claim_of, free_assertion
+from conflicts.claims import assertion_from, claim_of, free_assertion
 from conflicts.enums import ConflictKind, Policy
 from conflicts.free_text import agrees, standing_of
-from conflicts.gate import Assertion, objection
+from conflicts.gate import Assertion, why_not_replaced
 from conflicts.key_state import KeyState, Verdict, is_ruled_by_another
 from conflicts.keys import Naming, naming
 from conflicts.locks import Place, lock_keys, lock_namespaces
 from conflicts.models import PendingConflict, Ruling
 from conflicts.rulings import binding_of
-from conflicts.verdicts import give, whole
+from conflicts.verdicts import combined_status, set_verdicts
 from memories.errors import NovaError
 from memories.models import Claim, Fragment
 from memories.models.claim import claim_id
@@ -161,20 +161,20 @@ class Evaluation:
         What a free text is compared with needs no lock: whichever was first, both orders are right.
         """
         own = {place for case in cases for place in case.places} | set(also)
-        own |= {place for case in cases for place, said in self._said(case) if said.retracts}
+        own |= {place for case in cases for place, said in self._assess_statements(case) if said.retracts}
         if not self.alone:
             lock_keys(own)
         self.read(own, hold=True)
-        said = {place for case in cases for place, _ in self._said(case)} - own
+        said = {place for case in cases for place, _ in self._assess_statements(case)} - own
         self._keep_from_going(said)
         self.read(said)
 
     def look(self, cases: Sequence[Assessment], *, hold: bool) -> None:
         """As `open`, for who holds the whole namespace or (without `hold`) only looks: takes no lock of keys."""
         own = {place for case in cases for place in case.places}
-        own |= {place for case in cases for place, said in self._said(case) if said.retracts}
+        own |= {place for case in cases for place, said in self._assess_statements(case) if said.retracts}
         self.read(own, hold=hold)
-        self.read({place for case in cases for place, _ in self._said(case)} - own)
+        self.read({place for case in cases for place, _ in self._assess_statements(case)} - own)
 
     def _keep_from_going(self, places: set[Place]) -> None:
         """What a free text may contradict is not forgotten meanwhile; it may change, for both orders are right."""
@@ -208,7 +208,7 @@ class Evaluation:
                 self.claims[claim.id] = claim
                 waits = Status.QUARANTINED in (claim.status, claim.fragment.status)
                 (key_state.waiting if waits else key_state.standing)[claim.id] = key_state.under_rulings(
-                    assertion_of(claim)
+                    assertion_from(claim)
                 )
         conflicts = PendingConflict.objects.within(self.project_id).pending().filter(newcomer__isnull=False, **here)
         for conflict in conflicts.order_by("created_at", "id"):
@@ -231,7 +231,7 @@ class Evaluation:
         for said in case.said:
             if said.twin:
                 said.verdict = self._judge(said, by_a_person=by_a_person, returning=returning)
-        status = whole([verdict.status for verdict in case.verdicts])
+        status = combined_status([verdict.status for verdict in case.verdicts])
         why = next((verdict.why for verdict in case.verdicts if verdict.why), "")
         if status == Status.ACTIVE:
             status, why = self._read(case, by_a_person=by_a_person)
@@ -239,15 +239,15 @@ class Evaluation:
         fragment.status = status
         fragment.archived_reason = why if status == Status.ARCHIVED else ""
 
-    def _judge(self, said: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
+    def _judge(self, assessment: ClaimAssessment, *, by_a_person: bool, returning: bool) -> Verdict:
         """What is decided on a claim; one whose twin is known stands for itself."""
-        assertion = assertion_of(said.claim)
-        if said.settled:
-            return Verdict(assertion, Status(said.claim.verdict))
+        assertion = assertion_from(assessment.claim)
+        if assessment.settled:
+            return Verdict(assertion, Status(assessment.claim.verdict))
         if returning:
             assertion = replace(assertion, owner_id=uuid.uuid4())
-        policy = Policy.REVIEW if returning and said.policy == Policy.NEWEST else said.policy
-        key_state, beside = self.key_states[place_of(said.claim)], said.twin is not None
+        policy = Policy.REVIEW if returning and assessment.policy == Policy.NEWEST else assessment.policy
+        key_state, beside = self.key_states[place_of(assessment.claim)], assessment.twin is not None
         return key_state.judge(assertion, policy=policy, by_a_person=by_a_person, beside=beside)
 
     def _whole_twin(self, case: Assessment) -> uuid.UUID | None:
@@ -278,7 +278,7 @@ class Evaluation:
             claim.slot = verdict.assertion.slot
             claim.valid_from, claim.valid_until = verdict.assertion.period.start, verdict.assertion.period.end
             self.claims[claim.id] = claim
-        give(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
+        set_verdicts(case.claims, [verdict.status for verdict in case.verdicts], fragment_status=status)
         for said in case.said:
             said.claim.status = said.claim.verdict or status
 
@@ -291,7 +291,7 @@ class Evaluation:
             if (stronger := self.key_states[place].replaced_by(waiting))
         }
 
-    def _said(self, case: Assessment) -> list[tuple[Place, Statement]]:
+    def _assess_statements(self, case: Assessment) -> list[tuple[Place, Statement]]:
         """Where the statements of a text belong, but for what its claims say themselves."""
         names = self.namings[case.fragment.namespace_id]
         own = {(bytes(claim.key_digest), bytes(claim.value_digest)) for claim in case.claims}
@@ -304,7 +304,7 @@ class Evaluation:
 
     def _contradictions(self, case: Assessment) -> Iterable[Contradiction]:
         names = self.namings[case.fragment.namespace_id]
-        for place, said in self._said(case):
+        for place, said in self._assess_statements(case):
             value = names.value(said.predicate, said.value)
             assertion = free_assertion(case.fragment, value, now=self.now)
             opponents = self.key_states[place].contradicted(assertion, negated=said.negated)
@@ -318,20 +318,20 @@ class Evaluation:
         opponents = [other for contradiction in case.contradictions for other in contradiction.opponents]
         return said.attested and all(is_ruled_by_another(other, said) for other in opponents)
 
-    def _agrees(self, said: Statement, other: Assertion, names: Naming) -> bool:
+    def _agrees(self, statement: Statement, other: Assertion, names: Naming) -> bool:
         """Whether a text only says in other words what a claim does: March 31, and 2026-03-31."""
-        return agrees(said.value, standing_of(self.claims[other.id], names))
+        return agrees(statement.value, standing_of(self.claims[other.id], names))
 
     def _retracted(self, case: Assessment) -> list[uuid.UUID]:
         """What a person takes back who may: claims of less authority, or of as much and their own."""
         found = []
-        for place, said in self._said(case):
+        for place, said in self._assess_statements(case):
             if said.retracts:
                 value = self.namings[case.fragment.namespace_id].value(said.predicate, said.value)
                 assertion = free_assertion(case.fragment, value, now=self.now)
                 for other in self.key_states[place].standing.copy().values():
                     same = other.value == value and assertion.meets(other)
-                    if same and not objection(assertion, other):
+                    if same and not why_not_replaced(assertion, other):
                         self.key_states[place].forget(other.id)
                         found.append(other.id)
         return found
@@ -352,11 +352,11 @@ def place_of(claim: Claim) -> Place:
 def _is_said(one: Claim, other: Claim) -> bool:
     """Whether one claim of a text only says what another says."""
     same = one.key_digest == other.key_digest and one.value_digest == other.value_digest and one.scope == other.scope
-    return same and assertion_of(one).meets(assertion_of(other))
+    return same and assertion_from(one).meets(assertion_from(other))
 
 
 def _disagree(one: Claim, other: Claim) -> bool:
     """Whether two claims of one text can't both be so, or are not for the same ears."""
     if one.session_id != other.session_id:
         return True
-    return one.key_digest == other.key_digest and assertion_of(one).opposes(assertion_of(other))
+    return one.key_digest == other.key_digest and assertion_from(one).opposes(assertion_from(other))

@@ -172,13 +172,13 @@ def latest(principal: Principal) -> Bookmark:
         return Bookmark(sql.horizon())
 
 
-def news(
+def list_events(
     principal: Principal, *, since: Bookmark | None, limit: int, kind: str | None = None, namespace: str | None = None
 ) -> News:
     """What happened after `since`, in the covered namespaces. Raises NotFound for a namespace that is not covered."""
     since = since or Bookmark(0)
     with access.enter(principal, why="events"):
-        rows = access.chosen(principal, namespace)
+        rows = access.requested_scopes(principal, namespace)
         names = {row.id: row.name for row in rows}
         horizon = Bookmark(sql.horizon())
         values = {

@@ -12,7 +12,7 @@ from conflicts.enums import Policy
 from conflicts.keys import SEEDS, canonical_key, digest_of
 
 
-def rule_on_former_decisions(
+def create_missing_rulings(
     project_id: uuid.UUID, salt: bytes, *, namespace_ids: Collection[uuid.UUID] | None = None, using: str = "default"
 ) -> int:
     """Leaves rulings where what was chosen stands, and opens conflicts where it was overwritten; how many rulings.

@@ -174,7 +174,7 @@ def decide(
         and not _is_kept(newcomer, other, policy)
         and (other.id in contesting or not any(_stays_beside(newcomer, twin, other) for twin in twins))
     ]
-    objections = {other: reason for other in opponents if (reason := objection(newcomer, other, policy))}
+    objections = {other: reason for other in opponents if (reason := why_not_replaced(newcomer, other, policy))}
     if objections:
         first = next(iter(objections.values()))
         return GateDecision(
@@ -198,7 +198,7 @@ def _is_kept(newcomer: Assertion, other: Assertion, policy: str) -> bool:
     return policy == Policy.KEEP_BOTH and equals
 
 
-def objection(newcomer: Assertion, other: Assertion, policy: str = Policy.REVIEW) -> ConflictReason | None:
+def why_not_replaced(newcomer: Assertion, other: Assertion, policy: str = Policy.REVIEW) -> ConflictReason | None:
     """Why the newcomer may not replace the other; None when it may. What a person ruled is no mere reading."""
     if newcomer.rank < other.rank:
         return ConflictReason.AUTHORITY
@@ -212,7 +212,7 @@ def _succeeds(newcomer: Assertion, other: Assertion) -> bool:
     return newcomer.scope == ClaimScope.TEMPORAL and newcomer.period.starts_after(other.period)
 
 
-def clipped(newcomer: Assertion, standing: Sequence[Assertion]) -> Period:
+def clipped_period(newcomer: Assertion, standing: Sequence[Assertion]) -> Period:
     """The newcomer's period; one that begins earlier and is open-ended ends where a standing claim begins."""
     period = newcomer.period
     if newcomer.scope != ClaimScope.TEMPORAL or period.end is not None:

@@ -16,8 +16,8 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from conflicts.claim_wordings import Words, worded, wordings
-from conflicts.gate import Assertion, objection
+from conflicts.claim_wordings import Words, wordings, words_of_event
+from conflicts.gate import Assertion, why_not_replaced
 from conflicts.keys import Naming, naming
 from conflicts.ruling_marks import RulingMark, RulingVerb, Subject, latest_mark, ruling_marks
 from memories import access
@@ -98,19 +98,19 @@ class Life(Believed):
 def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetime) -> QuerySet[Any]:
     """The fragments whose claims were believed at `known_at` to hold at `as_of`.
 
-    To be read inside `access.enter` and shown by `believed`. Raises NotFound for a namespace that is not covered.
+    To be read inside `access.enter`, shown by `believed_claims`. Raises NotFound for a namespace that is not covered.
     """
     known_at = question.known_at if question.known_at and question.known_at < now else None
     with access.enter(principal, why="claims"):
         names = _names(principal, question.namespace)
         rows: QuerySet[Any] = _fragments(principal, names)
         key = _key(names, question)
-        said = _remembered(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
+        said = _last_events(principal, question.session_id, known_at) if known_at else _said_now(principal, question)
         said = said.filter(_holding(question.as_of or now), namespace__in=list(names))
         if question.status:
             said = said.filter(status=question.status)
         if question.session_id and question.status == Status.ACTIVE:
-            hidden = _overruled(principal, said, question.session_id, known_at)
+            hidden = _overruled_by_session(principal, said, question.session_id, known_at)
             said = said.exclude(**{"pgh_obj__in" if known_at else "id__in": hidden})
     if known_at is None:
         # Named, so that its index is used: what stands stands in what stands.
@@ -128,7 +128,7 @@ def claims(principal: Principal, question: BeliefQuery, *, now: datetime.datetim
 
 
 def _names(principal: Principal, namespace: str | None) -> dict[uuid.UUID, Naming]:
-    found = access.chosen(principal, namespace)
+    found = access.requested_scopes(principal, namespace)
     return naming(principal.project_id, [row.id for row in found])
 
 
@@ -178,7 +178,7 @@ def _said_now(principal: Principal, question: BeliefQuery) -> QuerySet[Any]:
     return rows.filter(session_id__in={"", question.session_id})
 
 
-def _remembered(principal: Principal, session_id: str, known_at: datetime.datetime) -> QuerySet[Any]:
+def _last_events(principal: Principal, session_id: str, known_at: datetime.datetime) -> QuerySet[Any]:
     """Each claim's last event until `known_at`, those of other sessions left out."""
     events: QuerySet[Any] = events_of(Claim).objects.filter(project=principal.project_id, pgh_created_at__lte=known_at)
     later = events.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__gt=OuterRef("pgh_id"))
@@ -194,7 +194,7 @@ def _renamed(principal: Principal, key: Q) -> Q:
     return Q(Exists(mine)) & ~Q(Exists(former))
 
 
-def _overruled(
+def _overruled_by_session(
     principal: Principal, said: QuerySet[Any], session_id: str, known_at: datetime.datetime | None
 ) -> set[uuid.UUID]:
     """Of a session's claim and a lasting one that exclude each other, the one that gives way; by claim.
@@ -208,7 +208,7 @@ def _overruled(
     keys = {"subject_digest__in": {subject for _, subject, _ in here}, "key_digest__in": {key for *_, key in here}}
     lasting = _by_key(said.filter(**keys).exclude(scope=ClaimScope.SESSION), "", known_at)
     rivals = [(own, one) for key, owns in here.items() for own, one in product(owns, lasting[key]) if own.excludes(one)]
-    return {(own if objection(own, one) else one).id for own, one in rivals}
+    return {(own if why_not_replaced(own, one) else one).id for own, one in rivals}
 
 
 def _by_key(
@@ -237,17 +237,17 @@ def _by_key(
     return found
 
 
-def believed(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
+def believed_claims(principal: Principal, rows: Sequence[Any]) -> list[Believed]:
     """What the fragments of `claims` were believed to claim, in their order, in a fixed number of queries."""
     owners = _owners(principal, rows)
-    found = _told(principal, rows)
+    found = _load_rows(principal, rows)
     marks = ruling_marks(principal.project_id, [_subject(row, said, now) for row, _, said, now in found])
     return [
         _believed(row, state, said, owners, now, marks[_subject(row, said, now)]) for row, state, said, now in found
     ]
 
 
-def _told(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any, Words, Claim | None]]:
+def _load_rows(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any, Words, Claim | None]]:
     """Each fragment with a claim, or an event of one, its words, and the claim as it stands, if it does."""
     claims = Claim.objects.by_fragment(principal.project_id, [row.id for row in rows])
     if not any(hasattr(row, "beliefs") for row in rows):
@@ -259,13 +259,13 @@ def _told(principal: Principal, rows: Sequence[Any]) -> list[tuple[Any, Any, Wor
     words = wordings(principal.project_id, rows, names)
     now = {claim.id: claim for mine in claims.values() for claim in mine}
     then = [(row, events[event_id]) for row in rows for event_id in row.beliefs]
-    found = [(row, event, worded(event, words[row.id])) for row, event in then]
+    found = [(row, event, words_of_event(event, words[row.id])) for row, event in then]
     return [(row, event, said, now.get(event.pgh_obj_id)) for row, event, said in found if said]
 
 
-def _subject(row: Any, said: Words, now: Claim | None) -> Subject:
+def _subject(row: Any, words: Words, now: Claim | None) -> Subject:
     """What rulings are looked up for: the words' digests follow the rules of today, as those of rulings do."""
-    return Subject(row.namespace_id, now.session_id if now else "", said.key, said.value_digest)
+    return Subject(row.namespace_id, now.session_id if now else "", words.key, words.value_digest)
 
 
 def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
@@ -276,7 +276,7 @@ def _owners(principal: Principal, rows: Sequence[Any]) -> dict[uuid.UUID, str]:
 def _believed(
     row: Any,
     state: Any,
-    said: Words,
+    words: Words,
     owners: Mapping[uuid.UUID, str],
     now: Claim | None,
     marks: Sequence[RulingMark],
@@ -287,9 +287,9 @@ def _believed(
         fragment_id=row.id,
         namespace=row.namespace.root_name,
         user=row.namespace.user,
-        subject=said.subject,
-        predicate=said.predicate,
-        value=said.value,
+        subject=words.subject,
+        predicate=words.predicate,
+        value=words.value,
         exclusive=state.exclusive,
         scope=state.scope,
         session_id=now.session_id if now and state.scope == ClaimScope.SESSION else "",
@@ -310,7 +310,7 @@ def timeline(
 ) -> QuerySet[Any]:
     """The fragments with a claim on this key, once or now, in the order of `begins`, `recorded_at` and id.
 
-    To be read inside `access.enter` and shown by `lives`. Raises NotFound for a namespace that is not covered.
+    To be read inside `access.enter` and shown by `load_lives`. Raises NotFound for a namespace that is not covered.
     """
     with access.enter(principal, why="claims"):
         names = _names(principal, namespace)
@@ -325,7 +325,7 @@ def timeline(
     return rows.order_by("begins", "recorded_at", "id")
 
 
-def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate: str) -> list[Life]:
+def load_lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate: str) -> list[Life]:
     """What was believed of the fragments of `timeline`, in their order, in a fixed number of queries."""
     events: dict[uuid.UUID, dict[uuid.UUID, list[Any]]] = defaultdict(lambda: defaultdict(list))
     ids = [row.id for row in rows]
@@ -340,7 +340,7 @@ def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate:
         key = names[row.namespace_id].key(subject, predicate).both
         for claim_id, mine in sorted(events[row.id].items(), key=lambda item: item[1][0].pgh_id):
             now = claims.get(claim_id)
-            said = [(event, _said(event, words[row.id], key, now)) for event in mine]
+            said = [(event, _words_after(event, words[row.id], key, now)) for event in mine]
             on_key = [(event, what) for event, what in said if what is not None]
             if on_key:
                 found.append((row, now, said, *on_key[-1]))
@@ -351,7 +351,7 @@ def lives(principal: Principal, rows: Sequence[Any], *, subject: str, predicate:
 def _life(
     row: Any,
     now: Claim | None,
-    said: Sequence[tuple[Any, Words | None]],
+    words: Sequence[tuple[Any, Words | None]],
     last: Any,
     what: Words,
     owners: Mapping[uuid.UUID, str],
@@ -364,26 +364,26 @@ def _life(
     return Life(
         **{**told, "status": now.status if now else row.status},
         superseded_by=(now.superseded_by_id if now else None) or row.superseded_by_id,
-        moved=said[-1][1] is None,
-        beliefs=tuple(_intervals(said)),
+        moved=words[-1][1] is None,
+        beliefs=tuple(_intervals(words)),
         rulings=tuple(mine),
     )
 
 
-def _said(event: Any, words: Sequence[Words], key: bytes, now: Claim | None) -> Words | None:
+def _words_after(event: Any, words: Sequence[Words], key: bytes, now: Claim | None) -> Words | None:
     """What a claim said of the key after an event; None for nothing, or nothing for other sessions' ears."""
-    found = worded(event, words)
+    found = words_of_event(event, words)
     whispered = event.scope == ClaimScope.SESSION and not (now and now.session_id)
     if found is None or event.pgh_label == "delete" or whispered or key not in (bytes(event.key_digest), found.key):
         return None
     return found
 
 
-def _intervals(said: Sequence[tuple[Any, Words | None]]) -> list[Interval]:
+def _intervals(words: Sequence[tuple[Any, Words | None]]) -> list[Interval]:
     """The states between events; of several in one transaction the last one counts, and what is equal is one."""
     states: dict[datetime.datetime, tuple[Any, ...] | None] = {}
     moment = FIRST
-    for event, what in said:
+    for event, what in words:
         moment = max(moment, event.pgh_created_at)  # transactions that began in one order may write in another
         states[moment] = (event.status, what.value, event.valid_from, event.valid_until) if what else None
     changes = [next(same) for _, same in groupby(states.items(), key=lambda item: item[1])]

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from conflicts.enums import ConflictReason, Policy
-from conflicts.gate import Assertion, Binding, GateDecision, GateOutcome, Period, clipped, decide, objection
+from conflicts.gate import (
+    Assertion,
+    Binding,
+    GateDecision,
+    GateOutcome,
+    Period,
+    clipped_period,
+    decide,
+    why_not_replaced,
+)
 from memories.models.enums import Status
 
 # Values of one owner that wait on a key: each is looked at whenever something changes there, and read by a person.
@@ -50,7 +59,7 @@ class KeyState:
         No earlier ruling bars a person, or who only corrects their own claim.
         """
         others = [assertion for assertion in self.standing.values() if assertion.fragment_id != newcomer.fragment_id]
-        newcomer = replace(newcomer, period=clipped(newcomer, others))
+        newcomer = replace(newcomer, period=clipped_period(newcomer, others))
         decision = decide(newcomer, others, policy=policy, beside=beside, contesting=self.contesting)
         if decision.outcome == GateOutcome.DEDUPLICATED:
             assert decision.twin is not None
@@ -68,7 +77,7 @@ class KeyState:
     def _lost(self, newcomer: Assertion, decision: GateDecision, *, policy: str) -> Verdict:
         """It waits; but where only rulings stand in the way of the user's own words, these stand beside them."""
         opponents = tuple((other.id, reason) for other, reason in decision.opponents)
-        yielding = [other for other, _ in decision.opponents if not objection(newcomer, other, policy)]
+        yielding = [other for other, _ in decision.opponents if not why_not_replaced(newcomer, other, policy)]
         rivals = [other for other, _ in decision.opponents if other not in yielding]
         if not newcomer.attested or not all(other.is_ruled for other in rivals):
             if sum(other.owner_id == newcomer.owner_id for other in self.waiting.values()) >= MOST_WAITING:
@@ -149,11 +158,15 @@ class KeyState:
         found = [o for o in self.standing.values() if waiting.repeats(o) and o.authority >= waiting.authority]
         return max(found, key=lambda other: other.authority, default=None)
 
-    def contradicted(self, said: Assertion, *, negated: bool) -> list[Assertion]:
+    def contradicted(self, assertion: Assertion, *, negated: bool) -> list[Assertion]:
         """The standing claims of more authority, or that somebody else ruled, which a free text says not to be so."""
-        held = [o for o in self.standing.values() if o.fragment_id != said.fragment_id and said.meets(o)]
-        held = [o for o in held if o.rank > said.authority or (said.attested and is_ruled_by_another(o, said))]
-        return [o for o in held if (o.value == said.value) == negated and (negated or o.exclusive)]
+        held = [o for o in self.standing.values() if o.fragment_id != assertion.fragment_id and assertion.meets(o)]
+        held = [
+            o
+            for o in held
+            if o.rank > assertion.authority or (assertion.attested and is_ruled_by_another(o, assertion))
+        ]
+        return [o for o in held if (o.value == assertion.value) == negated and (negated or o.exclusive)]
 
     def _waiting_twin(self, newcomer: Assertion) -> uuid.UUID | None:
         return next(
@@ -185,7 +198,7 @@ class Pairing:
     obsolete: list[uuid.UUID]
 
 
-def paired(
+def pair_conflicts(
     waiting: Assertion, opponents: Sequence[Assertion], pending: Sequence[tuple[uuid.UUID, uuid.UUID | None]]
 ) -> Pairing:
     """Compares a waiting newcomer's pending conflicts (id, existing claim) with its opponents as they stand now.
@@ -197,7 +210,7 @@ def paired(
     known = {existing for _, existing in pending}
     idle = [conflict for conflict, existing in pending if existing not in here]
     new = [opponent for opponent in opponents if opponent.id not in known]
-    reasons = [objection(waiting, opponent) or ConflictReason.AUTHORITY for opponent in new]
+    reasons = [why_not_replaced(waiting, opponent) or ConflictReason.AUTHORITY for opponent in new]
     moved = list(zip(idle, new, reasons, strict=False))
     rest = len(moved)
     return Pairing(

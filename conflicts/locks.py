@@ -27,21 +27,21 @@ def lock_namespaces(
     wanted = {_number(root_id.bytes): True for root_id in roots}
     wanted |= {_number(namespace_id.bytes): not alone for namespace_id in namespace_ids}
     for number, shared in sorted(wanted.items()):
-        _take([number], shared=shared)
+        _lock_numbers([number], shared=shared)
     return alone
 
 
 def lock_namespace(namespace_id: uuid.UUID) -> None:
     """Holds every key of a namespace, and its rules."""
-    _take([_number(namespace_id.bytes)])
+    _lock_numbers([_number(namespace_id.bytes)])
 
 
 def lock_keys(places: Iterable[Place]) -> None:
     """Holds these keys until the transaction ends. The namespaces are locked already."""
-    _take(sorted(_number(namespace_id.bytes + key) for namespace_id, key in set(places)))
+    _lock_numbers(sorted(_number(namespace_id.bytes + key) for namespace_id, key in set(places)))
 
 
-def _take(numbers: list[int], *, shared: bool = False) -> None:
+def _lock_numbers(numbers: list[int], *, shared: bool = False) -> None:
     if numbers:
         with connection.cursor() as cursor:
             cursor.execute(

@@ -12,12 +12,12 @@ from django.db import connection
 
 from conflicts.enums import ConflictKind, ConflictReason, Resolution
 from conflicts.evaluation import Assessment, Contradiction, Evaluation
-from conflicts.gate import Assertion, objection
-from conflicts.key_state import KeyState, paired
+from conflicts.gate import Assertion, why_not_replaced
+from conflicts.key_state import KeyState, pair_conflicts
 from conflicts.locks import Place
 from conflicts.models import PendingConflict, save_faced
 from conflicts.rulings import count_repeats
-from conflicts.verdicts import VerdictChange, put
+from conflicts.verdicts import VerdictChange, save_verdicts
 from conflicts.votes import Voter, corroborate, roots_of
 from memories.models import Claim, Fragment, Link
 from memories.models.enums import OPEN, STANDING, ClaimScope, LinkKind, Status
@@ -65,7 +65,7 @@ def record(
         for case in cases:
             evaluation.key_states[place].forget_fragment(case.fragment.id)
         touched.add(place)
-    found = pair_up(evaluation, touched)
+    found = ensure_conflicts(evaluation, touched)
     for case in cases:
         # What stands against rulings only waits for a decision, too.
         if case.contradictions and case.fragment.status in OPEN:
@@ -142,7 +142,9 @@ def supersede_claims(
     """Marks claims as replaced by fragments; a fragment of which nothing stands any more is superseded whole."""
     if not successors:
         return Succession()
-    fallen = put(project_id, {i: VerdictChange(Status.SUPERSEDED, new) for i, new in successors.items()}, now=now)
+    fallen = save_verdicts(
+        project_id, {i: VerdictChange(Status.SUPERSEDED, new) for i, new in successors.items()}, now=now
+    )
     done = supersede(project_id, fallen, now=now)
     pending = PendingConflict.objects.within(project_id).pending()
     for row in (
@@ -175,7 +177,7 @@ def _move(rows: Any, successors: dict[uuid.UUID, uuid.UUID], done: Succession, *
             row.save(update_fields=["existing", "existing_claim", "revision"])
 
 
-def pair_up(
+def ensure_conflicts(
     evaluation: Evaluation, places: Iterable[Place], *, decided: bool = False
 ) -> dict[uuid.UUID, list[PendingConflict]]:
     """Sees to it that every waiting newcomer has one pending conflict per opponent that stands now.
@@ -225,7 +227,9 @@ def _outdated_by(evaluation: Evaluation, key_state: KeyState, waiting: Assertion
 
 def _paired(evaluation: Evaluation, key_state: KeyState, waiting: Assertion) -> list[PendingConflict]:
     pending = {row.id: row for row in evaluation.pending[waiting.id] if row.kind == ConflictKind.CLAIM}
-    pairing = paired(waiting, key_state.opponents(waiting), [(row.id, row.challenged) for row in pending.values()])
+    pairing = pair_conflicts(
+        waiting, key_state.opponents(waiting), [(row.id, row.challenged) for row in pending.values()]
+    )
     newcomer = evaluation.claims[waiting.id]
     for conflict_id, opponent, reason in pairing.moved:
         row = pending[conflict_id]
@@ -261,7 +265,7 @@ def _replace_former(evaluation: Evaluation, key_state: KeyState, assertion: Asse
     """Let what it may replace yield, once no ruling is in the way any more: who said it said the other before."""
     opponents = key_state.opponents(assertion)
     said = evaluation.claims[assertion.id].fragment.created_at
-    if any(objection(assertion, o) or evaluation.claims[o.id].fragment.created_at > said for o in opponents):
+    if any(why_not_replaced(assertion, o) or evaluation.claims[o.id].fragment.created_at > said for o in opponents):
         return
     supersede_claims(evaluation.project_id, {o.id: assertion.fragment_id for o in opponents}, now=evaluation.now)
     for other in opponents:

@@ -1,6 +1,16 @@
 """The front of belief: what rooms say to the gate. Its further desks are entered by their names (ADR 0007)."""
 
-from conflicts.admission import Admission, Disputed, Newcomer, admit, hold_keys, readmit, rewrite, undisturbed, withdraw
+from conflicts.admission import (
+    Admission,
+    Disputed,
+    Newcomer,
+    admissible_unchanged,
+    admit,
+    end_waiting,
+    lock_claimed_keys,
+    readmit,
+    rewrite,
+)
 from conflicts.claim_drafts import ClaimDraft, Statement
 from conflicts.claims import exclude_each_other
 from conflicts.locks import MOST_KEYS, lock_keys, lock_namespace
@@ -12,7 +22,7 @@ __all__ = [
     "ClaimDraft",
     "Disputed",
     "exclude_each_other",
-    "hold_keys",
+    "lock_claimed_keys",
     "lock_keys",
     "lock_namespace",
     "MOST_KEYS",
@@ -22,6 +32,6 @@ __all__ = [
     "rewrite",
     "Ruling",
     "Statement",
-    "undisturbed",
-    "withdraw",
+    "admissible_unchanged",
+    "end_waiting",
 ]

@@ -1,8 +1,8 @@
 """Reevaluation: many fragments that are stored already pass the gate at once, for consolidation.
 
 Texts that claim nothing yet are heard as of when they were written; newcomers in quarantine whose opponents are gone
-are decided on again. `foresee` judges and writes nothing; `examine` does it, in the open transaction, for those whose
-verdict is still the foreseen one.
+are decided on again. `preview_reevaluation` judges and writes nothing; `reevaluate` does it, in the open transaction,
+for those whose verdict is still the predicted one.
 """
 
 import datetime
@@ -14,14 +14,14 @@ from enum import StrEnum
 from django.db import connection
 
 from conflicts.admission import Newcomer
-from conflicts.claims import assertion_of
+from conflicts.claims import assertion_from
 from conflicts.enums import ConflictKind
 from conflicts.evaluation import Assessment, ClaimAssessment, Evaluation, place_of
-from conflicts.free_text import shadows
-from conflicts.gate import objection
+from conflicts.free_text import read_statements
+from conflicts.gate import why_not_replaced
 from conflicts.models import PendingConflict
 from conflicts.persistence import one_value_checked_at_the_end, record, supersede, supersede_claims
-from conflicts.verdicts import VerdictChange, put
+from conflicts.verdicts import VerdictChange, save_verdicts
 from conflicts.votes import is_disputed
 from memories.models import Claim, Fragment
 from memories.models.bulk import insert
@@ -100,20 +100,20 @@ def _fragments(evaluation: Evaluation, claim_ids: Collection[uuid.UUID]) -> tupl
     return tuple(sorted({evaluation.claims[i].fragment_id for i in claim_ids}))
 
 
-def foresee(
+def preview_reevaluation(
     newcomers: Sequence[Newcomer], *, gone: Collection[uuid.UUID] = (), now: datetime.datetime
 ) -> list[Reassessment]:
-    """What `examine` would do with these fragments of one namespace, in order, if those in `gone` did not stand."""
+    """What `reevaluate` would do with these fragments of one namespace, in order, if those in `gone` did not stand."""
     if not newcomers:
         return []
     evaluation, hearings = _prepared(newcomers, now=now, hold=False)
     for key_state in evaluation.key_states.values():
         for fragment_id in gone:
             key_state.forget_fragment(fragment_id)
-    return _heard(evaluation, hearings)
+    return _findings(evaluation, hearings)
 
 
-def examine(
+def reevaluate(
     newcomers: Sequence[Newcomer], expected: Mapping[uuid.UUID, Reassessment], *, now: datetime.datetime
 ) -> list[Reassessment]:
     """Lets these fragments pass the gate; answers what was done. What would now be ruled otherwise is left as it is.
@@ -123,17 +123,17 @@ def examine(
     left = list(newcomers)
     while left:
         evaluation, hearings = _prepared(left, now=now, hold=True)
-        findings = _heard(evaluation, hearings)
+        findings = _findings(evaluation, hearings)
         fitting = [n for n, f in zip(left, findings, strict=False) if f == expected[f.fragment_id]]
         if len(fitting) == len(left):
             _write(evaluation, hearings, now=now)
             return findings
         # Who is left out is not met by the others either: they are heard anew.
-        left = [_unheard(newcomer) for newcomer in fitting]
+        left = [_unevaluated(newcomer) for newcomer in fitting]
     return []
 
 
-def _unheard(newcomer: Newcomer) -> Newcomer:
+def _unevaluated(newcomer: Newcomer) -> Newcomer:
     newcomer.fragment.refresh_from_db(fields=["status", "archived_reason"])
     return newcomer
 
@@ -146,7 +146,7 @@ def _prepared(
         first.project_id, {newcomer.fragment.namespace_id for newcomer in newcomers}, claims=0, now=now
     )
     texts, beside = [n.fragment for n in newcomers], [n.claims for n in newcomers]
-    found = shadows(texts, evaluation.namings, beside=beside, now=now)
+    found = read_statements(texts, evaluation.namings, beside=beside, now=now)
     hearings = []
     for newcomer, shadow in zip(newcomers, found, strict=True):
         statements = [*newcomer.statements, *(said for said in shadow.statements if not said.retracts)]
@@ -158,12 +158,12 @@ def _prepared(
     return evaluation, hearings
 
 
-def _heard(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
+def _findings(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reassessment]:
     """The findings, in order; then those about who waited before and needs not be heard for it."""
     by_id = {hearing.case.fragment.id: hearing for hearing in hearings}
     for hearing in hearings:
         if not hearing.returning:
-            hearing.newer = _outdate(evaluation, hearing.case)
+            hearing.newer = _outdated_claims(evaluation, hearing.case)
         if hearing.newer is None:
             evaluation.hear(hearing.case, returning=hearing.returning)
     others = []
@@ -176,7 +176,7 @@ def _heard(evaluation: Evaluation, hearings: Sequence[_Hearing]) -> list[Reasses
     return [*(hearing.finding(evaluation) for hearing in hearings), *dict.fromkeys(others)]
 
 
-def _outdate(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
+def _outdated_claims(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
     """Who outdates all that a text claims; of several claims those that are outdated have yielded already."""
     newer = {said.claim.id: _newer(evaluation, said, case) for said in case.said}
     if newer and all(newer.values()):
@@ -187,14 +187,14 @@ def _outdate(evaluation: Evaluation, case: Assessment) -> uuid.UUID | None:
     return None
 
 
-def _newer(evaluation: Evaluation, said: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
+def _newer(evaluation: Evaluation, assessment: ClaimAssessment, case: Assessment) -> uuid.UUID | None:
     """Who stands against a claim, was written later, and would have replaced it then; the last of them."""
-    key_state, assertion = evaluation.key_states[place_of(said.claim)], assertion_of(said.claim)
+    key_state, assertion = evaluation.key_states[place_of(assessment.claim)], assertion_from(assessment.claim)
     later = [
         evaluation.claims[other.id].fragment
         for other in key_state.opponents(assertion)
         if evaluation.claims[other.id].fragment.created_at > case.fragment.created_at
-        and objection(other, assertion, said.policy) is None
+        and why_not_replaced(other, assertion, assessment.policy) is None
     ]
     return max(((row.created_at, row.id) for row in later), default=(None, None))[1]
 
@@ -238,7 +238,9 @@ def _return(evaluation: Evaluation, cases: Sequence[Assessment], *, but: Collect
     back = [s for case in cases for s in case.said if s.verdict and s.verdict.status == Status.ACTIVE]
     back = [said for said in back if said.claim.id not in but]
     Claim.objects.bulk_update([said.claim for said in back], ["slot", "valid_from", "valid_until"])
-    put(evaluation.project_id, {said.claim.id: VerdictChange(Status.ACTIVE) for said in back}, now=evaluation.now)
+    save_verdicts(
+        evaluation.project_id, {said.claim.id: VerdictChange(Status.ACTIVE) for said in back}, now=evaluation.now
+    )
     disputed = [case.fragment.id for case in cases if case.fragment.status == Status.DISPUTED]
     rows = Fragment.objects.within(evaluation.project_id).filter(id__in=disputed, status=Status.ACTIVE)
     rows.update(status=Status.DISPUTED)

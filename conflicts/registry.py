@@ -56,9 +56,9 @@ def registered_predicates(principal: Principal, namespace: str | None = None) ->
     """
     principal.require(Verb.READ)
     with access.enter(principal, why="list"):
-        places = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
-        places = [_root(place) for place in places]
-        rows: QuerySet[Any] = Predicate.objects.within(principal.project_id).filter(namespace__in=places)
+        namespaces = access.readable(principal, [namespace]) if namespace else access.all_readable(principal)
+        namespaces = [_root(place) for place in namespaces]
+        rows: QuerySet[Any] = Predicate.objects.within(principal.project_id).filter(namespace__in=namespaces)
         return rows.select_related("namespace")
 
 
@@ -80,21 +80,21 @@ def register_predicate(
     """
     principal.require(Verb.ADMIN)
     with access.enter(principal, why="register predicate"):
-        place = _root(access.writable(principal, namespace))
-        locks.lock_namespace(place.id)
-        names = naming(principal.project_id, [place.id])[place.id]
-        said: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "policy": policy}
+        scope = _root(access.writable(principal, namespace))
+        locks.lock_namespace(scope.id)
+        names = naming(principal.project_id, [scope.id])[scope.id]
+        text: dict[str, Any] = {"exclusive": exclusive, "normaliser": normaliser, "policy": policy}
         rule = replace(
             rule_for(predicate=name),
             name=_spelled(name, field="name"),
             aliases=_aliases(name, aliases),
-            **{word: value for word, value in said.items() if value is not None},
+            **{word: value for word, value in text.items() if value is not None},
         )
-        if row_of(names, principal.project_id, place.id, name) is not None:
+        if row_of(names, principal.project_id, scope.id, name) is not None:
             raise PredicateTaken(name=rule.name)
-        refuse_low_rule(principal, place.id, names, rule.spellings())
-        row = Predicate(project_id=principal.project_id, namespace=place, created_at=now)
-        return _put(row, rule, names=names, now=now)
+        refuse_low_rule(principal, scope.id, names, rule.spellings())
+        row = Predicate(project_id=principal.project_id, namespace=scope, created_at=now)
+        return _save_rule(row, rule, names=names, now=now)
 
 
 def change_predicate(
@@ -125,7 +125,7 @@ def change_predicate(
         row.revision += 1
         names = naming(row.project_id, [row.namespace_id])[row.namespace_id]
         refuse_low_rule(principal, row.namespace_id, names, {*rule.spellings(), *rule_of(row).spellings()})
-        return _put(row, rule, names=names, now=now)
+        return _save_rule(row, rule, names=names, now=now)
 
 
 def refuse_low_rule(principal: Principal, namespace_id: uuid.UUID, names: Naming, spellings: Iterable[str]) -> None:
@@ -141,11 +141,11 @@ def refuse_low_rule(principal: Principal, namespace_id: uuid.UUID, names: Naming
         refuse_below(principal, ranks[:1], what="a claim that stands under this rule")
 
 
-def _root(place: Namespace) -> Namespace:
+def _root(namespace: Namespace) -> Namespace:
     """Whose rules hold in a namespace. Raises NotPermitted for the scope of a user, which has none of its own."""
-    if place.parent_id is not None:
+    if namespace.parent_id is not None:
         raise NotPermitted("rules are of the namespace, for all its users: leave the user out")
-    return place
+    return namespace
 
 
 def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate:
@@ -160,9 +160,9 @@ def _find(principal: Principal, which: uuid.UUID | tuple[str, str]) -> Predicate
         ):
             raise NotPermitted("this key only reads here")
     else:
-        place = Namespace.objects.within(principal.project_id).filter(name=which[0]).first()
-        names = naming(principal.project_id, [place.id])[place.id] if place else None
-        row = row_of(names, principal.project_id, place.id, which[1]) if place and names else None
+        namespace = Namespace.objects.within(principal.project_id).filter(name=which[0]).first()
+        names = naming(principal.project_id, [namespace.id])[namespace.id] if namespace else None
+        row = row_of(names, principal.project_id, namespace.id, which[1]) if namespace and names else None
     if row is None or not principal.covers(row.namespace.name):
         raise NotFound("predicate")
     return row
@@ -179,7 +179,7 @@ def _digest(names: Naming, name: str) -> bytes:
     return digest_of(canonical_key(name), salt=names.salt)
 
 
-def _put(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> Predicate:
+def _save_rule(row: Predicate, rule: Rule, *, names: Naming, now: datetime.datetime) -> Predicate:
     """Writes a rule in place of the former one of its name; the standing claims are named by it from now on."""
     own = canonical_key(rule.name)
     rules = dict.fromkeys(names.registered.values())

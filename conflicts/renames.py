@@ -99,7 +99,7 @@ def rename_standing(models: Models, project_id: uuid.UUID, *, using: str, now: d
             if moves:
                 moved += len(moves)
                 _write(models, project_id, namespace_id, moves, using=using)
-                _settle(models, project_id, here, moves, using=using, now=now)
+                _settle_collisions(models, project_id, here, moves, using=using, now=now)
         cursor.execute("SET CONSTRAINTS claim_one_value IMMEDIATE")
     return moved
 
@@ -177,7 +177,7 @@ def _rename_statements(conflicts: Any, names: Naming) -> None:
             row.save(update_fields=DIGESTS)
 
 
-def _settle(
+def _settle_collisions(
     models: Models, project_id: uuid.UUID, claims: Any, moves: Sequence[Renamed], *, using: str, now: datetime.datetime
 ) -> None:
     """Let one of those stand that say otherwise under one key by now, and the others wait."""
@@ -219,8 +219,8 @@ def _ruled(rulings: Any) -> dict[tuple[uuid.UUID, bytes, str], int]:
     found: dict[tuple[uuid.UUID, bytes, str], int] = {}
     for row in rulings.filter(replaced_by=None):
         for value in row.chosen:
-            place = (row.namespace_id, bytes(row.key_digest), value)
-            found[place] = max(row.authority, found.get(place, 0))
+            namespace = (row.namespace_id, bytes(row.key_digest), value)
+            found[namespace] = max(row.authority, found.get(namespace, 0))
     return found
 
 

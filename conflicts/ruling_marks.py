@@ -53,8 +53,8 @@ class Subject:
         """Return what a ruling did with it, None for nothing."""
         if self.fragment_id:
             return _decision(self.fragment_id, ruling.chosen_fragments, ruling.ruled_out_fragments)
-        place = ruling.namespace_id, ruling.session_id, bytes(ruling.key_digest)
-        if place != (self.namespace_id, self.session_id, self.key_digest):
+        namespace = ruling.namespace_id, ruling.session_id, bytes(ruling.key_digest)
+        if namespace != (self.namespace_id, self.session_id, self.key_digest):
             return None
         return _decision(self.value_digest.hex(), ruling.chosen, ruling.ruled_out)
 
@@ -77,12 +77,12 @@ def ruling_marks(project_id: uuid.UUID, subjects: Sequence[Subject]) -> Mapping[
     return found
 
 
-def marks_of(fragment: Fragment) -> list[RulingMark]:
+def ruling_marks_of(fragment: Fragment) -> list[RulingMark]:
     """Return what was ever ruled on a memory, on its text or on what it claims, oldest first."""
     claims = Claim.objects.by_fragment(fragment.project_id, [fragment.id]).get(fragment.id, [])
-    place = fragment.namespace_id
-    subjects = [Subject(place, c.session_id, bytes(c.key_digest), bytes(c.value_digest)) for c in claims]
-    found = ruling_marks(fragment.project_id, [*subjects, Subject(place, fragment_id=fragment.id)])
+    namespace = fragment.namespace_id
+    subjects = [Subject(namespace, c.session_id, bytes(c.key_digest), bytes(c.value_digest)) for c in claims]
+    found = ruling_marks(fragment.project_id, [*subjects, Subject(namespace, fragment_id=fragment.id)])
     once = {mark.ruling_id: mark for marks in found.values() for mark in marks}
     return sorted(once.values(), key=lambda mark: (mark.at, mark.ruling_id))
 

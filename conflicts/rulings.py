@@ -83,7 +83,7 @@ def binding_of(row: Ruling) -> Binding:
     return Binding(row.id, row.authority, row.decided_by, chosen, ruled_out, row.session_id, period)
 
 
-def leave(
+def record(
     conflicts: Sequence[PendingConflict], decided: Decided, names: Naming, *, now: datetime.datetime
 ) -> list[Ruling]:
     """Leaves the ruling of a decision on each key that it was about; the first of the conflicts stands for a key."""
@@ -94,7 +94,7 @@ def leave(
     for conflict in by_key.values():
         row = _ruling(conflict, decided, now=now)
         if row is not None and (decided.asked_for or not _takes_the_newest(conflict, names)):
-            made.append(_put(row))
+            made.append(_store_ruling(row))
     return made
 
 
@@ -161,7 +161,7 @@ def _known(ids: Iterable[uuid.UUID | None]) -> list[uuid.UUID]:
     return [i for i in dict.fromkeys(ids) if i]
 
 
-def _put(row: Ruling) -> Ruling:
+def _store_ruling(row: Ruling) -> Ruling:
     """Stores a ruling; what it contradicts is replaced by it, and what that said besides is said by it."""
     chosen, ruled_out = set(row.chosen), set(row.ruled_out)
     former = []
@@ -187,7 +187,7 @@ def _beside(row: Ruling) -> list[Ruling]:
     return [other for other in rows if Period(other.valid_from, other.valid_until).overlaps(period)]
 
 
-def take_away(conflict_ids: Collection[uuid.UUID], project_id: uuid.UUID) -> None:
+def withdraw(conflict_ids: Collection[uuid.UUID], project_id: uuid.UUID) -> None:
     """Takes the rulings of a decision away; what they had replaced is in force again."""
     gone = Ruling.objects.within(project_id).filter(conflict__in=conflict_ids)
     ids = list(gone.values_list("id", flat=True))
@@ -245,8 +245,8 @@ def with_words(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     for row in rows:
         row.by = names.get(row.decided_by)
         key = bytes(row.key_digest)
-        row.said_chosen = [_told(i, said, key, row.chosen) for i in row.chosen_fragments]
-        row.said_ruled_out = [_told(i, said, key, row.ruled_out) for i in row.ruled_out_fragments]
+        row.said_chosen = [_statement_of(i, said, key, row.chosen) for i in row.chosen_fragments]
+        row.said_ruled_out = [_statement_of(i, said, key, row.ruled_out) for i in row.ruled_out_fragments]
     return list(rows)
 
 
@@ -257,7 +257,7 @@ def names_of_deciders(project_id: uuid.UUID, rulings: Iterable[Ruling]) -> dict[
     return {owner.id: owner.name.removeprefix("user:") for owner in owners}
 
 
-def _told(
+def _statement_of(
     fragment_id: uuid.UUID, said: Mapping[uuid.UUID, "_Words"], key: bytes, values: Sequence[str]
 ) -> dict[str, Any]:
     """What a memory says of the key of a ruling: of several claims the one that the ruling names, else the text."""
@@ -324,7 +324,7 @@ def narrowed(
     rows = rows.filter(namespace__in=access.readable_scopes(principal, [namespace] if namespace else None))
     if subject is None and predicate is None:
         return rows
-    names = naming(principal.project_id, [place.id for place in access.chosen(principal, namespace)])
+    names = naming(principal.project_id, [place.id for place in access.requested_scopes(principal, namespace)])
     if subject is not None:
         rows = rows.filter(subject_digest__in={name.subject(subject) for name in names.values()})
     if predicate is not None:

@@ -34,18 +34,18 @@ class BlockedByErasure(NovaError):
 
 def refuse_forgotten(fragments: Sequence[Fragment]) -> None:
     """Raises BlockedByErasure for the first whose text was forgotten."""
-    if forgotten := forgotten_among(fragments):
+    if forgotten := find_forgotten_fragments(fragments):
         raise BlockedByErasure(index=forgotten[0])
 
 
-def forgotten_among(fragments: Sequence[Fragment]) -> list[int]:
+def find_forgotten_fragments(fragments: Sequence[Fragment]) -> list[int]:
     """Which of these fragments say what was forgotten where they are to stand; by index."""
     said = [(n, text) for n, row in enumerate(fragments) for text in (row.content, *row.procedure)]
     texts = [(fragments[n].namespace_id, text, fragments[n].authority) for n, text in said]
-    return sorted({said[i][0] for i in forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
+    return sorted({said[i][0] for i in find_forgotten_texts(fragments[0].project_id, texts)}) if fragments else []
 
 
-def forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:
+def find_forgotten_texts(project_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID | None, str, int]]) -> list[int]:
     """Which of these texts were forgotten by somebody as strong in their namespace or the whole project; by index.
 
     Each comes with its namespace, None for one that is not there yet, and the authority of who says it.
@@ -74,7 +74,7 @@ def index_keywords(fragment_ids: Sequence[uuid.UUID]) -> None:
         cursor.execute("SELECT nova_index_keywords(%s::uuid[])", [list(fragment_ids)])
 
 
-def place_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
+def store_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> None:
     """Stores the unit vectors that are there; the fragments wait for those of all other live models.
 
     Which models live is read here, in the transaction: so a switch between embedding and storing loses nothing.
@@ -100,12 +100,12 @@ def place_vectors(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, mode
         )
 
 
-def place_anew(fragment: Fragment, vector: Any, claims: Sequence[Claim], *, model: EmbeddingModel) -> None:
+def reindex_fragment(fragment: Fragment, vector: Any, claims: Sequence[Claim], *, model: EmbeddingModel) -> None:
     """Replaces what search needs of a fragment whose text is new."""
     for table in (PendingEmbedding, Embedding):
         table.objects.filter(project_id=fragment.project_id, fragment_id=fragment.id).delete()
     index_keywords([fragment.id])
-    place_vectors([(fragment, vector, claims)], model=model)
+    store_vectors([(fragment, vector, claims)], model=model)
 
 
 def embeddings(rows: Sequence[tuple[Fragment, Any, Sequence[Claim]]], *, model: EmbeddingModel) -> list[Embedding]:

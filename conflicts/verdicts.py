@@ -12,19 +12,19 @@ from memories.models.enums import STANDING, Status
 ORDER = (Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED, Status.ARCHIVED)
 
 
-def whole(statuses: Collection[str], *, standing: Status = Status.ACTIVE) -> Status:
+def combined_status(statuses: Collection[str], *, standing: Status = Status.ACTIVE) -> Status:
     """Return what a fragment is whose claims are so: it stands as long as one does, then waits as long as one waits."""
     found = {Status.ACTIVE if status in STANDING else status for status in statuses}
     first = next((status for status in ORDER if status in found), Status.ACTIVE)
     return standing if first == Status.ACTIVE else first
 
 
-def own_status(claim: Claim, fragment_status: str) -> str:
+def claim_status(claim: Claim, fragment_status: str) -> str:
     """Return what a claim is by itself: its verdict, else what its fragment is."""
     return claim.verdict or fragment_status
 
 
-def give(claims: Sequence[Claim], statuses: Sequence[str], *, fragment_status: str) -> None:
+def set_verdicts(claims: Sequence[Claim], statuses: Sequence[str], *, fragment_status: str) -> None:
     """Set the verdicts of a fragment's claims: each has one where it is not as its fragment."""
     for claim, status in zip(claims, statuses, strict=True):
         claim.verdict = "" if _same(status, fragment_status) else status
@@ -42,7 +42,7 @@ class VerdictChange:
     successor: uuid.UUID | None = None
 
 
-def put(
+def save_verdicts(
     project_id: uuid.UUID, changes: Mapping[uuid.UUID, VerdictChange], *, now: datetime.datetime, why: str = ""
 ) -> dict[uuid.UUID, uuid.UUID]:
     """Let claims stand, wait or leave, by claim; their fragments follow. Return which fragments fell, to whom.
@@ -55,25 +55,25 @@ def put(
     groups: dict[uuid.UUID, list[Claim]] = {}
     for claim in held.order_by("fragment", "position"):
         groups.setdefault(claim.fragment_id, []).append(claim)
-    found = {i: _put(claims, changes, now=now, why=why) for i, claims in groups.items()}
+    found = {i: _replacements(claims, changes, now=now, why=why) for i, claims in groups.items()}
     return {i: successor for i, successor in found.items() if successor}
 
 
-def _put(
+def _replacements(
     claims: list[Claim], changes: Mapping[uuid.UUID, VerdictChange], *, now: datetime.datetime, why: str
 ) -> uuid.UUID | None:
     """Who replaces the fragment, if nothing of it stands any more."""
     fragment = claims[0].fragment
     before = str(fragment.status)
-    own = [str(changes[c.id].status) if c.id in changes else own_status(c, before) for c in claims]
-    after = whole(own, standing=Status(before) if before in STANDING else Status.ACTIVE)
+    own = [str(changes[c.id].status) if c.id in changes else claim_status(c, before) for c in claims]
+    after = combined_status(own, standing=Status(before) if before in STANDING else Status.ACTIVE)
     heirs = [changes[c.id].successor if c.id in changes else c.superseded_by_id for c in reversed(claims)]
     fallen = next(filter(None, heirs), None) if after == Status.SUPERSEDED and after != before else None
     if fallen and len(claims) == 1:
         return fallen  # all of them in one statement, later
     if after not in STANDING and after != before:  # first, so that nothing stands for a moment that shall not
         _save(fragment, after, now=now, why=why)
-    give(claims, own, fragment_status=after)
+    set_verdicts(claims, own, fragment_status=after)
     if len(claims) > 1:
         for claim in claims:
             if claim.id in changes:

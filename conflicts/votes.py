@@ -83,7 +83,7 @@ def reinforce(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> Co
     foreign = voter.owner_id != fragment.owner_id
     if foreign:
         _cast(fragment, voter, Ballot.REINFORCE, counted=True, now=now)
-    _settle(fragment, now=now)
+    _recount(fragment, now=now)
     return Counted(fragment, None if foreign else Uncounted.OWN_MEMORY)
 
 
@@ -93,7 +93,7 @@ def dispute(fragment: Fragment, voter: Voter, *, reason: str, now: datetime.date
         return Counted(fragment, Uncounted.OWN_MEMORY)
     may = voter.rank >= max(fragment.authority, protection(fragment.project_id, fragment.id))
     _cast(fragment, voter, Ballot.DISPUTE, counted=may, reason=reason, now=now)
-    _settle(fragment, now=now)
+    _recount(fragment, now=now)
     opens = not may and fragment.status == Status.ACTIVE
     review = _review(fragment, voter, now=now) if opens else None
     return Counted(fragment, None if may else Uncounted.CEILING_BELOW_AUTHORITY, review)
@@ -114,7 +114,7 @@ def corroborate(fragment: Fragment, voter: Voter, *, now: datetime.datetime) -> 
         return Counted(fragment, Uncounted.SOURCE_HEARD_BEFORE)
     _cast(fragment, voter, Ballot.CORROBORATE, counted=True, now=now)
     fragment.updated_at = now
-    _settle(fragment, now=now)
+    _recount(fragment, now=now)
     return Counted(fragment)
 
 
@@ -152,7 +152,7 @@ def _is_outvoted(fragment: Fragment) -> bool:
     return fragment.source != SourceClass.USER_EXPLICIT and fragment.disputes >= OUTVOTED and not supported
 
 
-def _settle(fragment: Fragment, *, now: datetime.datetime) -> None:
+def _recount(fragment: Fragment, *, now: datetime.datetime) -> None:
     """Counts the votes anew; below the threshold an active fragment is disputed, above it one is active again."""
     ballots = list(
         Vote.objects.within(fragment.project_id)

@@ -34,7 +34,7 @@ class AttributionMiddleware:
         """Answer a change there in a transaction of its person."""
         if request.method != "POST" or not _is_administration(request) or not request.user.is_authenticated:
             return self.get_response(request)
-        with access.attributed(request.user, why="administration"):
+        with access.attributed_transaction(request.user, why="administration"):
             return self.get_response(request)
 
 

@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import Principal
-from memories.ingest import Draft, Prepared, keep_event, prepare
+from memories.ingest import Draft, Prepared, prepare, store_events
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal, Task
 from memories.models.enums import FragmentType, Outcome, ProposalKind, SourceType, TaskStatus, Verb
 from memories.models.governance import SUMMARY_LIMIT, TITLE_LIMIT
@@ -202,18 +202,18 @@ def report_task(
     """
     principal.require(Verb.WRITE)
     with access.enter(principal, why="task"):
-        place = access.writable(principal, report.namespace)
+        namespace = access.writable(principal, report.namespace)
         # Two reports of a task at once come one after the other.
-        Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=place.id)
-        mine = Task.objects.within(principal.project_id).filter(namespace=place, task_id=report.id)
-        task = mine.first() or Task(project_id=principal.project_id, namespace=place, task_id=report.id)
+        Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=namespace.id)
+        mine = Task.objects.within(principal.project_id).filter(namespace=namespace, task_id=report.id)
+        task = mine.first() or Task(project_id=principal.project_id, namespace=namespace, task_id=report.id)
         made = task._state.adding
         if not made and report.updated_at < task.updated_at:
             return Reported(task, made=False, impasse=False)
         task.title, task.summary = report.title[:TITLE_LIMIT].strip(), report.summary[:SUMMARY_LIMIT].strip()
         task.status, task.updated_at, task.reported_at = report.status, report.updated_at, now
         if prepared is not None:
-            task.fragment = _remembered(principal, prepared, now=now)
+            task.fragment = _find_stored(principal, prepared, now=now)
         if report.status == TaskStatus.FAILED:
             task.failed_at = [*task.failed_at, now][-IMPASSE:]
         impasse = _is_due(task, now=now)
@@ -230,8 +230,8 @@ def _forget_answers(project_id: uuid.UUID) -> None:
             _cache.pop(key, None)
 
 
-def _remembered(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> Fragment:
-    (kept,) = keep_event(principal, prepared, now=now)
+def _find_stored(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> Fragment:
+    (kept,) = store_events(principal, prepared, now=now)
     if kept is None:
         raise BlockedByErasure(index=0)
     return kept.fragment

@@ -243,7 +243,7 @@ CLAIMS: dict[str, tuple[str, str, str, bool]] = {
 }
 
 
-def tell(*, now: datetime.datetime) -> int:
+def create_story(*, now: datetime.datetime) -> int:
     """Makes the demo project with its story; the number of new fragments, 0 when it stands already."""
     principal = access.system_principal(keys.ensure_project(PROJECT), ceiling="user_explicit")
     with access.enter(principal, why="demo"):
@@ -259,18 +259,18 @@ def _evict(principal: Principal, now: datetime.datetime) -> None:
     """Tells of one more memory, and lets it leave."""
     days_ago, kind, source_type, source, text = GONE
     then = now - datetime.timedelta(days=days_ago)
-    wish: dict[str, Any] = {
+    options: dict[str, Any] = {
         "type": kind,
         "source_type": source_type,
         "source": source,
         "event_at": then,
         "category": "demo",
     }
-    draft = Draft(namespace=TOUR, agent_id="support", content=text, **wish)
-    (admission,) = ingest.keep(principal, ingest.prepare([draft], embed_now=False), now=then)
+    draft = Draft(namespace=TOUR, agent_id="support", content=text, **options)
+    (admission,) = ingest.store(principal, ingest.prepare([draft], embed_now=False), now=then)
     cause = upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})
     with access.enter(principal, why="demo"):
-        upkeep.lifecycle.leave(
+        upkeep.lifecycle.remove_fragments(
             principal.project_id,
             {admission.fragment.id: cause},
             copied=CopyReason.EVICTED,
@@ -295,7 +295,7 @@ def _day(principal: Principal, day: int, then: datetime.datetime) -> int:
         for days_ago, kind, source_type, source, text in STORY
         if days_ago == day
     ]
-    return len(ingest.keep(principal, ingest.prepare(drafts, embed_now=False), now=then))
+    return len(ingest.store(principal, ingest.prepare(drafts, embed_now=False), now=then))
 
 
 def _claims(text: str, *, then: datetime.datetime) -> list[ClaimDraft]:

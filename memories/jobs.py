@@ -31,7 +31,7 @@ KINDS: Mapping[str, OperationKind] = {
     ),
     "tier": OperationKind(upkeep.lifecycle.tier, upkeep.lifecycle.check_tiering, dry_runs=True),
     "archive": OperationKind(
-        upkeep.lifecycle.put_away,
+        upkeep.lifecycle.archive_old,
         upkeep.lifecycle.check_putting_away,
         dry_runs=True,
         undo=upkeep.lifecycle.undo_leaving,
@@ -75,7 +75,7 @@ KINDS: Mapping[str, OperationKind] = {
         own_door=True,
     ),
     "propose": OperationKind(governance.propose_way_out, governance.check_impasse, one_namespace=True, own_door=True),
-    "evolve": OperationKind(governance.evolve, governance.check_evolving, one_namespace=True),
+    "evolve": OperationKind(governance.find_contradictions, governance.check_evolving, one_namespace=True),
     "pack": OperationKind(packs.write, packs.check, one_namespace=True),
     # Of the whole project, for the operation would go with its namespace.
     "delete": OperationKind(
@@ -245,9 +245,9 @@ def start_for_model(
     with access.enter(principal, why=f"start {kind}"):
         open_ones = Operation.objects.within(principal.project_id).filter(state__in=operations.OPEN)
         found: Operation | None = open_ones.filter(kind=kind, options=options, cancel_requested=False).first()
-        wish: dict[str, Any] = {"kind": kind, "namespace": None, "options": options, "now": now}
+        arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options, "now": now}
         begin = start if wake_up else partial(operations.start, dry_run=False)
-        return found or begin(principal, **wish)
+        return found or begin(principal, **arguments)
 
 
 def fill_model(model: EmbeddingModel, *, now: datetime.datetime) -> list[Operation]:
@@ -325,13 +325,13 @@ def back_up_daily(principal: Principal, *, now: datetime.datetime) -> None:
 
 def _back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Makes a backup; with `prove` it is verified and drilled next, as operations of their own."""
-    report = backups.bundle.back_up(principal, operation, progress)
+    report = backups.bundle.run_backup(principal, operation, progress)
     if operation.options.get("prove") and report["encrypted"] and not backups.encryption.has_identity():
         report["unproven"] = backups.encryption.IdentityMissing.code
     elif operation.options.get("prove"):
         now = operation.started_at or operation.created_at
-        wish: dict[str, Any] = {"namespace": None, "options": {"backup_id": report["backup_id"]}, "now": now}
-        report["proofs"] = [str(start(principal, kind=kind, **wish).id) for kind in ("verify", "drill")]
+        options: dict[str, Any] = {"namespace": None, "options": {"backup_id": report["backup_id"]}, "now": now}
+        report["proofs"] = [str(start(principal, kind=kind, **options).id) for kind in ("verify", "drill")]
     return report
 
 
@@ -352,15 +352,15 @@ def report_task(
 
 def wake(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
     """Tells a worker. Without a broker the row waits: the sweeper tells again."""
-    _tell("memories.tasks.run_operation", str(project_id), str(operation_id))
+    _enqueue("memories.tasks.run_operation", str(project_id), str(operation_id))
 
 
 def wake_ingestion(project_id: uuid.UUID) -> None:
     """Tells a worker that something was said in the project. Without a broker the rows wait for the next round."""
-    _tell("memories.tasks.ingest_exchanges", str(project_id))
+    _enqueue("memories.tasks.ingest_exchanges", str(project_id))
 
 
-def _tell(task: str, *ids: str) -> None:
+def _enqueue(task: str, *ids: str) -> None:
     try:
         current_app.send_task(task, args=list(ids))
     except BrokerAway as error:

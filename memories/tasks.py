@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from memories import audit, backups, governance, ingest, jobs, operations, retrieval, upkeep
-from memories.access import Principal, enter, logins, system_principal, undisturbed
+from memories.access import Principal, enter, logins, retry_on_contention, system_principal
 from memories.models import EmbeddingModel, Heartbeat, Project, RepeatedRequest
 from memories.providers import live_models
 
@@ -23,7 +23,7 @@ def _in_each_project(work: Callable[[Principal], object]) -> None:
     """Does it for every project; one project's trouble does not stop the others."""
     for project in list(Project.objects.order_by("name")):
         try:
-            undisturbed(partial(work, system_principal(project)))
+            retry_on_contention(partial(work, system_principal(project)))
         except Exception:
             log.exception("project_passed_over", project=project.name, work=work.__name__)
 
@@ -41,7 +41,7 @@ def sweep_operations() -> None:
     """Wakes a worker for every operation that nobody works on."""
 
     def sweep(principal: Principal) -> None:
-        for operation_id in operations.stranded(principal, now=timezone.now()):
+        for operation_id in operations.stranded_operations(principal, now=timezone.now()):
             jobs.wake(principal.project_id, operation_id)
 
     _in_each_project(sweep)
@@ -128,7 +128,7 @@ def seal_events() -> None:
 
     def seal(principal: Principal) -> None:
         audit.seal(principal, now=timezone.now())
-        audit.tell(principal, now=timezone.now())
+        audit.send_seals(principal, now=timezone.now())
 
     _in_each_project(seal)
 
@@ -179,7 +179,7 @@ def keep_search_fast() -> None:
     """Counts the words of large namespaces. Their vector indexes are built elsewhere: `manage.py indexes`."""
 
     def keep(principal: Principal) -> None:
-        retrieval.keep_statistics(principal, now=timezone.now())
+        retrieval.refresh_statistics(principal, now=timezone.now())
 
     _in_each_project(keep)
 
@@ -195,7 +195,7 @@ def keep_connections() -> None:
     """Links what has changed, puts it into the graph and its episode, and works out clusters."""
 
     def connect(principal: Principal) -> None:
-        upkeep.graph.keep_connections(principal, now=timezone.now())
+        upkeep.graph.refresh_graph(principal, now=timezone.now())
 
     _in_each_project(connect)
 

@@ -49,19 +49,19 @@ _writing = threading.Lock()  # whoever finishes waits for what another thread ha
 _tallies: dict[uuid.UUID, Tally] = defaultdict(Tally)
 
 
-def note_reads(project_id: uuid.UUID, fragments: Sequence[uuid.UUID], *, at: datetime.datetime) -> None:
+def count_reads(project_id: uuid.UUID, fragments: Sequence[uuid.UUID], *, at: datetime.datetime) -> None:
     """These fragments were part of an answer."""
     if fragments:
         _note(project_id, Tally(reads=Counter(fragments), read_at=dict.fromkeys(fragments, at)))
 
 
-def note_search(project_id: uuid.UUID, *, took: float, found: bool, at: datetime.datetime) -> None:
+def count_search(project_id: uuid.UUID, *, took: float, found: bool, at: datetime.datetime) -> None:
     """A search was answered in `took` milliseconds, and found something or nothing."""
     one = (at.astimezone(datetime.UTC).date(), bisect_left(SEARCH_BOUNDS, took), found)
     _note(project_id, Tally(searches=Counter([one])))
 
 
-def note_key(project_id: uuid.UUID, key: uuid.UUID, *, at: datetime.datetime) -> None:
+def count_key_use(project_id: uuid.UUID, key: uuid.UUID, *, at: datetime.datetime) -> None:
     """This key was used."""
     _note(project_id, Tally(keys={key: at}))
 
@@ -71,7 +71,7 @@ def _note(project_id: uuid.UUID, tally: Tally) -> None:
         _tallies[project_id].add(tally)
 
 
-def keep_writing() -> None:
+def start_writer() -> None:
     """Writes every two seconds from now on, and once more when the process ends; for whoever serves requests."""
     threading.Thread(target=_write_on, name="tallies", daemon=True).start()
     atexit.register(finish)
@@ -106,7 +106,7 @@ def _write_all() -> None:
         _tallies.clear()
     try:
         for project in Project.objects.filter(id__in=taken):
-            access.undisturbed(partial(_write, project, taken[project.id]))
+            access.retry_on_contention(partial(_write, project, taken[project.id]))
             del taken[project.id]
     except DatabaseError:
         with _lock:

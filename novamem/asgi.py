@@ -24,8 +24,8 @@ from novamem.request_limits import Bounded  # noqa: E402  # likewise
 if parent := multiprocessing.parent_process():  # one of several that uvicorn keeps
     assert parent.pid is not None
     tie_to(parent.pid)
-usage_counters.keep_writing()
-providers.warm()
+usage_counters.start_writer()
+providers.load_model_in_background()
 
 agents = mcp.Door()
 streams = Bounded()

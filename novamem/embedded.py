@@ -63,10 +63,10 @@ def running(data_dir: Path) -> Iterator[Logins]:
             fcntl.flock(start, fcntl.LOCK_UN)
             yield Logins(*(_url(server, role, passwords, DATABASE) for role in (APP_ROLE, OWNER)))
         finally:
-            _leave(users, server, guard)
+            _stop_if_last(users, server, guard)
 
 
-def _leave(users: IO[str], server: PostgresCluster, guard: Process | None) -> None:
+def _stop_if_last(users: IO[str], server: PostgresCluster, guard: Process | None) -> None:
     fcntl.flock(users, fcntl.LOCK_UN)
     alone = True
     try:

@@ -62,24 +62,24 @@ def migrate(logins: Logins) -> None:
     """Applies migrations, unless all were applied before. Raises NotPrepared with Django's words when one fails."""
     check_known(logins)
     with database.connect(logins.owner, setting=database.OWNER) as connection:
-        done = _done(connection)
+        done = _is_migrated(connection)
         if done.get("migrated") == _digest(connection):
             return
     with step("migrations"):
         _manage(logins, "migrate", "--database", "owner", "--noinput", "--verbosity", "0")
-    _keep(logins, first_run=done.get("first_run", False))
+    _save_logins(logins, first_run=done.get("first_run", False))
 
 
 def first_run(logins: Logins) -> None:
     """Makes the first admin, key and memories, once; what they are is printed on stdout."""
     with database.connect(logins.owner, setting=database.OWNER) as connection:
-        if _done(connection).get("first_run"):
+        if _is_migrated(connection).get("first_run"):
             return
     with step("first admin, key and memories"):
         told = _manage(logins, "firstrun")
     sys.stdout.write(told)
     sys.stdout.flush()
-    _keep(logins, first_run=True)
+    _save_logins(logins, first_run=True)
 
 
 def _state(connection: Connection) -> tuple[dict[str, Any], list[str]] | None:
@@ -90,7 +90,7 @@ def _state(connection: Connection) -> tuple[dict[str, Any], list[str]] | None:
     return json.loads(comment), applied or []
 
 
-def _done(connection: Connection) -> dict[str, Any]:
+def _is_migrated(connection: Connection) -> dict[str, Any]:
     state = _state(connection)
     return state[0] if state else {}
 
@@ -114,7 +114,7 @@ def _file_digests() -> dict[str, str]:
     }
 
 
-def _keep(logins: Logins, *, first_run: bool) -> None:
+def _save_logins(logins: Logins, *, first_run: bool) -> None:
     with database.connect(logins.owner, setting=database.OWNER) as connection:
         state = json.dumps({"migrated": _digest(connection), "first_run": first_run, "files": _file_digests()})
         connection.execute(sql.SQL("COMMENT ON TABLE django_migrations IS {}").format(state))

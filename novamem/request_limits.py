@@ -15,7 +15,7 @@ from django.core.handlers.asgi import ASGIHandler
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
-from memories.backups.storage import NoSpace, taking_room
+from memories.backups.storage import NoSpace, report_full_disk
 from memories.proxy import errors
 from memories.rest.problem_details import problem
 from novamem import sender_check
@@ -124,7 +124,7 @@ class Bounded(ASGIHandler):
         try:
             await application(scope, within, send)
         except BodyRefused as refused:
-            await self._refuse(_told(refused, scope["path"]), receive, send)
+            await self._refuse(_refusal(refused, scope["path"]), receive, send)
         finally:
             await asyncio.shield(within.leave())
 
@@ -145,7 +145,7 @@ class Bounded(ASGIHandler):
         """What was sent, from its beginning. Raises RequestAborted, Refused."""
         body = tempfile.SpooledTemporaryFile(max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE)  # noqa: SIM115
         try:
-            with taking_room():
+            with report_full_disk():
                 await _fill(body, receive)
         except BaseException as error:
             with suppress(OSError):  # what is left cannot be written either
@@ -186,7 +186,7 @@ async def _done(taken: int, do: Callable[..., Any], *given: Any) -> None:
         do(*given)
 
 
-def _told(refused: BodyRefused, path: str) -> HttpResponse:
+def _refusal(refused: BodyRefused, path: str) -> HttpResponse:
     """The answer, in the words of the door. The connection ends: what is still on its way nobody reads."""
     request_id = str(uuid.uuid4())
     with structlog.contextvars.bound_contextvars(request_id=request_id):

@@ -46,7 +46,7 @@ def admit(headers: Iterable[tuple[bytes, bytes]], *, file: bool) -> uuid.UUID:
         if not sender:
             raise Unknown
         most: int = settings.UPLOADS_PER_KEY
-        seat = rate_limits.sit(rate_limits.UPLOAD, sender, most=most, until=timezone.now() + LEASE)
+        seat = rate_limits.acquire_seat(rate_limits.UPLOAD, sender, most=most, until=timezone.now() + LEASE)
         if seat is None:
             raise TooMany
         return seat
@@ -57,14 +57,14 @@ def admit(headers: Iterable[tuple[bytes, bytes]], *, file: bool) -> uuid.UUID:
 def stay(seat: uuid.UUID) -> None:
     """The upload goes on."""
     with suppress(DatabaseError):
-        rate_limits.stay(seat, until=timezone.now() + LEASE)
+        rate_limits.renew_seat(seat, until=timezone.now() + LEASE)
     connection.close()
 
 
 def leave(seat: uuid.UUID) -> None:
     """Ends an upload. Without the database it ends by itself, in time."""
     with suppress(DatabaseError):
-        rate_limits.leave(seat)
+        rate_limits.release_seat(seat)
     connection.close()
 
 

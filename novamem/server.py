@@ -45,7 +45,7 @@ def main() -> int:
     try:
         settings = env.load()
         data_dir = env.private_folder(Path(settings.NOVAMEM_DATA_DIR))
-        with _alone(data_dir) as lock:
+        with _single_server_lock(data_dir) as lock:
             port = choose_port(settings.HOST, settings.PORT, chosen=settings.origins()["PORT"] != "default")
             address = f"http://{_reachable(settings.HOST)}:{port}"
             lock.write(f"{address}, process {os.getpid()}")
@@ -124,7 +124,7 @@ def _reachable(host: str) -> str:
 
 
 @contextmanager
-def _alone(data_dir: Path) -> Iterator[IO[str]]:
+def _single_server_lock(data_dir: Path) -> Iterator[IO[str]]:
     """One server a data directory: a second scheduler would do everything twice. The file says who it is."""
     with (data_dir / "server.lock").open("a+") as lock:
         try:

@@ -96,7 +96,7 @@ def fill(at, principal):
         kept = [
             admission.fragment.id
             for start in range(0, number, 1000)
-            for admission in ingest.keep(
+            for admission in ingest.store(
                 principal, ingest.prepare(drafts[start : start + 1000], embed_now=False), now=now
             )
         ]

@@ -202,7 +202,7 @@ def stored(by: Principal, namespace: str, content: str, **more: Any) -> Fragment
     if "claim" in more:
         more["claims"] = [claim for claim in [more.pop("claim")] if claim]
     draft = ingest.Draft(namespace=namespace, content=content, **more)
-    return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
+    return ingest.store(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def bind_judge(monkeypatch, settings):
     def to(judge, *, advisory=False):
         settings.REDUCTION_CLIENT = "of.the.Test" if judge else ""
         settings.ADVISORY_MODE = advisory
-        monkeypatch.setattr(gate, "_made", lambda path: judge)
+        monkeypatch.setattr(gate, "_load_judge", lambda path: judge)
         return judge
 
     return to
@@ -64,8 +64,10 @@ def propose(principal, now):
     """Asks for a proposal, here and now."""
 
     def ask(task="t1", context="The build failed.", *, namespace="acme:main", at=now, **more):
-        considered = governance.task_proposals.consider(principal, namespace, Situation(task, context), now=at, **more)
-        return governance.task_proposals.conclude(principal, considered, now=at)
+        considered = governance.task_proposals.ask_and_judge(
+            principal, namespace, Situation(task, context), now=at, **more
+        )
+        return governance.task_proposals.store_outcome(principal, considered, now=at)
 
     return ask
 

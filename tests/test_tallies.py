@@ -27,35 +27,35 @@ def counts(principal):
 
 def test_reads_add_up_and_the_latest_time_stays(principal, store, now):
     row, earlier = store("acme:main", "The heron nests behind the old mill."), now - datetime.timedelta(hours=1)
-    usage_counters.note_reads(principal.project_id, [row.id, row.id], at=now)
-    usage_counters.note_reads(principal.project_id, [row.id], at=earlier)
+    usage_counters.count_reads(principal.project_id, [row.id, row.id], at=now)
+    usage_counters.count_reads(principal.project_id, [row.id], at=earlier)
     usage_counters.flush()
-    usage_counters.note_reads(principal.project_id, [row.id], at=earlier)
+    usage_counters.count_reads(principal.project_id, [row.id], at=earlier)
     usage_counters.flush()
     assert counts(principal) == {row.id: (4, now)}
 
 
 def test_what_is_gone_by_now_is_passed_over(principal, store, now):
     row = store("acme:main", "The heron nests behind the old mill.")
-    usage_counters.note_reads(principal.project_id, [row.id, uuid.uuid4()], at=now)
-    usage_counters.note_reads(uuid.uuid4(), [uuid.uuid4()], at=now)
+    usage_counters.count_reads(principal.project_id, [row.id, uuid.uuid4()], at=now)
+    usage_counters.count_reads(uuid.uuid4(), [uuid.uuid4()], at=now)
     usage_counters.flush()
     assert counts(principal) == {row.id: (1, now)}
 
 
 def test_nothing_read_is_nothing_noted(principal, now):
-    usage_counters.note_reads(principal.project_id, [], at=now)
+    usage_counters.count_reads(principal.project_id, [], at=now)
     assert not usage_counters._tallies
 
 
 def test_what_could_not_be_written_waits(principal, store, now, monkeypatch):
     row = store("acme:main", "The heron nests behind the old mill.")
-    usage_counters.note_reads(principal.project_id, [row.id], at=now)
+    usage_counters.count_reads(principal.project_id, [row.id], at=now)
     with monkeypatch.context() as patch:
         patch.setattr(usage_counters, "_write", lambda *_: (_ for _ in ()).throw(DatabaseError("away")))
         with pytest.raises(DatabaseError):
             usage_counters.flush()
-    usage_counters.note_reads(principal.project_id, [row.id], at=now)
+    usage_counters.count_reads(principal.project_id, [row.id], at=now)
     usage_counters.flush()
     assert counts(principal) == {row.id: (2, now)}
 
@@ -69,7 +69,7 @@ def test_who_writes_last_waits_for_who_writes_still(committed, now, monkeypatch)
         order.append("written")
 
     monkeypatch.setattr(usage_counters, "_write", write)
-    usage_counters.note_reads(committed.id, [uuid.uuid4()], at=now)
+    usage_counters.count_reads(committed.id, [uuid.uuid4()], at=now)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(usage_counters.finish)
         assert begun.wait(60)

@@ -3,7 +3,7 @@
 from conflicts.free_text.contradictions import agrees
 from conflicts.free_text.doubts import Vector
 from conflicts.free_text.precedence import ClaimsAtHand, Told, Upheld, keys_sought
-from conflicts.free_text.statements import Shadow, contradicting, shadows, standing_of, words_of
+from conflicts.free_text.statements import Shadow, contradicting, read_statements, standing_of, words_of
 
 __all__ = [
     "agrees",
@@ -11,7 +11,7 @@ __all__ = [
     "contradicting",
     "keys_sought",
     "Shadow",
-    "shadows",
+    "read_statements",
     "standing_of",
     "Told",
     "Upheld",

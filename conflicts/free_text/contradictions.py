@@ -228,7 +228,7 @@ class Contrary:
     sure: bool = True
 
 
-def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+def find_contradiction(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     """What the passages of a text say against a claim; None when they agree with it, add to it or say nothing of it."""
     cues = cues_of(claim)
     for passage in said:
@@ -239,8 +239,8 @@ def contrary(said: Sequence[Passage], claim: Standing) -> Contrary | None:
     return None
 
 
-def differs(said: Sequence[Passage], claim: Standing) -> Contrary | None:
-    """As `contrary`, more suspicious: whatever value of the kind stands with the cue is taken for what it speaks of."""
+def find_difference(said: Sequence[Passage], claim: Standing) -> Contrary | None:
+    """As `find_contradiction`, but suspicious: any value of the kind beside the cue is taken for what it speaks of."""
     cues = cues_of(claim)
     for passage in said:
         if found := _against(passage, claim, cues, loosely=True):

@@ -79,33 +79,33 @@ class Nearness:
         return (UNKNOWN if self.cosine is None else self.cosine) >= least
 
 
-def is_in_doubt(said: Sequence[Passage], claim: Standing, nearness: Nearness, *, exclusive: bool) -> bool:
+def is_in_doubt(passages: Sequence[Passage], claim: Standing, nearness: Nearness, *, exclusive: bool) -> bool:
     """Whether a text is near a claim, and may state another value; False where it states the claim's alone.
 
     Where the question asks for the claim, whatever is near and does not state its value may be taken for an answer.
     """
     if not exclusive:
-        return any(_may_deny(passage, claim) for passage in said)
-    said = [passage for passage in said if not passage.text.endswith("?")]
-    foreign = _is_foreign(said)
+        return any(_may_deny(passage, claim) for passage in passages)
+    passages = [passage for passage in passages if not passage.text.endswith("?")]
+    foreign = _is_foreign(passages)
     kind = kind_of(claim)
-    seen = [_values(passage, claim, kind) for passage in said]
+    seen = [_values(passage, claim, kind) for passage in passages]
     own = any(mine for mine, _ in seen)
-    spoken = is_spoken_of(said, claim)
+    spoken = is_spoken_of(passages, claim)
     if nearness.asked and not own:
-        return bool(said) and (spoken or foreign or nearness.reaches(NEAR))
+        return bool(passages) and (spoken or foreign or nearness.reaches(NEAR))
     values = any(others for _, others in seen)
-    if not (foreign or own and values or _is_of_subject(said, claim)):
+    if not (foreign or own and values or _is_of_subject(passages, claim)):
         return False
     if kind[0] is None or foreign and claim.predicate in CLOSED:
         return not own and (foreign or nearness.reaches(ALIKE))
     if not (own or spoken or nearness.reaches(ALIKE)):
         return False
     if not own and not values:
-        return any(CHANGE.search(passage.text) for passage in said)
+        return any(CHANGE.search(passage.text) for passage in passages)
     return any(
         _may_replace(passage, mine, others, claim, spoken=spoken)
-        for passage, (mine, others) in zip(said, seen, strict=True)
+        for passage, (mine, others) in zip(passages, seen, strict=True)
     )
 
 
@@ -131,21 +131,21 @@ def _names_key(passage: Passage, claim: Standing, *, weakly: bool = True) -> boo
     return any(True for cue in cues_of(claim) if weakly or not cue.weak for _ in places_of(cue, stems))
 
 
-def _is_of_subject(said: Sequence[Passage], claim: Standing) -> bool:
+def _is_of_subject(passages: Sequence[Passage], claim: Standing) -> bool:
     """Whether the claim's subject is named, if only by a pronoun."""
-    stems = {word.stem for passage in said for word in passage.words}
+    stems = {word.stem for passage in passages for word in passage.words}
     if subject_key(claim.subject) in USERS:
         return bool(stems & PEOPLE)
     return set(stems_of(claim.subject)) <= stems
 
 
-def _is_foreign(said: Sequence[Passage]) -> bool:
+def _is_foreign(passages: Sequence[Passage]) -> bool:
     """Whether a text is in another language than English, of which an English model's vector tells little."""
-    if any(USERS_ABROAD.search(passage.text) for passage in said):
+    if any(USERS_ABROAD.search(passage.text) for passage in passages):
         return True
-    if any(STRUCTURE.search(passage.text) for passage in said):
+    if any(STRUCTURE.search(passage.text) for passage in passages):
         return False
-    words = [word.text.lower() for passage in said for word in passage.words if word.text.isalpha()]
+    words = [word.text.lower() for passage in passages for word in passage.words if word.text.isalpha()]
     return len(words) >= TELLING and sum(word in STOPWORDS for word in words) < ENGLISH * len(words)
 
 

@@ -19,11 +19,11 @@ MOST, MOST_WORDS = 2_000, 60  # keys of one text, words of a sentence
 Index = Mapping[str, Sequence[tuple[tuple[str, ...], str]]]
 
 
-def keys_of(said: Sequence[Passage], names: Naming) -> set[bytes]:
+def keys_of(passages: Sequence[Passage], names: Naming) -> set[bytes]:
     """The digests of the keys that a text speaks of."""
     own = _index(tuple(dict.fromkeys(names.registered.values())))
     pairs: dict[tuple[str, str], None] = {}
-    for passage in said:
+    for passage in passages:
         pairs |= dict.fromkeys(_pairs(passage, own))
         if len(pairs) > MOST:
             break
@@ -31,7 +31,7 @@ def keys_of(said: Sequence[Passage], names: Naming) -> set[bytes]:
     return digests_of_pairs(((subject_key(subject), named[predicate]) for subject, predicate in pairs), salt=names.salt)
 
 
-def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], names: Naming) -> set[bytes]:
+def keys_told(texts: Sequence[Sequence[Passage]], question: Sequence[Passage], names: Naming) -> set[bytes]:
     """The digests of the keys that texts can tell of the user or of what a question names, by the cues of known rules.
 
     Fewer than `keys_of` finds, for many texts at once.
@@ -42,7 +42,7 @@ def keys_told(texts: Sequence[Sequence[Passage]], asked: Sequence[Passage], name
         stems = [word.stem for word in passage.words[:MOST_WORDS]]
         known |= {*_predicates(stems, _built_in()), *_predicates(stems, own)}
     subjects = dict.fromkeys(USERS)
-    for passage in asked:
+    for passage in question:
         subjects |= dict.fromkeys(run for _, _, run in _runs(passage, LONGEST_SUBJECT))
     pairs = list(product(sorted(known), subjects))[:MOST]
     named = {predicate: canonical_key(names.rule(predicate).name) for predicate in known}

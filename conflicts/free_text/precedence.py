@@ -14,7 +14,7 @@ from conflicts.free_text.contradictions import (
     Standing,
     agrees,
     cues_of,
-    differs,
+    find_difference,
     is_of_kind,
     is_spoken_of,
     read,
@@ -96,7 +96,7 @@ class ClaimsAtHand:
         """Return the strongest of the claims of which a text states another value; None where it states none."""
         said = self.passages(text)
         for claim in sorted(self._near(said, claims), key=lambda one: -one.rank)[:MOST_HELD]:
-            against = differs(said, self.standing(claim))
+            against = find_difference(said, self.standing(claim))
             if against is None or not (claim.exclusive or against.negated):
                 continue
             if against.negated or not self._is_said_beside(against.value, claim):
@@ -150,9 +150,9 @@ class ClaimsAtHand:
         others = [one for one in self.claims if one.key == claim.key and one.fragment_id != claim.fragment_id]
         return any(agrees(value, self.standing(other)) for other in others if other.rank >= claim.rank)
 
-    def _near(self, said: Sequence[Passage], claims: Iterable[Upheld]) -> list[Upheld]:
+    def _near(self, passages: Sequence[Passage], claims: Iterable[Upheld]) -> list[Upheld]:
         """Those whose subject and predicate the words of a text can name at all."""
-        stems = {word.stem for passage in said for word in passage.words}
+        stems = {word.stem for passage in passages for word in passage.words}
         return [claim for claim in claims if self._is_near(stems, self.standing(claim))]
 
     @staticmethod

@@ -18,9 +18,9 @@ from conflicts.free_text.contradictions import (
     Contrary,
     Standing,
     agrees,
-    contrary,
     cues_of,
-    differs,
+    find_contradiction,
+    find_difference,
     is_said_plainly,
     read,
 )
@@ -51,7 +51,7 @@ class Shadow:
         return self.claim is not None or any(said.retracts for said in self.statements)
 
 
-def shadows(
+def read_statements(
     fragments: Sequence[Fragment],
     namings: Mapping[uuid.UUID, Naming],
     *,
@@ -70,7 +70,7 @@ def shadows(
     found = _standing(project_id, watched, sorted(set().union(*keys)), now=now)
     ruled = _ruled(project_id, [claim for claims in found.values() for claim in claims])
     return [
-        _shadow(
+        _shadow_of(
             fragment,
             passages,
             [c for key in mine for c in found.get((fragment.namespace_id, key), ())],
@@ -86,7 +86,7 @@ def contradicting(fragments: Sequence[Fragment], *, now: datetime.datetime) -> s
     """Return the ids of those whose text surely says otherwise than a stronger claim that stands by now."""
     if not fragments:
         return set()
-    found = shadows(fragments, naming(fragments[0].project_id, {f.namespace_id for f in fragments}), now=now)
+    found = read_statements(fragments, naming(fragments[0].project_id, {f.namespace_id for f in fragments}), now=now)
     against = zip(fragments, found, strict=True)
     return {f.id for f, shadow in against if any(not said.retracts for said in shadow.statements)}
 
@@ -138,9 +138,9 @@ def standing_of(claim: Claim, names: Naming) -> Standing:
     return Standing(claim.subject, rule.name, claim.value, rule.normaliser, rule.aliases)
 
 
-def _shadow(
+def _shadow_of(
     fragment: Fragment,
-    said: Sequence[Passage],
+    passages: Sequence[Passage],
     claims: Sequence[Claim],
     namings: Mapping[uuid.UUID, Naming],
     *,
@@ -159,9 +159,9 @@ def _shadow(
             continue
         names = namings[claim.namespace_id]
         standing = standing_of(claim, names)
-        against = contrary(said, standing)
+        against = find_contradiction(passages, standing)
         if not own and not (against and against.sure):
-            against = _told_beside(said, standing, beside, names) or against
+            against = _told_beside(passages, standing, beside, names) or against
         if not own and not (against and against.sure) and standing.predicate in CUES:
             unsure.add(bytes(claim.key_digest))
         if against is None or not (claim.exclusive or against.negated) or not (against.sure or own):
@@ -175,24 +175,24 @@ def _shadow(
 
 
 def _told_beside(
-    said: Sequence[Passage], standing: Standing, beside: Sequence[ClaimDraft], names: Naming
+    passages: Sequence[Passage], standing: Standing, beside: Sequence[ClaimDraft], names: Naming
 ) -> Contrary | None:
     """Return what a text may say against a claim, where a claim beside it has that value under a key of no text.
 
     A name that the text itself does not know is another spelling of what the text speaks of (ADR 0110).
     """
-    against = differs(said, standing)
+    against = find_difference(passages, standing)
     if against is None or against.negated:
         return None
     value = names.value(standing.predicate, against.value)
     told = any(
-        names.value(standing.predicate, draft.value) == value and _is_another_spelling(draft, said, standing, names)
+        names.value(standing.predicate, draft.value) == value and _is_another_spelling(draft, passages, standing, names)
         for draft in beside
     )
     return replace(against, sure=True) if told else None
 
 
-def _is_another_spelling(draft: ClaimDraft, said: Sequence[Passage], standing: Standing, names: Naming) -> bool:
+def _is_another_spelling(draft: ClaimDraft, passages: Sequence[Passage], standing: Standing, names: Naming) -> bool:
     """Whether a claim's key differs from a standing one's only in what no word of the text names and no rule knows."""
     strange = []
     if names.subject(draft.subject) != names.subject(standing.subject):
@@ -201,7 +201,7 @@ def _is_another_spelling(draft: ClaimDraft, said: Sequence[Passage], standing: S
         if names.registers(draft.predicate):
             return False
         strange.append(draft.predicate)
-    stems = {word.stem for passage in said for word in passage.words}
+    stems = {word.stem for passage in passages for word in passage.words}
     return bool(strange) and not any(set(stems_of(name)) <= stems for name in strange)
 
 

@@ -1,7 +1,7 @@
 """Keys: under which digests subjects, predicates and values are known, in whatever spelling (docs/spec.md §4)."""
 
 from conflicts.keys.aliases import PRESENT, USER, USER_NAMES, USERS, names_user, subject_key
-from conflicts.keys.names import CLAIMED, NAMES, Naming, digests_of, named, naming, rule_of, spelling_digests
+from conflicts.keys.names import CLAIMED, NAMES, Naming, digests_of, names_from, naming, rule_of, spelling_digests
 from conflicts.keys.normalization import canonical_key, digest_of, digests_of_pairs, says_something, visible
 from conflicts.keys.predicates import SEEDS, Rule, canonical_predicate, rule_for, spellings_of
 from conflicts.keys.values import CURRENCIES, canonical_value
@@ -15,7 +15,7 @@ __all__ = [
     "digest_of",
     "digests_of",
     "digests_of_pairs",
-    "named",
+    "names_from",
     "NAMES",
     "names_user",
     "Naming",

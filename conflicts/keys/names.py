@@ -72,9 +72,9 @@ NAMES = """jsonb_build_object(
         WHERE r.project_id = n.project_id AND r.namespace_id = coalesce(n.parent_id, n.id)))"""
 
 
-def named(told: str) -> Naming:
+def names_from(text: str) -> Naming:
     """Return the names of a namespace of which a statement told `NAMES`."""
-    found = json.loads(told)
+    found = json.loads(text)
     rules = [Rule(name, one, kind, tuple(aliases), policy) for name, one, kind, aliases, policy in found["rules"] or ()]
     return Naming(bytes.fromhex(found["salt"]), spellings_of(rules))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from conflicts.former import rule_on_former_decisions
+from conflicts.former import create_missing_rulings
 
 
 def rule(apps: Any, schema_editor: Any) -> None:
@@ -13,7 +13,7 @@ def rule(apps: Any, schema_editor: Any) -> None:
         cursor.execute("SELECT id, salt FROM memories_project ORDER BY id")
         for project_id, salt in cursor.fetchall():
             cursor.execute("SELECT set_config('nova.project', %s, true)", [str(project_id)])
-            rule_on_former_decisions(project_id, bytes(salt), using=schema_editor.connection.alias)
+            create_missing_rulings(project_id, bytes(salt), using=schema_editor.connection.alias)
         cursor.execute("SELECT set_config('nova.project', '', true)")
 
 

@@ -10,7 +10,7 @@ from django.db.models import F
 
 from conflicts.admission import Newcomer
 from conflicts.claim_drafts import ClaimDraft
-from conflicts.claims import assertion_of, claim_of
+from conflicts.claims import assertion_from, claim_of
 from conflicts.enums import ConflictKind, Keep, Resolution
 from conflicts.evaluation import Evaluation, place_of
 from conflicts.gate import Assertion, Period
@@ -18,8 +18,8 @@ from conflicts.models import PendingConflict
 from conflicts.persistence import Succession, supersede, supersede_claims
 from conflicts.resolution.cardinality import make_multi_valued, restore_predicate
 from conflicts.resolution.periods import split
-from conflicts.search_index import index_keywords, place_vectors, refuse_forgotten
-from conflicts.verdicts import VerdictChange, put
+from conflicts.search_index import index_keywords, refuse_forgotten, store_vectors
+from conflicts.verdicts import VerdictChange, save_verdicts
 from memories.errors import NovaError
 from memories.models import Claim, EmbeddingModel, Fragment, Link
 from memories.models.bulk import insert
@@ -86,13 +86,15 @@ class Effects:
             )
 
 
-def concerned(evaluation: Evaluation, row: PendingConflict, siblings: Sequence[PendingConflict]) -> set[uuid.UUID]:
+def affected_fragments(
+    evaluation: Evaluation, row: PendingConflict, siblings: Sequence[PendingConflict]
+) -> set[uuid.UUID]:
     """Every fragment that a decision could change."""
     sides = {side for conflict in (row, *siblings) for side in (conflict.newcomer_id, conflict.existing_id)}
     return {side for side in sides if side} | {claim.fragment_id for claim in evaluation.claims.values()}
 
 
-def carry_out(
+def apply_decision(
     evaluation: Evaluation,
     row: PendingConflict,
     siblings: Sequence[PendingConflict],
@@ -111,10 +113,10 @@ def carry_out(
         raise NotApplicable("the newcomer was forgotten")
     claims = _decided(evaluation, row, newcomer)
     if action == Resolution.REJECT:
-        return Effects(_leave(evaluation, newcomer, claims, why=REJECTED))
+        return Effects(_archive(evaluation, newcomer, claims, why=REJECTED))
     if correction is not None:
         return _correct(evaluation, newcomer, claims, correction, [row, *siblings])
-    assertions = [assertion_of(claim) for claim in claims]
+    assertions = [assertion_from(claim) for claim in claims]
     opponents = _opponents(evaluation, assertions, [row, *siblings])
     if action == Resolution.SUPERSEDE:
         return _supersede(evaluation, newcomer, assertions, opponents, [row, *siblings])
@@ -145,7 +147,7 @@ def _review(evaluation: Evaluation, row: PendingConflict, action: str) -> Effect
     if existing is None:
         raise NotApplicable("the disputed memory was forgotten")
     if action == Resolution.SUPERSEDE and existing.status == Status.ACTIVE:
-        _put(evaluation, existing, Status.DISPUTED)
+        _set_status(evaluation, existing, Status.DISPUTED)
     return Effects()
 
 
@@ -175,7 +177,7 @@ def standing_against(evaluation: Evaluation, newcomers: Iterable[uuid.UUID | Non
         other.fragment_id
         for claim in claims.select_related("fragment")
         if (key_state := evaluation.key_states.get(place_of(claim)))
-        for other in key_state.opponents(assertion_of(claim))
+        for other in key_state.opponents(assertion_from(claim))
     }
 
 
@@ -186,8 +188,8 @@ def _supersede(
     opponents: list[uuid.UUID],
     conflicts: Sequence[PendingConflict],
 ) -> Effects:
-    _place(evaluation, assertions, without=set(opponents))
-    _stand(evaluation, newcomer, assertions)
+    _assign_slots(evaluation, assertions, without=set(opponents))
+    _activate(evaluation, newcomer, assertions)
     successors = dict.fromkeys(opponents, newcomer.id)
     done = supersede_claims(evaluation.project_id, successors, now=evaluation.now)
     claims = _claimed(evaluation, conflicts, newcomer, without=set(opponents))
@@ -208,7 +210,7 @@ def _claimed(
         draft = ClaimDraft(said["subject"], said["predicate"], said["value"], session_id=conflict.session_id)
         names = evaluation.namings[newcomer.namespace_id]
         claim = claim_of(draft, newcomer, naming=names, now=evaluation.now, position=held.count() + len(made))
-        claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion_of(claim), without=without)
+        claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion_from(claim), without=without)
         evaluation.claims[claim.id] = claim
         made.append(claim)
     insert(made)
@@ -228,16 +230,16 @@ def _correct(
     made = evaluation.case(fragment, drafts, ()).claims
     evaluation.claims |= {claim.id: claim for claim in made}
     evaluation.read({place_of(claim) for claim in made} - evaluation.key_states.keys())
-    assertions = [assertion_of(claim) for claim in made]
+    assertions = [assertion_from(claim) for claim in made]
     opponents = _opponents(evaluation, assertions, conflicts)
-    left = _leave(evaluation, newcomer, claims, why=EDITED)
+    left = _archive(evaluation, newcomer, claims, why=EDITED)
     insert([fragment])
     gone = {*opponents, *(claim.id for claim in claims)}
     for claim, assertion in zip(made, assertions, strict=True):
         claim.slot = evaluation.key_states[place_of(claim)].free_slot(assertion, without=gone)
     insert(made)
     index_keywords([fragment.id])
-    place_vectors([(fragment, vector, made)], model=correction.model)
+    store_vectors([(fragment, vector, made)], model=correction.model)
     ends = {"fragment_id": fragment.id, "other_id": newcomer.id, "kind": LinkKind.RELATED}
     link = Link.objects.create(project_id=evaluation.project_id, **ends)
     done = supersede_claims(evaluation.project_id, dict.fromkeys(opponents, fragment.id), now=evaluation.now)
@@ -249,8 +251,8 @@ def _keep_pair(
     evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion], opponents: list[uuid.UUID]
 ) -> Effects:
     """Both hold at once; each goes on opposing third values."""
-    _place(evaluation, assertions, without=set())
-    _stand(evaluation, newcomer, assertions)
+    _assign_slots(evaluation, assertions, without=set())
+    _activate(evaluation, newcomer, assertions)
     return _effects(evaluation, Succession(), opponents)
 
 
@@ -259,14 +261,14 @@ def _keep_period(
 ) -> Effects:
     """One after the other."""
     assertion = _only(assertions, "a text has no period: keep both as a pair, or decide for one")
-    others = [assertion_of(evaluation.claims[i]) for i in opponents]
+    others = [assertion_from(evaluation.claims[i]) for i in opponents]
     period, periods = split(assertion, others, at=newcomer.created_at)
     for claim_id, kept in periods.items():
         _set_claim(evaluation, claim_id, valid_from=kept.start, valid_until=kept.end)
         if kept.end is not None:
             evaluation.key_states[place_of(evaluation.claims[claim_id])].close(claim_id, kept.end)
-    _place(evaluation, [replace(assertion, period=period)], without=set())
-    _stand(evaluation, newcomer, assertions)
+    _assign_slots(evaluation, [replace(assertion, period=period)], without=set())
+    _activate(evaluation, newcomer, assertions)
     return _effects(evaluation, Succession(), opponents)
 
 
@@ -279,7 +281,7 @@ def _keep_predicate(
     former = make_multi_valued(
         project_id=evaluation.project_id, namespace_id=newcomer.namespace_id, predicate_name=name, now=evaluation.now
     )
-    _stand(evaluation, newcomer, assertions)
+    _activate(evaluation, newcomer, assertions)
     told = {"namespace_id": str(newcomer.namespace_id), "predicate_name": name, "former": former}
     return _effects(evaluation, Succession(), opponents, predicate=told)
 
@@ -295,7 +297,7 @@ def _effects(evaluation: Evaluation, done: Succession, opponents: Sequence[uuid.
     return Effects(done, opponents=list(fragments), **more)
 
 
-def freed(evaluation: Evaluation, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
+def freed_claims(evaluation: Evaluation, newcomer: uuid.UUID | None) -> list[uuid.UUID]:
     """Which other claims wait on the newcomer's key for nothing but its one value; of one value the strongest."""
     if newcomer not in evaluation.claims:
         return []
@@ -314,13 +316,13 @@ def freed(evaluation: Evaluation, newcomer: uuid.UUID | None) -> list[uuid.UUID]
 def release(evaluation: Evaluation, claim_ids: Iterable[uuid.UUID | None]) -> None:
     """Lets these stand."""
     changes = {i: VerdictChange(Status.ACTIVE) for i in claim_ids if i}
-    put(evaluation.project_id, changes, now=evaluation.now)
+    save_verdicts(evaluation.project_id, changes, now=evaluation.now)
 
 
 KEEPING = {Keep.PAIR: _keep_pair, Keep.PERIOD: _keep_period, Keep.PREDICATE: _keep_predicate}
 
 
-def _place(evaluation: Evaluation, assertions: Iterable[Assertion], *, without: set[uuid.UUID]) -> None:
+def _assign_slots(evaluation: Evaluation, assertions: Iterable[Assertion], *, without: set[uuid.UUID]) -> None:
     """Gives each claim its period and a slot in which it is alone."""
     for assertion in assertions:
         key_state = evaluation.key_states[place_of(evaluation.claims[assertion.id])]
@@ -334,27 +336,29 @@ def _set_claim(evaluation: Evaluation, claim_id: uuid.UUID, **values: Any) -> No
     Claim.objects.within(evaluation.project_id).filter(id=claim_id).update(**values)
 
 
-def _stand(evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion]) -> None:
+def _activate(evaluation: Evaluation, newcomer: Fragment, assertions: Sequence[Assertion]) -> None:
     """Lets claims stand, and their fragment with them; a text that claims nothing by itself."""
-    put(
+    save_verdicts(
         evaluation.project_id,
         {assertion.id: VerdictChange(Status.ACTIVE) for assertion in assertions},
         now=evaluation.now,
     )
     if not assertions:
-        _put(evaluation, newcomer, Status.ACTIVE)
+        _set_status(evaluation, newcomer, Status.ACTIVE)
 
 
-def _leave(evaluation: Evaluation, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
+def _archive(evaluation: Evaluation, newcomer: Fragment, claims: Sequence[Claim], *, why: str) -> Succession:
     """Archives claims, and their fragment where nothing of it stands; a text that claims nothing by itself."""
     if not claims:
-        _put(evaluation, newcomer, Status.ARCHIVED, why=why)
+        _set_status(evaluation, newcomer, Status.ARCHIVED, why=why)
     changes = {claim.id: VerdictChange(Status.ARCHIVED) for claim in claims}
     return supersede(
-        evaluation.project_id, put(evaluation.project_id, changes, now=evaluation.now, why=why), now=evaluation.now
+        evaluation.project_id,
+        save_verdicts(evaluation.project_id, changes, now=evaluation.now, why=why),
+        now=evaluation.now,
     )
 
 
-def _put(evaluation: Evaluation, fragment: Fragment, status: Status, *, why: str = "") -> None:
+def _set_status(evaluation: Evaluation, fragment: Fragment, status: Status, *, why: str = "") -> None:
     fragment.status, fragment.archived_reason, fragment.updated_at = status, why, evaluation.now
     fragment.save(update_fields=["status", "archived_reason", "updated_at"])

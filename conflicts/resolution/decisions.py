@@ -16,7 +16,7 @@ from conflicts.key_migration import ClaimsCollide
 from conflicts.keys import Naming
 from conflicts.locks import Place, lock_keys, lock_namespace, lock_namespaces
 from conflicts.models import PendingConflict, Vote
-from conflicts.persistence import one_value_checked_at_the_end, pair_up
+from conflicts.persistence import ensure_conflicts, one_value_checked_at_the_end
 from conflicts.registry import refuse_low_rule
 from conflicts.resolution import actions
 from conflicts.resolution.actions import Correction, Effects, NotApplicable
@@ -63,7 +63,7 @@ def resolve(
     """
     with access.enter(principal, why="resolve"):
         alone = (settlement.action, settlement.keep) == (Resolution.KEEP_BOTH, Keep.PREDICATE)
-        row, places = _held(principal, conflict_id, alone=alone)
+        row, places = _lock_conflict(principal, conflict_id, alone=alone)
         if row.resolved_at is not None:
             raise AlreadyResolved(f"this conflict was settled: {row.resolution}")
         if row.revision != settlement.revision:
@@ -71,16 +71,16 @@ def resolve(
         siblings = _siblings(row)
         evaluation = _evaluation(row, places, now=now)
         if alone:
-            siblings = [*siblings, *_freed(evaluation, row, principal)]
+            siblings = [*siblings, *_freed_conflicts(evaluation, row, principal)]
         if settlement.action != Resolution.REJECT:
-            rulings.refuse_weaker(principal, _overruled(evaluation, [row, *siblings]))
+            rulings.refuse_weaker(principal, _overruled_rulings(evaluation, [row, *siblings]))
         _refuse_low(principal, evaluation, [row, *siblings], settlement)
-        touched = actions.concerned(evaluation, row, siblings)
+        touched = actions.affected_fragments(evaluation, row, siblings)
         before = snapshot(row.project_id, touched)
         pairs = {str(c.id): c.opponent() for rows in evaluation.pending.values() for c in rows}
         try:
             with one_value_checked_at_the_end():
-                effects = actions.carry_out(
+                effects = actions.apply_decision(
                     evaluation, row, siblings, settlement.action, settlement.keep, correction=settlement.correction
                 )
                 if alone:
@@ -89,8 +89,9 @@ def resolve(
             raise NotApplicable("another claim holds at that time: settle it first") from error
         _note(row, siblings, settlement, effects, principal, now=now)
         row.save()
-        rulings.leave([row, *siblings], _decided(row, settlement, effects, principal), _names(evaluation, row), now=now)
-        pair_up(_evaluation(row, places, now=now), places, decided=True)
+        ruled = _decided(row, settlement, effects, principal)
+        rulings.record([row, *siblings], ruled, _names(evaluation, row), now=now)
+        ensure_conflicts(_evaluation(row, places, now=now), places, decided=True)
         after = snapshot(row.project_id, {*touched, *map(uuid.UUID, effects.made)})
         changed = {key: state for key, state in before.items() if state != after[key]}
         row.before = {
@@ -139,7 +140,7 @@ def _names(evaluation: Evaluation, row: PendingConflict) -> Naming:
     return evaluation.namings[row.namespace_id]
 
 
-def _overruled(evaluation: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
+def _overruled_rulings(evaluation: Evaluation, conflicts: list[PendingConflict]) -> list[tuple[int, uuid.UUID | None]]:
     """The rulings, by authority and whose they are, against which these conflicts are."""
     ids = {conflict.challenged for conflict in conflicts}
     standing = [assertion for key_state in evaluation.key_states.values() for assertion in key_state.standing.values()]
@@ -154,9 +155,9 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
     Raises NotFound, NotPermitted, CannotUndo with what stands in the way.
     """
     with access.enter(principal, why="undo"):
-        row, places = _held(principal, conflict_id, alone=True)
+        row, places = _lock_conflict(principal, conflict_id, alone=True)
         if row.before and "settled_with" in row.before:
-            row, places = _held(principal, uuid.UUID(row.before["settled_with"]), alone=True)
+            row, places = _lock_conflict(principal, uuid.UUID(row.before["settled_with"]), alone=True)
         if row.resolved_at is None or row.before is None:
             raise CannotUndo("there is no decision of a person to take back")
         if row.kind == ConflictKind.DISPUTE and (row.existing is None or row.existing.status not in STANDING):
@@ -169,7 +170,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         authority.refuse_below(principal, sides.values_list("authority", flat=True), what="what this was decided on")
         if changed := _changed(row.project_id, done["after"]):
             raise CannotUndo("these memories were changed since, or forgotten", changed)
-        rulings.take_away(settled_ids, row.project_id)
+        rulings.withdraw(settled_ids, row.project_id)
         try:
             with transaction.atomic(), one_value_checked_at_the_end():
                 bring_back(row.project_id, done["fragments"], now=now)
@@ -186,7 +187,7 @@ def undo(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime
         for conflict in settled:
             conflict.reopen()
         _pair_as_before(row, done["pairs"])
-        pair_up(_evaluation(row, places, now=now), places)
+        ensure_conflicts(_evaluation(row, places, now=now), places)
         row.refresh_from_db()
         return row
 
@@ -285,7 +286,7 @@ def waiting(
     return rulings.narrowed(rows, principal, namespace=namespace, subject=subject, predicate=predicate)
 
 
-def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:
+def _lock_conflict(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple[PendingConflict, set[Place]]:
     """The conflict and the keys that it concerns, locked in the order of `locking`."""
     row = visible_conflict(principal, conflict_id)
     principal.require("review")
@@ -297,7 +298,7 @@ def _held(principal: Principal, conflict_id: uuid.UUID, *, alone: bool) -> tuple
         lock_namespace(row.namespace_id)
     else:
         lock_namespaces([row.namespace_id], claims=1)
-    places = _places(row)
+    places = _keys_concerned(row)
     if not alone:
         lock_keys(places)
     rows = Fragment.objects.within(row.project_id).select_for_update(no_key=True)
@@ -327,7 +328,7 @@ def _involved(row: PendingConflict) -> set[uuid.UUID]:
     return {side for pair in mine.values_list("newcomer_id", "existing_id") for side in pair if side}
 
 
-def _places(row: PendingConflict) -> set[Place]:
+def _keys_concerned(row: PendingConflict) -> set[Place]:
     """The keys of all that a decision concerns."""
     claims = Claim.objects.within(row.project_id).filter(fragment__in=_involved(row))
     return {(claim.namespace_id, bytes(claim.key_digest)) for claim in claims}
@@ -351,12 +352,12 @@ def _siblings(row: PendingConflict) -> list[PendingConflict]:
     return [conflict for conflict in mine if conflict.newcomer_claim == row.newcomer_claim]
 
 
-def _freed(evaluation: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
+def _freed_conflicts(evaluation: Evaluation, row: PendingConflict, principal: Principal) -> list[PendingConflict]:
     """The conflicts of the key's other newcomers, whom nobody opposes any more once it takes many values.
 
     A key's own newcomers go on waiting for somebody else.
     """
-    freed = actions.freed(evaluation, row.challenger)
+    freed = actions.freed_claims(evaluation, row.challenger)
     if principal.kind == "key":
         freed = [i for i in freed if evaluation.claims[i].fragment.owner_id != principal.owner_id]
     rows = PendingConflict.objects.within(row.project_id).pending().select_for_update().exclude(id=row.id)

@@ -130,7 +130,7 @@ def fold_of(principal: Principal, row: PendingConflict) -> Fold:
     )
     source = _groups(PendingConflict.objects.within(row.project_id).filter(id=row.id)).get()["said_by"]
     if row.newcomer_id is None or not row.value_digest:
-        return alone(row, source)
+        return single_fold(row, source)
     found = same.annotate(said_by=SOURCE).filter(said_by=source).order_by("created_at", "id")
     rows = list(found.values_list("id", "revision", "newcomer_id", "created_at")[:AT_ONCE])
     others = {conflict_id: revision for conflict_id, revision, _, _ in rows if conflict_id != row.id}
@@ -139,7 +139,7 @@ def fold_of(principal: Principal, row: PendingConflict) -> Fold:
     return Fold(row, source, count, (row.id, *others), (row.revision, *others.values()), since)
 
 
-def alone(row: PendingConflict, source: str = "") -> Fold:
+def single_fold(row: PendingConflict, source: str = "") -> Fold:
     """The fold of one conflict that is decided by itself."""
     return Fold(row, source, 1, (row.id,), (row.revision,), row.created_at)
 

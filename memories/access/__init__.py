@@ -13,19 +13,19 @@ from memories.access.principals import (
 )
 from memories.access.scopes import (
     all_readable,
-    chosen,
     find,
     readable,
     readable_scopes,
+    requested_scopes,
     require_readable,
     writable,
 )
 from memories.access.transactions import (
-    asked_by,
-    attributed,
+    attribute_to,
+    attributed_transaction,
     connect,
     enter,
-    undisturbed,
+    retry_on_contention,
 )
 
 __all__ = [
@@ -35,9 +35,9 @@ __all__ = [
     "Principal",
     "UserRequired",
     "all_readable",
-    "asked_by",
-    "attributed",
-    "chosen",
+    "attribute_to",
+    "attributed_transaction",
+    "requested_scopes",
     "connect",
     "enter",
     "find",
@@ -48,6 +48,6 @@ __all__ = [
     "readable_scopes",
     "require_readable",
     "system_principal",
-    "undisturbed",
+    "retry_on_contention",
     "writable",
 ]

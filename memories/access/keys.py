@@ -66,14 +66,14 @@ def ensure_project(name: str) -> Project:
 
 def issue(
     project: Project,
-    wish: KeyRequest,
+    request: KeyRequest,
     *,
     owner: str | None,
     expires_at: datetime.datetime | None = None,
     by: Principal | None = None,
 ) -> Issued:
     """A new key. Without `owner` it gets a service account of its own; the audit names `by`. Raises BadGrant."""
-    _check(project, wish)
+    _check(project, request)
     text = KeyText.fresh()
     with access.enter(by or access.system_principal(project), why="issue key"):
         account, _ = Owner.objects.get_or_create(
@@ -81,15 +81,15 @@ def issue(
         )
         grant = Grant.objects.create(
             project=project,
-            namespaces=wish.namespaces,
-            verbs=wish.verbs,
-            ceiling=wish.ceiling,
-            may_attest_user=wish.may_attest_user,
-            users=wish.users,
-            user_patterns=wish.user_patterns,
-            may_read_wide=wish.may_read_wide,
-            upstream_paths=wish.upstream_paths,
-            requests_per_minute=wish.requests_per_minute,
+            namespaces=request.namespaces,
+            verbs=request.verbs,
+            ceiling=request.ceiling,
+            may_attest_user=request.may_attest_user,
+            users=request.users,
+            user_patterns=request.user_patterns,
+            may_read_wide=request.may_read_wide,
+            upstream_paths=request.upstream_paths,
+            requests_per_minute=request.requests_per_minute,
         )
         row = _create(grant, account, text, expires_at=expires_at)
     return Issued(row, str(text))
@@ -102,36 +102,36 @@ def _create(grant: Grant, owner: Owner, text: KeyText, **more: object) -> ApiKey
     return row
 
 
-def _check(project: Project, wish: KeyRequest) -> None:
-    if not wish.namespaces:
+def _check(project: Project, request: KeyRequest) -> None:
+    if not request.namespaces:
         raise BadGrant("give at least one namespace pattern, such as 'acme:*'")
-    for pattern in wish.namespaces:
+    for pattern in request.namespaces:
         head, colon, agent = pattern.partition(":")
         plain = agent.replace("*", "x")
         if head != project.name or not colon or not FORM.fullmatch(f"{head}:{plain}"):
             raise BadGrant(
                 f"namespace pattern {pattern!r} has to look like '{project.name}:*' or '{project.name}:agent'"
             )
-    if unknown := set(wish.verbs) - set(Verb.values):
+    if unknown := set(request.verbs) - set(Verb.values):
         raise BadGrant(f"unknown verbs: {', '.join(sorted(unknown))}; use {', '.join(Verb.values)}")
-    if not wish.verbs:
+    if not request.verbs:
         raise BadGrant(f"give at least one verb of {', '.join(Verb.values)}")
-    if wish.ceiling not in SourceClass.values:
-        raise BadGrant(f"unknown ceiling {wish.ceiling!r}; use one of {', '.join(SourceClass.values)}")
-    _check_users(wish)
-    for pattern in wish.upstream_paths:
+    if request.ceiling not in SourceClass.values:
+        raise BadGrant(f"unknown ceiling {request.ceiling!r}; use one of {', '.join(SourceClass.values)}")
+    _check_users(request)
+    for pattern in request.upstream_paths:
         if not UPSTREAM_PATH.fullmatch(pattern) or len(pattern) > PATH_LIMIT:
             raise BadGrant(f"upstream path {pattern!r} has to look like 'GET files/*', 'POST batches' or 'files*'")
-    if not 0 <= wish.requests_per_minute <= 1_000_000:
+    if not 0 <= request.requests_per_minute <= 1_000_000:
         raise BadGrant("the rate has to lie between 0 (no limit) and 1000000 a minute")
 
 
-def _check_users(wish: KeyRequest) -> None:
-    if wish.users not in Users.values:
-        raise BadGrant(f"unknown {wish.users!r} for users; use {', '.join(Users.values)}")
-    if not wish.user_patterns or not all(1 <= len(pattern) <= PATTERN_LIMIT for pattern in wish.user_patterns):
+def _check_users(request: KeyRequest) -> None:
+    if request.users not in Users.values:
+        raise BadGrant(f"unknown {request.users!r} for users; use {', '.join(Users.values)}")
+    if not request.user_patterns or not all(1 <= len(pattern) <= PATTERN_LIMIT for pattern in request.user_patterns):
         raise BadGrant("give at least one pattern of users, such as '*' or 'team-*'")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in "".join(wish.user_patterns)):
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in "".join(request.user_patterns)):
         raise BadGrant("a pattern of users has no control characters")
 
 

@@ -18,16 +18,16 @@ def wait(principal: Principal, *, weight: int = 1) -> float:
     return RateBudget.take(key_id, rate=rate, weight=weight) if rate and key_id is not None else 0.0
 
 
-def sit(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:
+def acquire_seat(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:
     """Return a seat for a stream or an upload, or None when the holder has as many as allowed."""
     return Seat.take(kind, holder, most=most, until=until)
 
 
-def stay(seat: uuid.UUID, *, until: datetime.datetime) -> None:
+def renew_seat(seat: uuid.UUID, *, until: datetime.datetime) -> None:
     """Keep a seat until then."""
     Seat.objects.filter(id=seat).update(until=until)
 
 
-def leave(seat: uuid.UUID) -> None:
+def release_seat(seat: uuid.UUID) -> None:
     """Let others have a seat; who never does loses it at its end."""
     Seat.objects.filter(id=seat).delete()

@@ -55,7 +55,7 @@ def readable_scopes(principal: Principal, names: list[str] | None = None) -> Nam
     return Namespace.objects.within(principal.project_id).filter(found)
 
 
-def chosen(principal: Principal, name: str | None) -> list[Namespace]:
+def requested_scopes(principal: Principal, name: str | None) -> list[Namespace]:
     """The namespaces that a request looks at: the named one or all, with all users when it is about these."""
     return list(readable_scopes(principal, None if name is None else [name]).order_by("name"))
 

@@ -34,7 +34,7 @@ _asked_by: ContextVar[Mapping[str, Any]] = ContextVar("asked_by", default=Mappin
 
 
 @contextmanager
-def asked_by(actor: Mapping[str, Any]) -> Iterator[None]:
+def attribute_to(actor: Mapping[str, Any]) -> Iterator[None]:
     """What the service does meanwhile is ascribed to whom an event names: who asked it to."""
     token = _asked_by.set({name: actor[name] for name in ACTOR if name in actor})
     try:
@@ -80,7 +80,7 @@ def enter(principal: "Principal", *, why: str) -> Iterator[None]:
 
 
 @contextmanager
-def attributed(user: Any, *, why: str) -> Iterator[None]:
+def attributed_transaction(user: Any, *, why: str) -> Iterator[None]:
     """One transaction that row history ascribes to a person, in no project: for the global tables."""
     context = json.dumps({"kind": "person", "user": str(user.pk), "why": why})
     with transaction.atomic():
@@ -120,7 +120,7 @@ def _try_after(delays: tuple[float, ...]) -> None:
             return
 
 
-def undisturbed(work: Callable[[], T]) -> T:
+def retry_on_contention(work: Callable[[], T]) -> T:
     """Do it; again, a random moment later, where another transaction was in its way, up to five times.
 
     `work` begins its transactions itself, and goes on from what is committed when it is begun anew.

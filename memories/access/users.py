@@ -92,8 +92,8 @@ def known_users(principal: Principal, namespace: str | None, *, after: str = "",
         roots = [row.id for row in _roots(principal, namespace)]
         found: list[User] = []
         while len(found) < limit:
-            asked = {"project": principal.project_id, "roots": roots, "after": after, "limit": limit}
-            rows = [User(*row) for row in fetch(KNOWN, asked)]
+            params = {"project": principal.project_id, "roots": roots, "after": after, "limit": limit}
+            rows = [User(*row) for row in fetch(KNOWN, params)]
             found += [row for row in rows if principal.speaks_for(row.user)]
             if len(rows) < limit:
                 break
@@ -101,7 +101,7 @@ def known_users(principal: Principal, namespace: str | None, *, after: str = "",
         return found[:limit]
 
 
-def below(principal: Principal, *, each: int) -> dict[uuid.UUID, Below]:
+def users_by_namespace(principal: Principal, *, each: int) -> dict[uuid.UUID, Below]:
     """Return by namespace the users there, for a principal who speaks for all of them; those without any are absent."""
     principal.require(Verb.READ)
     with access.enter(principal.of_user(None, all_users=True), why="users"):
@@ -110,22 +110,22 @@ def below(principal: Principal, *, each: int) -> dict[uuid.UUID, Below]:
         users = dict(scopes.values_list("parent").annotate(n=Count("id")))
         rows = Fragment.objects.within(principal.project_id).filter(namespace__parent__in=list(users)).order_by()
         memories = dict(rows.values_list("namespace__parent").annotate(n=Count("id"))) if users else {}
-        asked = {"project": principal.project_id, "roots": list(users), "each": each}
+        params = {"project": principal.project_id, "roots": list(users), "each": each}
         first: dict[uuid.UUID, list[tuple[str, int]]] = {root: [] for root in users}
-        for root, user, number in fetch(FIRST, asked) if users else ():
+        for root, user, number in fetch(FIRST, params) if users else ():
             first[root].append((user, number))
         return {root: Below(users[root], memories.get(root, 0), first[root]) for root in users}
 
 
-def held_of(principal: Principal, user: str, namespace: str | None = None) -> list[UserHoldings]:
+def count_holdings(principal: Principal, user: str, namespace: str | None = None) -> list[UserHoldings]:
     """Return how much is kept of a user, by namespace. Raise NotFound."""
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="users"):
         scopes = scopes_of(principal, user, namespace)
         rows = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
         found = list(rows.values_list("namespace", "status").annotate(n=Count("id"), at=Max("created_at")))
-        stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
-        gone = dict(stones.values_list("namespace").annotate(n=Count("id")))
+        tombstones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).order_by()
+        gone = dict(tombstones.values_list("namespace").annotate(n=Count("id")))
     return [
         UserHoldings(
             scope.root_name,
@@ -137,15 +137,17 @@ def held_of(principal: Principal, user: str, namespace: str | None = None) -> li
     ]
 
 
-def kept_of(principal: Principal, user: str, namespace: str | None) -> Kept:
+def load_user_data(principal: Principal, user: str, namespace: str | None) -> Kept:
     """Return all that is kept of a user, the oldest first; to be read inside `access.enter`. Raise NotFound."""
     principal.require(Verb.READ)
     with access.enter(principal.of_everybody(), why="export user"):
         scopes = scopes_of(principal, user, namespace)
         rows = Fragment.objects.within(principal.project_id).for_answers().filter(namespace__in=scopes)
-        stones = Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
+        tombstones = (
+            Tombstone.objects.within(principal.project_id).filter(namespace__in=scopes).select_related("namespace")
+        )
         names = [row.root_name for row in scopes]
-        return Kept(user, names, list(rows.order_by("created_at", "id")), list(stones.order_by("evicted_at", "id")))
+        return Kept(user, names, list(rows.order_by("created_at", "id")), list(tombstones.order_by("evicted_at", "id")))
 
 
 def _roots(principal: Principal, namespace: str | None) -> list[Namespace]:

@@ -24,16 +24,16 @@ from memories.rest.authentication import principal_of
 from memories.rest.fields import Flag, Id, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, require_all, started
+from memories.rest.operations import OperationAnswer, require_all, started_answer
 from memories.rest.parsers import StrictJSONParser, UnlabelledJSONParser
 
 
 def recipients_field() -> serializers.ListField:
     """Return the field that says whom a file is encrypted for."""
-    told = (
+    answer = (
         "Public keys (age1…, ssh-ed25519 …) that it is encrypted for; empty: not at all. Without it the server's own."
     )
-    return serializers.ListField(child=Text(), required=False, max_length=20, help_text=told)
+    return serializers.ListField(child=Text(), required=False, max_length=20, help_text=answer)
 
 
 class BackupInput(Strict):
@@ -135,7 +135,7 @@ def backup_of(request: Request, backup_id: uuid.UUID) -> Backup:
     """The backup. Raises NotFound, also for who covers only a part of the project, or asks for a user."""
     if not _sees_all(request):
         raise NotFound("backup")
-    return backups.found(principal_of(request), backup_id)
+    return backups.get_backup(principal_of(request), backup_id)
 
 
 class Admin(APIView):
@@ -179,7 +179,7 @@ class BackupsView(Admin):
         if values.get("base"):
             backup_of(request, values["base"])
         options = {name: str(value) if name == "base" else value for name, value in values.items() if value is not None}
-        return started(request, kind="backup", namespace=None, options=options)
+        return started_answer(request, kind="backup", namespace=None, options=options)
 
     @staticmethod
     def _require_places(principal: Principal, names: list[str]) -> None:
@@ -222,7 +222,7 @@ class DownloadView(Admin):
         row = backup_of(request, backup_id)
         if query["format"] == "json" and row.encrypted:
             raise backups.bundle.NoEnvelope("it is encrypted: take it as it is")
-        file = backups.storage.opened(row.file)
+        file = backups.storage.open_file(row.file)
         if query["format"] == "json":
             with file:
                 return Response(backups.bundle.envelope_of(file, now=timezone.now()))
@@ -231,7 +231,7 @@ class DownloadView(Admin):
 
 def _proof(request: Request, kind: str, backup_id: uuid.UUID) -> Response:
     backup_of(request, backup_id)
-    return started(request, kind=kind, namespace=None, options={"backup_id": str(backup_id)})
+    return started_answer(request, kind=kind, namespace=None, options={"backup_id": str(backup_id)})
 
 
 class VerifyView(Admin):
@@ -312,7 +312,7 @@ class RestoresView(Admin):
         if request.headers.get("Idempotency-Key"):
             raise serializers.ValidationError({"Idempotency-Key": ["Not with a file, which adds nothing twice."]})
         require_all(principal_of(request))
-        row = backups.take_in(
+        row = backups.import_bundle(
             principal_of(request), values["upload"], now=timezone.now(), allow_version=values["allow_version"]
         )
         return self._start(request, row.id, values)
@@ -322,4 +322,4 @@ class RestoresView(Admin):
         options: dict[str, Any] = {"backup_id": str(backup_id)}
         options |= {name: values[name] for name in ("trust_signer", "allow_version") if values.get(name)}
         options |= {"plan_id": str(values["plan_id"])} if values.get("plan_id") else {}
-        return started(request, kind="restore", namespace=None, options=options, dry_run=values["dry_run"])
+        return started_answer(request, kind="restore", namespace=None, options=options, dry_run=values["dry_run"])

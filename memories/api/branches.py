@@ -18,7 +18,7 @@ from memories.rest.fields import Flag, Id, Strict, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, of_all_users, place_of, started
+from memories.rest.operations import OperationAnswer, of_all_users, place_of, started_answer
 
 
 class ForkInput(Strict):
@@ -65,7 +65,7 @@ class ForkView(APIView):
         """Copies the namespace into a new or empty one; the report counts what was copied."""
         target = validated(ForkInput, request.data)["target"]
         target = target if ":" in target else f"{principal_of(request).project}:{target}"
-        return started(request, kind="fork", namespace=name, options={"target": target})
+        return started_answer(request, kind="fork", namespace=name, options={"target": target})
 
 
 class MergeView(APIView):
@@ -83,8 +83,8 @@ class MergeView(APIView):
         """
         values = validated(MergeInput, request.data)
         options = {"source": name, **({"plan_id": str(values["plan_id"])} if "plan_id" in values else {})}
-        wish = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
-        return started(request, kind="merge", **wish)
+        arguments = {"namespace": values["target"], "options": options, "dry_run": values["dry_run"]}
+        return started_answer(request, kind="merge", **arguments)
 
 
 class NamespaceView(APIView):
@@ -101,12 +101,12 @@ class NamespaceView(APIView):
         principal, values = principal_of(request), confirmed(request, name)
 
         def effect(_: None) -> IdempotentAnswer:
-            place = place_of(principal, name)
-            assert place is not None  # it was named
-            with access.enter(of_all_users(principal, place), why="count"):
-                _check_count(values, namespaces.size(place))
-            wish: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": place.name}}
-            return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+            namespace = place_of(principal, name)
+            assert namespace is not None  # it was named
+            with access.enter(of_all_users(principal, namespace), why="count"):
+                _check_count(values, namespaces.size(namespace))
+            options: dict[str, Any] = {"kind": "delete", "namespace": None, "options": {"namespace": namespace.name}}
+            return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **options, now=timezone.now())).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -129,8 +129,8 @@ class ProjectView(APIView):
 
         def effect(_: None) -> IdempotentAnswer:
             _check_count(values, namespaces.project_size(Project.objects.get(id=principal.project_id)))
-            wish: dict[str, Any] = {"kind": "delete_project", "namespace": None, "options": {"project": name}}
-            return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+            options: dict[str, Any] = {"kind": "delete_project", "namespace": None, "options": {"project": name}}
+            return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **options, now=timezone.now())).data)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, Believed, believed_claims, claims, load_lives, timeline
 from memories import access
 from memories.api.pagination import cursor_of, links_of, page_at, page_of
 from memories.cursors import NEWEST_FIRST, Cursor, reading_order
@@ -84,14 +84,14 @@ class ClaimsView(APIView):
         principal = principal_of(request)
         with access.enter(principal, why="claims"):
             rows = claims(principal, question, now=timezone.now())
-            found, links = _listed(request, rows, partial(believed, principal), limit=limit, cursor=cursor)
+            found, links = _listed(request, rows, partial(believed_claims, principal), limit=limit, cursor=cursor)
             return Response({**links, "results": BelievedAnswer(found, many=True).data})
 
 
 def _listed(
     request: Request,
     rows: QuerySet[Any],
-    told: Callable[[list[Any]], list[Believed]],
+    answer: Callable[[list[Any]], list[Believed]],
     *,
     limit: int,
     cursor: str | None,
@@ -113,7 +113,7 @@ def _listed(
     while len(page) <= limit and (batch := list(asked[done : done + limit + 2])):
         done += len(batch)
         moments |= {row.id: row.created_at for row in batch}
-        for _, mine in groupby(told(batch), key=attrgetter("fragment_id")):
+        for _, mine in groupby(answer(batch), key=attrgetter("fragment_id")):
             page += _after(place, list(mine), back=back)
     more, page = len(page) > limit, page[:limit]
     if back:
@@ -147,5 +147,5 @@ class TimelineView(APIView):
         with access.enter(principal, why="claims"):
             rows = timeline(principal, **query)
             found, links = page_at(request, rows, BY_PERIOD, limit=limit, cursor=cursor_of(cursor, times=2))
-            shown = lives(principal, found, subject=query["subject"], predicate=query["predicate"])
+            shown = load_lives(principal, found, subject=query["subject"], predicate=query["predicate"])
             return Response({**links, "results": LifeAnswer(shown, many=True).data})

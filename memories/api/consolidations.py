@@ -17,7 +17,7 @@ from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Id, Number, Text, Whole, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, started
+from memories.rest.operations import OperationAnswer, started_answer
 
 KIND = "consolidate"
 
@@ -109,7 +109,7 @@ class ConsolidationsView(APIView):
         options = {name: value for name, value in values.items() if value is not None}
         if plan := options.get("plan_id"):
             options["plan_id"] = str(plan)
-        return started(request, kind=KIND, namespace=namespace, options=options, dry_run=dry_run)
+        return started_answer(request, kind=KIND, namespace=namespace, options=options, dry_run=dry_run)
 
 
 class ConsolidationUndoView(APIView):

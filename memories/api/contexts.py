@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories.rest.authentication import principal_of
-from memories.rest.contexts import ContextInput, answered, context_of
+from memories.rest.contexts import ContextInput, context_answer, context_of
 from memories.rest.fields import validated
 from memories.retrieval.context import build_context
 
@@ -47,4 +47,4 @@ class ContextView(APIView):
         """A block of memories for the front of a prompt, within its budget."""
         principal = principal_of(request)
         wanted = context_of(validated(ContextInput, request.data), all_users=principal.all_users)
-        return Response(answered(build_context(principal, wanted, now=timezone.now())))
+        return Response(context_answer(build_context(principal, wanted, now=timezone.now())))

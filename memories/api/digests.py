@@ -15,7 +15,7 @@ from memories.operations import BadOptions
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import Id, Strict, validated
-from memories.rest.fragments import IDEMPOTENCY, stored_answer
+from memories.rest.fragments import IDEMPOTENCY, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 
 FEWEST, MOST = upkeep.consolidation.DIGEST_SIZES
@@ -51,9 +51,9 @@ class DigestsView(APIView):
             return upkeep.consolidation.prepare_digest(principal, asked["ids"], now=now, method=asked["method"])
 
         def effect(prepared: Any) -> IdempotentAnswer:
-            admission = upkeep.consolidation.keep_digest(principal, prepared, now=now)
+            admission = upkeep.consolidation.store_digest(principal, prepared, now=now)
             touched = [admission.fragment.id, *prepared.ids]
-            return IdempotentAnswer(201, lambda: stored_answer(principal, [admission])[0], touched)
+            return IdempotentAnswer(201, lambda: stored_answers(principal, [admission])[0], touched)
 
         try:
             return with_capacity(principal, answer_once(request, prepare=prepare, effect=effect), stored=1)

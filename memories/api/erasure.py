@@ -105,10 +105,10 @@ class ForgetView(APIView):
         """
         principal = principal_of(request)
         values = validated(ForgetInput, request.data)
-        wish = ErasureRequest(Filters(**conditions(values)), values.get("ids", []), values.get("content", ""))
+        options = ErasureRequest(Filters(**conditions(values)), values.get("ids", []), values.get("content", ""))
 
         def effect(_: None) -> IdempotentAnswer:
-            return _forgotten(principal, values, wish)
+            return _forgotten(principal, values, options)
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -125,14 +125,14 @@ class LiftView(APIView):
         In all of the project, or in one `namespace`.
         """
         principal, values = principal_of(request), validated(LiftInput, request.data)
-        place = _place(principal, values["namespace"]) if "namespace" in values else None
+        place = _requested_namespace(principal, values["namespace"]) if "namespace" in values else None
         if place is None and not principal.covers_all:
             raise NotFound("erasure")
         authority = rank_of(principal)
         return Response({"lifted": erasure.lift(principal, values["content"], authority=authority, namespace=place)})
 
 
-def _place(principal: Principal, name: str) -> Namespace:
+def _requested_namespace(principal: Principal, name: str) -> Namespace:
     with access.enter(principal, why="forget"):
         place = access.find(principal, name)
     if place is None:
@@ -140,21 +140,21 @@ def _place(principal: Principal, name: str) -> Namespace:
     return place
 
 
-def _forgotten(principal: Principal, values: dict[str, Any], wish: ErasureRequest) -> IdempotentAnswer:
-    place = _place(principal, values["namespace"])
+def _forgotten(principal: Principal, values: dict[str, Any], request: ErasureRequest) -> IdempotentAnswer:
+    place = _requested_namespace(principal, values["namespace"])
     erasure.check_everywhere(principal, everywhere=values["everywhere"])
     erasure.check_purging(principal, purge=values["purge_backups"])
     now = timezone.now()
-    found = erasure.look(principal, place, wish, now=now)
-    told: dict[str, Any] = {**found.report(), "dry_run": values["dry_run"], "operation": None}
+    found = erasure.preview(principal, place, request, now=now)
+    answer: dict[str, Any] = {**found.report(), "dry_run": values["dry_run"], "operation": None}
     if values["dry_run"]:
-        return IdempotentAnswer(200, told)
+        return IdempotentAnswer(200, answer)
     expected, authority = values["expected_count"], rank_of(principal)
     along = {"purge_backups": values["purge_backups"], "everywhere": values["everywhere"]}
     if found.count > erasure.FEW:
         erasure.check_right(place, found, expected=expected, authority=authority)
-        options = erasure.wanted(wish.by_ids(found.ids), expected=expected, authority=authority, **along)
+        options = erasure.erasure_options(request.by_ids(found.ids), expected=expected, authority=authority, **along)
         operation = jobs.start(principal, kind="forget", namespace=place, options=options, now=now)
-        return IdempotentAnswer(202, {**told, "operation": OperationAnswer(operation).data})
-    done = erasure.forget_all(principal, place, wish, expected=expected, authority=authority, **along, now=now)
-    return IdempotentAnswer(200, {**told, **done.report()})
+        return IdempotentAnswer(202, {**answer, "operation": OperationAnswer(operation).data})
+    done = erasure.forget_all(principal, place, request, expected=expected, authority=authority, **along, now=now)
+    return IdempotentAnswer(200, {**answer, **done.report()})

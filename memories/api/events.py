@@ -23,7 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, news
+from conflicts.events import Announcement, Bookmark, Happening, News, NoBookmark, latest, list_events
 from memories.access import Principal, rate_limits
 from memories.rest.authentication import KeyAuthentication, principal_of
 from memories.rest.fields import AboutUserQuery, Text, validated
@@ -111,11 +111,11 @@ class EventsView(APIView):
         """
         query = validated(EventsQuery, request.query_params.dict())
         principal = principal_of(request)
-        asked: dict[str, str] = {name: query[name] for name in ("kind", "namespace") if name in query}
+        body: dict[str, str] = {name: query[name] for name in ("kind", "namespace") if name in query}
         if request.accepted_renderer.media_type == EventStream.media_type:
-            return _listened(request, asked, since=query.get("since"))
+            return _listened(request, body, since=query.get("since"))
         since = _bookmark(principal, "since", query["since"]) if "since" in query else None
-        page = news(principal, since=since, limit=query["limit"], **asked)
+        page = list_events(principal, since=since, limit=query["limit"], **body)
         answer = {"next": page.next, "previous": None, "results": page.announcements}
         return Response(NewsAnswer(answer).data)
 
@@ -129,14 +129,14 @@ def _bookmark(principal: Principal, field: str, text: str) -> Bookmark:
         raise serializers.ValidationError({field: ["This is no cursor of events."]}) from error
 
 
-def _listened(request: Request, asked: Mapping[str, str], *, since: str | None) -> StreamingHttpResponse:
+def _listened(request: Request, query: Mapping[str, str], *, since: str | None) -> StreamingHttpResponse:
     principal = principal_of(request)
 
     def look(mark: Bookmark) -> News:
         """What is new, in a transaction of its own; no connection is kept while the stream sleeps."""
         try:
             KeyAuthentication().authenticate(request)  # a key that ended meanwhile hears no more
-            return news(principal, since=mark, limit=PAGE, **asked)
+            return list_events(principal, since=mark, limit=PAGE, **query)
         finally:
             connection.close_if_unusable_or_obsolete()
 
@@ -144,10 +144,12 @@ def _listened(request: Request, asked: Mapping[str, str], *, since: str | None) 
     begin = _bookmark(principal, "Last-Event-ID", last) if last else _bookmark(principal, "since", since or NOW)
     heard = look(begin)
     until = timezone.now() + datetime.timedelta(seconds=LONGEST + HEARTBEAT)
-    seat = rate_limits.sit(rate_limits.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until)
+    seat = rate_limits.acquire_seat(
+        rate_limits.STREAM, str(principal.key_id), most=settings.EVENT_STREAMS_PER_KEY, until=until
+    )
     if seat is None:
         raise Throttled(wait=RETRY / 1000, detail=f"{settings.EVENT_STREAMS_PER_KEY} streams of this key are open.")
-    content = _seated(seat, _told(begin, heard, look))
+    content = _seated(seat, _event_stream(begin, heard, look))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(content, content_type=EventStream.media_type, headers=headers)
 
@@ -158,16 +160,16 @@ async def _seated(seat: uuid.UUID, stream: AsyncIterator[bytes]) -> AsyncIterato
         async for piece in stream:
             yield piece
     finally:
-        await asyncio.shield(sync_to_async(_leave)(seat))
+        await asyncio.shield(sync_to_async(_release)(seat))
 
 
-def _leave(seat: uuid.UUID) -> None:
+def _release(seat: uuid.UUID) -> None:
     with suppress(DatabaseError):  # the seat ends by itself, in time
-        rate_limits.leave(seat)
+        rate_limits.release_seat(seat)
     connection.close_if_unusable_or_obsolete()
 
 
-async def _told(begin: Bookmark, heard: News, look: Look) -> AsyncIterator[bytes]:
+async def _event_stream(begin: Bookmark, heard: News, look: Look) -> AsyncIterator[bytes]:
     """The stream: what was heard first, then what is new each second, and a sign of life in silence."""
     begun = spoken = time.monotonic()
     yield f"retry: {RETRY}\nid: {begin}\n\n".encode()

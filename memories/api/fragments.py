@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from conflicts.ruling_marks import marks_of
+from conflicts.ruling_marks import ruling_marks_of
 from memories import access, upkeep
 from memories.access import Principal
 from memories.api.pagination import page_of, paged
 from memories.erasure import forget, sees_backups
-from memories.ingest import keep, keep_each, prepare
+from memories.ingest import prepare, store, store_each
 from memories.ingest.updates import revise
 from memories.models import KEY_LIMIT, Embedding, Fragment, Revision
 from memories.models.enums import FragmentType, SourceType, Status, Tier
@@ -24,7 +24,7 @@ from memories.providers import active_model
 from memories.rest.answers import FragmentAnswer, StoredAnswer, answers
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUserQuery, Moment, Text, several, validated
-from memories.rest.fragments import IDEMPOTENCY, answer_of, readable_fragment, stored_answer, stored_each
+from memories.rest.fragments import IDEMPOTENCY, answer_of, batch_answers, readable_fragment, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import FragmentBatch, FragmentChange, FragmentInput, draft_of, namespace_form
 from memories.rest.rulings import RulingMarkAnswer
@@ -130,9 +130,9 @@ class StoreView(APIView):
         draft = draft_of(validated(FragmentInput, request.data))
 
         def effect(prepared: Any) -> IdempotentAnswer:
-            (admission,) = keep(principal, prepared, now=timezone.now())
+            (admission,) = store(principal, prepared, now=timezone.now())
             status = 200 if admission.deduplicated or admission.replaced else 201
-            return IdempotentAnswer(status, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
+            return IdempotentAnswer(status, lambda: stored_answers(principal, [admission])[0], [admission.fragment.id])
 
         return with_capacity(principal, answer_once(request, prepare=lambda: prepare([draft]), effect=effect), stored=1)
 
@@ -218,8 +218,8 @@ class BatchView(APIView):
         drafts = [draft_of(item) for item in batch["fragments"]]
 
         def effect(prepared: Any) -> IdempotentAnswer:
-            each = keep_each(principal, prepared, now=timezone.now())
-            data = {"results": stored_each(principal, each)}
+            each = store_each(principal, prepared, now=timezone.now())
+            data = {"results": batch_answers(principal, each)}
             return IdempotentAnswer(201, data, [admission.fragment.id for admission in each if admission is not None])
 
         answer = answer_once(request, prepare=lambda: prepare(drafts, embed_now=batch["embed"] == "now"), effect=effect)
@@ -281,9 +281,9 @@ class FragmentView(APIView):
         principal, query = principal_of(request), validated(ForgetQuery, request.query_params.dict())
         done = forget(principal, fragment_id, **query, now=timezone.now())
         held = ", ".join(str(row["id"]) for row in done.backups if not row["purged"])
-        told = {"X-NovaMem-Backups": held} if held and sees_backups(principal) else {}
-        told |= {"X-NovaMem-Restored": ", ".join(done.report()["restored_ids"])} if done.restored else {}
-        return Response(status=204, headers=told)
+        answer = {"X-NovaMem-Backups": held} if held and sees_backups(principal) else {}
+        answer |= {"X-NovaMem-Restored": ", ".join(done.report()["restored_ids"])} if done.restored else {}
+        return Response(status=204, headers=answer)
 
 
 class RevisionAnswer(serializers.Serializer[Any]):
@@ -329,5 +329,5 @@ class HistoryView(APIView):
             row: Any = readable_fragment(principal, fragment_id)
             revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")
             events = row.events.order_by("pgh_id")
-            told = {"revisions": revisions, "events": events, "rulings": marks_of(row)}
-            return Response(HistoryAnswer(told).data)
+            answer = {"revisions": revisions, "events": events, "rulings": ruling_marks_of(row)}
+            return Response(HistoryAnswer(answer).data)

@@ -75,7 +75,7 @@ class EntitiesAnswer(serializers.Serializer[Any]):
 
 def _ground(principal: Principal, query: dict[str, Any]) -> GraphGround:
     """Where to look. Raises NotFound for a namespace that is not covered."""
-    return GraphGround(access.chosen(principal, query.get("namespace")), timezone.now())
+    return GraphGround(access.requested_scopes(principal, query.get("namespace")), timezone.now())
 
 
 class GraphView(APIView):

@@ -80,19 +80,19 @@ class WholeEpisodeAnswer(EpisodeAnswer):
     truncated = serializers.BooleanField()
 
 
-def _places(principal: Principal, query: dict[str, Any]) -> list[Namespace]:
-    return access.chosen(principal, query.get("namespace"))
+def _requested_namespaces(principal: Principal, query: dict[str, Any]) -> list[Namespace]:
+    return access.requested_scopes(principal, query.get("namespace"))
 
 
-def _whole(principal: Principal, episode_id: uuid.UUID) -> dict[str, Any]:
+def _complete_episode(principal: Principal, episode_id: uuid.UUID) -> dict[str, Any]:
     now = timezone.now()
     row = graph.episode(principal, episode_id, now=now)
-    told = list(graph.members(row, now=now))
+    answer = list(graph.members(row, now=now))
     return {
         **EpisodeAnswer(row).data,
-        "summary": graph.summary_of(told),
-        "members": answers(told, now=now),
-        "truncated": row.size > len(told),
+        "summary": graph.summary_of(answer),
+        "members": answers(answer, now=now),
+        "truncated": row.size > len(answer),
     }
 
 
@@ -106,7 +106,9 @@ class EpisodesView(APIView):
         asked = {name: query[name] for name in ("since", "until", "agent") if name in query}
         principal = principal_of(request)
         with access.enter(principal, why="episodes"):
-            rows = graph.episodes(principal, EpisodeQuery(_places(principal, query), **asked), now=timezone.now())
+            rows = graph.episodes(
+                principal, EpisodeQuery(_requested_namespaces(principal, query), **asked), now=timezone.now()
+            )
             return Response(
                 paged(
                     request,
@@ -129,8 +131,8 @@ class EpisodesView(APIView):
         values = validated(EpisodeInput, request.data)
 
         def effect(_: None) -> IdempotentAnswer:
-            made = graph.put_together(principal, **values)
-            return IdempotentAnswer(201, lambda: _whole(principal, made.id), values["ids"])
+            made = graph.create_episode(principal, **values)
+            return IdempotentAnswer(201, lambda: _complete_episode(principal, made.id), values["ids"])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -145,7 +147,7 @@ class EpisodeView(APIView):
         With a summary.
         """
         with access.enter(principal_of(request), why="episode"):
-            return Response(_whole(principal_of(request), episode_id))
+            return Response(_complete_episode(principal_of(request), episode_id))
 
 
 class ClustersQuery(GroupPage):
@@ -181,12 +183,12 @@ class ClustersView(APIView):
         query = validated(ClustersQuery, request.query_params.dict())
         principal, least = principal_of(request), query["min_size"]
         with access.enter(principal, why="clusters"):
-            rows = graph.clusters(principal, _places(principal, query), min_size=least)
+            rows = graph.clusters(principal, _requested_namespaces(principal, query), min_size=least)
             return Response(
                 paged(
                     request,
                     rows,
-                    lambda page: list(ClusterAnswer(graph.tell(page, min_size=least), many=True).data),
+                    lambda page: list(ClusterAnswer(graph.cluster_answers(page, min_size=least), many=True).data),
                     limit=query["limit"],
                     cursor=query.get("cursor"),
                 )
@@ -203,5 +205,5 @@ class ClusterView(APIView):
         A `label` of null takes it away.
         """
         text = validated(LabelInput, request.data)["label"]
-        told = graph.label(principal_of(request), cluster_id, text, now=timezone.now())
-        return Response(ClusterAnswer(told).data)
+        answer = graph.set_label(principal_of(request), cluster_id, text, now=timezone.now())
+        return Response(ClusterAnswer(answer).data)

@@ -57,8 +57,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus' text, for this machine and for whoever has METRICS_TOKEN."""
     if _is_trusted(request):
-        told: HttpResponse = ExportToDjangoView(request)
-        return told
+        answer: HttpResponse = ExportToDjangoView(request)
+        return answer
     if settings.METRICS_TOKEN:
         return problem(401, "unauthenticated", detail="Give METRICS_TOKEN.", headers={"WWW-Authenticate": "Bearer"})
     return problem(403, "not_permitted", detail="Only this machine may ask; METRICS_TOKEN opens it to others.")
@@ -131,7 +131,7 @@ def _worker() -> dict[str, str]:
 
 def _witness() -> dict[str, str]:
     """What the last seals met: writes never wait for it."""
-    silence = audit.silence()
+    silence = audit.witness_silence()
     return _part(DEGRADED if silence else OK, silence)
 
 

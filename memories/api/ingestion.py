@@ -10,11 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memories.api.fragments import with_capacity
-from memories.ingest.messages import PreparedMessages, keep_messages, prepare_messages
+from memories.ingest.messages import PreparedMessages, prepare_messages, store_messages
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import validated
-from memories.rest.fragments import IDEMPOTENCY, stored_answer
+from memories.rest.fragments import IDEMPOTENCY, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.ingestion import IngestInput, messages_of
 
@@ -46,9 +46,9 @@ class IngestView(APIView):
         values = validated(IngestInput, request.data)
 
         def effect(work: PreparedMessages) -> IdempotentAnswer:
-            report = keep_messages(principal, work, now=timezone.now())
+            report = store_messages(principal, work, now=timezone.now())
             skipped = [{"index": skip.index, "reason": skip.reason} for skip in report.skipped]
-            data = {"stored": stored_answer(principal, report.stored), "skipped": skipped}
+            data = {"stored": stored_answers(principal, report.stored), "skipped": skipped}
             return IdempotentAnswer(201, data, [admission.fragment.id for admission in report.stored])
 
         answer = answer_once(

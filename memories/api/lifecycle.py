@@ -17,7 +17,7 @@ from memories.models.enums import Compression, Tier
 from memories.rest.answers import FragmentAnswer, StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, AboutUserQuery, Moment, Strict, Text, validated
-from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answer
+from memories.rest.fragments import IDEMPOTENCY, answer_of, stored_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
 from memories.rest.tombstones import TombstoneAnswer, tombstones_of
@@ -86,8 +86,10 @@ class CompactView(APIView):
         level = validated(CompactInput, request.data)["level"]
 
         def effect(_: None) -> IdempotentAnswer:
-            told = upkeep.lifecycle.compact_one(principal, fragment_id, level=level, now=timezone.now())
-            return IdempotentAnswer(200, lambda: {**told, "fragment": answer_of(principal, fragment_id)}, [fragment_id])
+            answer = upkeep.lifecycle.compact_one(principal, fragment_id, level=level, now=timezone.now())
+            return IdempotentAnswer(
+                200, lambda: {**answer, "fragment": answer_of(principal, fragment_id)}, [fragment_id]
+            )
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -116,10 +118,10 @@ class TombstonesView(APIView):
         asked |= {"evicted_at__gte": query["since"]} if "since" in query else {}
         with access.enter(principal, why="list"):
             named = "namespace" in query
-            places = access.readable_scopes(principal, [query["namespace"]] if named else None)
+            namespaces = access.readable_scopes(principal, [query["namespace"]] if named else None)
             page = paged(
                 request,
-                tombstones_of(places).within(principal.project_id).filter(**asked),
+                tombstones_of(namespaces).within(principal.project_id).filter(**asked),
                 lambda rows: list(TombstoneAnswer(rows, many=True).data),
                 limit=query["limit"],
                 cursor=query.get("cursor"),
@@ -155,7 +157,7 @@ class RestoreTombstoneView(APIView):
 
         def effect(_: None) -> IdempotentAnswer:
             admission = upkeep.lifecycle.restore(principal, tombstone_id, now=timezone.now())
-            return IdempotentAnswer(200, lambda: stored_answer(principal, [admission])[0], [admission.fragment.id])
+            return IdempotentAnswer(200, lambda: stored_answers(principal, [admission])[0], [admission.fragment.id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
@@ -201,7 +203,7 @@ class EvictionPreviewView(APIView):
         query = validated(PreviewQuery, request.query_params.dict())
         principal, tier = principal_of(request), query.get("tier")
         with access.enter(principal, why="preview"):
-            names = {namespace.id: namespace.name for namespace in access.chosen(principal, None)}
+            names = {namespace.id: namespace.name for namespace in access.requested_scopes(principal, None)}
             found = upkeep.lifecycle.candidates(
                 principal, now=timezone.now(), most=query["limit"], tier=tier, namespace_ids=list(names)
             )

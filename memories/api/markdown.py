@@ -24,17 +24,17 @@ HEAD = "<!-- Made by `script/manage apidocs` of api.in.md, the OpenAPI document 
 def page() -> str:
     """Return the page as it ought to be."""
     written, heading, problems = SOURCE.read_text().partition("## Problems\n")
-    told = PROBLEM.sub(lambda row: f"| `{row[1]}` | {statuses()[row[1]]} | ", problems)
-    return HEAD + written.replace("<!-- endpoints -->\n", "".join(_endpoints())) + heading + told
+    answer = PROBLEM.sub(lambda row: f"| `{row[1]}` | {statuses()[row[1]]} | ", problems)
+    return HEAD + written.replace("<!-- endpoints -->\n", "".join(_endpoints())) + heading + answer
 
 
 @functools.cache
 def statuses() -> dict[str, int]:
     """Return the status of each code that a client may meet."""
     import_module(settings.ROOT_URLCONF)  # an error is known once its module is: with every view every one of them
-    told = {code: status for status, code in CODES.items()} | {"validation": 400, "internal": 500}
-    told |= {known.code: known.status for known in KNOWN.values()}
-    return told | {error.code: error.status for error in _errors(NovaError) if error.code}
+    answer = {code: status for status, code in CODES.items()} | {"validation": 400, "internal": 500}
+    answer |= {known.code: known.status for known in KNOWN.values()}
+    return answer | {error.code: error.status for error in _errors(NovaError) if error.code}
 
 
 def _errors(kind: type[NovaError]) -> Iterator[type[NovaError]]:
@@ -52,8 +52,8 @@ def _endpoints() -> Iterator[str]:
         operation = reader.document["paths"].get(path, {}).get(method.lower())
         if path.startswith(OURS):
             hidden = ("nobody", "", "403: the operator's")
-            told = _row(reader.endpoint(path, method, operation), view) if operation else hidden
-            yield f"| {' | '.join((f'`{path}`', method, *told))} |\n"
+            answer = _row(reader.endpoint(path, method, operation), view) if operation else hidden
+            yield f"| {' | '.join((f'`{path}`', method, *answer))} |\n"
 
 
 def _row(endpoint: ReferenceEndpoint, view: Any) -> tuple[str, str, str]:

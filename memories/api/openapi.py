@@ -51,8 +51,8 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for methods in result["paths"].values():
         for method, operation in methods.items():
-            told = EVERYWHERE if method == "get" else EVERYWHERE | WRITING
-            for status, description in told.items():
+            answer = EVERYWHERE if method == "get" else EVERYWHERE | WRITING
+            for status, description in answer.items():
                 operation["responses"][status] = {"description": description, "content": content}
     return result
 

@@ -20,7 +20,7 @@ from memories.rest.fields import AboutUser, AboutUserQuery, Flag, Text, validate
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import Extra, namespace_form
-from memories.rest.operations import WITH_USERS, OperationAnswer, of_all_users, place_of, started
+from memories.rest.operations import WITH_USERS, OperationAnswer, of_all_users, place_of, started_answer
 
 
 class OperationInput(AboutUser):
@@ -57,22 +57,24 @@ def changeable(principal: Principal, operation_id: uuid.UUID, *, kind: str | Non
     row: Operation | None = (rows.filter(kind=kind) if kind else rows).first()
     if row is None:
         raise NotFound("operation")
-    place = place_of(principal, row.namespace and row.namespace.name)
-    if place is not None and place.id != row.namespace_id:  # the user's own scope of it
+    namespace = place_of(principal, row.namespace and row.namespace.name)
+    if namespace is not None and namespace.id != row.namespace_id:  # the user's own scope of it
         raise NotFound("operation")
     if row.kind in WITH_USERS:
-        of_all_users(principal, place)
+        of_all_users(principal, namespace)
     return row
 
 
-def told_to(principal: Principal, row: Operation) -> dict[str, Any]:
+def operation_answer(principal: Principal, row: Operation) -> dict[str, Any]:
     """The answer about an operation; whoever may see no backups reads no names of any, nor other users' memories."""
-    told = dict(OperationAnswer(row).data)
-    if told["report"] and row.kind in WITH_USERS and not principal.speaks_for_all:
-        told["report"] = {name: value for name, value in told["report"].items() if not isinstance(value, list | dict)}
-    if told["report"] and "backups" in told["report"] and not erasure.sees_backups(principal):
-        told["report"] = {**told["report"], "backups": []}
-    return told
+    answer = dict(OperationAnswer(row).data)
+    if answer["report"] and row.kind in WITH_USERS and not principal.speaks_for_all:
+        answer["report"] = {
+            name: value for name, value in answer["report"].items() if not isinstance(value, list | dict)
+        }
+    if answer["report"] and "backups" in answer["report"] and not erasure.sees_backups(principal):
+        answer["report"] = {**answer["report"], "backups": []}
+    return answer
 
 
 class OperationsView(APIView):
@@ -92,7 +94,7 @@ class OperationsView(APIView):
             page = paged(
                 request,
                 rows,
-                lambda page: [told_to(principal_of(request), row) for row in page],
+                lambda page: [operation_answer(principal_of(request), row) for row in page],
                 limit=query["limit"],
                 cursor=query.get("cursor"),
             )
@@ -111,7 +113,7 @@ class OperationsView(APIView):
         `namespace`; `tier`, `compact`, `evict`, `archive`. `dry_run` tells what it would do.
         """
         values = validated(OperationInput, request.data)
-        return started(
+        return started_answer(
             request,
             kind=values["kind"],
             namespace=values.get("namespace"),
@@ -141,7 +143,7 @@ class OperationView(APIView):
             row = visible_to(principal_of(request), rows_of(principal_of(request))).filter(id=operation_id).first()
             if row is None:
                 raise NotFound("operation")
-            return Response(told_to(principal_of(request), row))
+            return Response(operation_answer(principal_of(request), row))
 
 
 class CancelView(APIView):
@@ -155,7 +157,9 @@ class CancelView(APIView):
         with access.enter(principal_of(request), why="cancel"):
             changeable(principal_of(request), operation_id)
             operations.cancel(principal_of(request), operation_id, now=timezone.now())
-            return Response(told_to(principal_of(request), rows_of(principal_of(request)).get(id=operation_id)))
+            return Response(
+                operation_answer(principal_of(request), rows_of(principal_of(request)).get(id=operation_id))
+            )
 
 
 class UndoOperationView(APIView):

@@ -55,8 +55,8 @@ class CapacityAnswer(serializers.Serializer[Any]):
 
     def to_representation(self, instance: dict[str, Capacity]) -> dict[str, Any]:
         """The capacities by place."""
-        told = {place: dict(PlaceAnswer(capacity).data) for place, capacity in instance.items()}
-        return {**told.pop("all"), "tiers": told}
+        answer = {place: dict(PlaceAnswer(capacity).data) for place, capacity in instance.items()}
+        return {**answer.pop("all"), "tiers": answer}
 
 
 class ProofsAnswer(serializers.Serializer[Any]):
@@ -97,7 +97,7 @@ class StatsView(APIView):
         query = validated(StatsQuery, request.query_params.dict())
         principal = principal_of(request)
         with access.enter(principal, why="stats"):
-            places = access.chosen(principal, query.get("namespace"))
+            places = access.requested_scopes(principal, query.get("namespace"))
             rows = Fragment.objects.within(principal.project_id).in_namespaces(places)
             pending = PendingEmbedding.objects.within(principal.project_id).filter(model=active_model())
             data = {
@@ -111,7 +111,7 @@ class StatsView(APIView):
                 "storage_bytes": _text_bytes(principal, places),
                 "tier_bytes": upkeep.lifecycle.sizes(principal.project_id, namespace_ids=[row.id for row in places]),
                 "capacity": CapacityAnswer(upkeep.lifecycle.capacities(principal.project_id)).data,
-                "backups": ProofsAnswer(backups.proofs(principal, now=timezone.now())).data,
+                "backups": ProofsAnswer(backups.backup_status(principal, now=timezone.now())).data,
             }
         return Response(data)
 

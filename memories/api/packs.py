@@ -19,7 +19,7 @@ from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, Text, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, started
+from memories.rest.operations import OperationAnswer, started_answer
 
 
 class PackInput(AboutUser):
@@ -41,7 +41,7 @@ class PacksView(APIView):
         """Packs a namespace; the operation's report names the pack (`pack_id`)."""
         values = validated(PackInput, request.data)
         options = {"recipients": values["recipients"]} if "recipients" in values else {}
-        return started(request, kind="pack", namespace=values["namespace"], options=options)
+        return started_answer(request, kind="pack", namespace=values["namespace"], options=options)
 
 
 class PackDownloadView(APIView):

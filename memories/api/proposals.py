@@ -131,8 +131,8 @@ class ProposalsView(APIView):
         limit, cursor, name = query.pop("limit"), query.pop("cursor", None), query.pop("namespace", None)
         principal = principal_of(request)
         with access.enter(principal, why="list"):
-            places = access.chosen(principal, name)
-            rows = Proposal.objects.within(principal.project_id).filter(namespace__in=places, **query)
+            namespaces = access.requested_scopes(principal, name)
+            rows = Proposal.objects.within(principal.project_id).filter(namespace__in=namespaces, **query)
             rows = rows.lasting(now=timezone.now()).select_related("namespace")
             return Response(paged(request, rows, shown, limit=limit, cursor=cursor))
 
@@ -153,10 +153,10 @@ class ProposalsView(APIView):
 
         def prepare() -> Considered:
             situation = Situation(asked["task_id"], asked["context"])
-            return governance.task_proposals.consider(principal, asked["namespace"], situation, now=now)
+            return governance.task_proposals.ask_and_judge(principal, asked["namespace"], situation, now=now)
 
         def effect(considered: Considered) -> IdempotentAnswer:
-            row = governance.task_proposals.conclude(principal, considered, now=now)
+            row = governance.task_proposals.store_outcome(principal, considered, now=now)
             return IdempotentAnswer(201, lambda: shown([row])[0], [row.fragment_id] if row.fragment_id else [])
 
         return answer_once(request, prepare=prepare, effect=effect)
@@ -248,6 +248,6 @@ class ProposalStatsView(APIView):
         query = validated(ProposalStatsQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="stats"):
-            places = access.chosen(principal, name)
-            found = governance.size(places, project_id=principal.project_id, now=timezone.now())
+            namespaces = access.requested_scopes(principal, name)
+            found = governance.size(namespaces, project_id=principal.project_id, now=timezone.now())
         return Response({**found, "reduction_client": governance.judge_name()})

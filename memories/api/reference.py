@@ -114,22 +114,22 @@ class SchemaReader:
             curl=self.curl(path, method, operation),
         )
 
-    def answer(self, status: str, told: Schema) -> ReferenceAnswer:
+    def answer(self, status: str, record: Schema) -> ReferenceAnswer:
         """A response."""
-        kind, schema = self.content(told)
-        about = told.get("description", "")
+        kind, schema = self.content(record)
+        about = record.get("description", "")
         return ReferenceAnswer(status, about, kind, self.inside(schema) if schema and status < "400" else ())
 
-    def content(self, told: Schema) -> tuple[str, Schema | None]:
+    def content(self, schema: Schema) -> tuple[str, Schema | None]:
         """The media type and the schema of a body; "" and None without one."""
-        for kind, content in told.get("content", {}).items():
+        for kind, content in schema.get("content", {}).items():
             return kind, content["schema"]
         return "", None
 
-    def parameter(self, told: Schema) -> Field:
+    def parameter(self, record: Schema) -> Field:
         """What stands in the path, the query or a header."""
-        schema = {"description": told.get("description", ""), **told["schema"]}
-        return self.field(told["name"], schema, required=told.get("required", False), where=told["in"])
+        schema = {"description": record.get("description", ""), **record["schema"]}
+        return self.field(record["name"], schema, required=record.get("required", False), where=record["in"])
 
     def field(
         self, name: str, schema: Schema, *, required: bool = False, where: str = "", above: tuple[str, ...] = ()
@@ -202,8 +202,8 @@ class SchemaReader:
 
     def query(self, operation: Schema) -> str:
         """The parameters that are required in the query."""
-        told = [one for one in operation.get("parameters", []) if one["in"] == "query" and one.get("required")]
-        parts = [f"{one['name']}={self.sample(one['name'], one['schema'])}" for one in told]
+        answer = [one for one in operation.get("parameters", []) if one["in"] == "query" and one.get("required")]
+        parts = [f"{one['name']}={self.sample(one['name'], one['schema'])}" for one in answer]
         return f"?{'&'.join(parts)}" if parts else ""
 
     def sample(self, name: str, schema: Schema) -> Any:
@@ -244,8 +244,8 @@ def reference() -> dict[str, Group]:
 def overview(request: HttpRequest) -> HttpResponse:
     """Every endpoint with a line, who may ask, and what may go wrong."""
     groups = reference()
-    told = {"groups": groups.values(), "problems": dict(sorted((EVERYWHERE | WRITING).items()))}
-    return render(request, "reference/overview.html", told)
+    answer = {"groups": groups.values(), "problems": dict(sorted((EVERYWHERE | WRITING).items()))}
+    return render(request, "reference/overview.html", answer)
 
 
 @require_safe

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, validated
-from memories.rest.search import SearchAnswer, SearchInput, found
+from memories.rest.search import SearchAnswer, SearchInput, search_answer
 
 MOST_SEARCHES = 50
 
@@ -39,7 +39,7 @@ class SearchView(APIView):
         Each has its score and signals.
         """
         values = validated(SearchInput, request.data)
-        return Response(found(principal_of(request), values))
+        return Response(search_answer(principal_of(request), values))
 
 
 class SearchBatchView(APIView):
@@ -55,4 +55,4 @@ class SearchBatchView(APIView):
         Each counts as a request against the key's rate.
         """
         searches = validated(SearchBatchInput, request.data)["searches"]
-        return Response({"answers": [found(principal_of(request), values) for values in searches]})
+        return Response({"answers": [search_answer(principal_of(request), values) for values in searches]})

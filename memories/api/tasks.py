@@ -105,9 +105,9 @@ class TasksView(APIView):
         report = TaskReport(**{"updated_at": now, **asked}, namespace=place)
 
         def effect(prepared: Any) -> IdempotentAnswer:
-            told = jobs.report_task(principal, report, prepared, now=now)
-            named = [told.task.fragment_id] if told.task.fragment_id else []
-            return IdempotentAnswer(201 if told.made else 200, TaskAnswer(answered(told)).data, named)
+            answer = jobs.report_task(principal, report, prepared, now=now)
+            named = [answer.task.fragment_id] if answer.task.fragment_id else []
+            return IdempotentAnswer(201 if answer.made else 200, TaskAnswer(answered(answer)).data, named)
 
         def prepare() -> Any:
             access.require_readable(principal, [place])
@@ -116,9 +116,9 @@ class TasksView(APIView):
         return answer_once(request, prepare=prepare, effect=effect)
 
 
-def answered(told: Reported) -> dict[str, Any]:
+def answered(report: Reported) -> dict[str, Any]:
     """The task as the API shows it."""
-    task = told.task
+    task = report.task
     return {
         "id": task.task_id,
         "namespace": task.namespace.name,
@@ -127,7 +127,7 @@ def answered(told: Reported) -> dict[str, Any]:
         "summary": task.summary,
         "updated_at": task.updated_at,
         "fragment_id": task.fragment_id,
-        "proposing": told.impasse,
+        "proposing": report.impasse,
     }
 
 
@@ -151,7 +151,7 @@ class RecentTasksView(APIView):
         query = validated(RecentQuery, request.query_params.dict())
         principal, name = principal_of(request), query.get("namespace")
         with access.enter(principal, why="tasks"):
-            places = access.chosen(principal, name)
-            found = agent_tasks.recent(principal, places, limit=query["limit"], now=timezone.now())
+            namespaces = access.requested_scopes(principal, name)
+            found = agent_tasks.recent(principal, namespaces, limit=query["limit"], now=timezone.now())
         provenance = {key: getattr(found, key) for key in ("source", "fetched_at", "latency_ms", "cache_hit")}
         return Response(RecentTasksAnswer({"tasks": found.tasks, "provenance": provenance}).data)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 
-from memories.backups.storage import NoSpace, taking_room
+from memories.backups.storage import NoSpace, report_full_disk
 
 
 class OnDisk(TemporaryFileUploadHandler):
@@ -14,7 +14,7 @@ class OnDisk(TemporaryFileUploadHandler):
     def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:
         """Writes a piece."""
         try:
-            with taking_room():
+            with report_full_disk():
                 self.file.write(raw_data)
                 self.file.flush()
         except NoSpace:

@@ -144,5 +144,5 @@ class UserView(APIView):
             purge_backups=query["purge_backups"],
             now=timezone.now(),
         )
-        told = {"user": done.user, "namespaces": done.namespaces, "count": done.count, "backups": done.backups}
-        return Response({**told, "dry_run": query["dry_run"]})
+        answer = {"user": done.user, "namespaces": done.namespaces, "count": done.count, "backups": done.backups}
+        return Response({**answer, "dry_run": query["dry_run"]})

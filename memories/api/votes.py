@@ -18,7 +18,7 @@ from memories.rest.fields import AboutUser, Strict, Text, validated
 from memories.rest.fragments import IDEMPOTENCY, answer_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.votes import CorroborateInput, DisputeInput, VoteAnswer, told
+from memories.rest.votes import CorroborateInput, DisputeInput, VoteAnswer, vote_answer
 
 
 class Nothing(AboutUser):
@@ -43,16 +43,16 @@ class VoteView(APIView):
 
         def effect(_: None) -> IdempotentAnswer:
             counted = vote(principal, fragment_id, self.ballot, now=timezone.now(), **said)
-            return IdempotentAnswer(200, told(counted), [fragment_id])
+            return IdempotentAnswer(200, vote_answer(counted), [fragment_id])
 
         return answer_once(request, prepare=lambda: None, effect=effect)
 
 
 def _documented(name: str, body: type[Strict]) -> Any:
-    told = extend_schema(
+    answer = extend_schema(
         operation_id=f"fragments_{name}", request=body, parameters=[IDEMPOTENCY], responses={200: VoteAnswer}
     )
-    return extend_schema_view(post=told)
+    return extend_schema_view(post=answer)
 
 
 @_documented("reinforce", Nothing)

@@ -4,7 +4,7 @@ from memories.audit.rows import Comparison, Difference
 from memories.audit.seals import seal
 from memories.audit.signatures import fingerprint, is_signed, public_key, sign
 from memories.audit.verification import AuditFinding, AuditVerdict, Proof, prove, verify
-from memories.audit.witness import Receipts, silence, tell
+from memories.audit.witness import Receipts, send_seals, witness_silence
 
 __all__ = [
     "Comparison",
@@ -19,7 +19,7 @@ __all__ = [
     "public_key",
     "seal",
     "sign",
-    "silence",
-    "tell",
+    "witness_silence",
+    "send_seals",
     "verify",
 ]

@@ -61,14 +61,14 @@ class Proof:
 
 def prove(principal: Principal, *, watcher: Watcher | None = None) -> Proof:
     """Return what is wrong with the project's chain, its live rows, and with both as the witness remembers them."""
-    chain, heard = verify(principal, watcher=watcher), _heard(principal)
+    chain, heard = verify(principal, watcher=watcher), _witnessed_seals(principal)
     with access.enter(principal, why="verify"):
         return Proof(chain, compare(principal.project_id, watcher=watcher), heard)
 
 
-def _heard(principal: Principal) -> AuditFinding | None:
+def _witnessed_seals(principal: Principal) -> AuditFinding | None:
     try:
-        found = witness.contradiction(principal)
+        found = witness.find_contradiction(principal)
     except witness.WitnessSilent as error:
         return AuditFinding("witness_silent", f"the witness can't be asked: {error}", 0)
     if found is None:

@@ -76,7 +76,7 @@ class FolderWitness:
         """Return what its lines say."""
         try:
             with self._path(project_id).open("rb") as file:
-                yield from map(_testimony, file)
+                yield from map(_parse_line, file)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -135,12 +135,12 @@ class LogWitness:
             with httpx2.stream("GET", self._url, params={"project": str(project_id)}, timeout=TIMEOUT) as answer:
                 answer.raise_for_status()
                 for line in answer.iter_lines():
-                    yield _testimony(line.encode())
+                    yield _parse_line(line.encode())
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise WitnessSilent(type(error).__name__) from error
 
 
-def chosen() -> Witness | None:
+def configured_witness() -> Witness | None:
     """Return the witness that AUDIT_WITNESS names."""
     wanted: str = settings.AUDIT_WITNESS
     if not wanted:
@@ -152,9 +152,9 @@ def chosen() -> Witness | None:
     return FolderWitness(Path(wanted))
 
 
-def tell(principal: Principal, *, now: datetime.datetime) -> int:
+def send_seals(principal: Principal, *, now: datetime.datetime) -> int:
     """Tell the witness the seals that it has not heard of; how many. Its failure is noted and raised nowhere."""
-    witness, receipts = chosen(), Receipts(principal.project_id)
+    witness, receipts = configured_witness(), Receipts(principal.project_id)
     if witness is None:
         return 0
     with access.enter(principal, why="witness"):
@@ -163,9 +163,9 @@ def tell(principal: Principal, *, now: datetime.datetime) -> int:
     done = 0
     try:
         for head in heads:
-            told = {"project": str(principal.project_id)}
-            told |= {name: getattr(head, name) for name in Head.__dataclass_fields__}
-            receipts.add(head.number, witness.tell(principal.project_id, told), now=now)
+            body = {"project": str(principal.project_id)}
+            body |= {name: getattr(head, name) for name in Head.__dataclass_fields__}
+            receipts.add(head.number, witness.tell(principal.project_id, body), now=now)
             done += 1
     except WitnessSilent as error:
         log.warning("witness_silent", project=str(principal.project_id), error=str(error))
@@ -175,9 +175,9 @@ def tell(principal: Principal, *, now: datetime.datetime) -> int:
     return done
 
 
-def contradiction(principal: Principal) -> tuple[int, str] | None:
+def find_contradiction(principal: Principal) -> tuple[int, str] | None:
     """Return the first seal that the witness knows otherwise than the database, and how. Raise WitnessSilent."""
-    witness = chosen()
+    witness = configured_witness()
     if witness is None:
         return None
     with access.enter(principal, why="verify"):
@@ -192,11 +192,11 @@ def contradiction(principal: Principal) -> tuple[int, str] | None:
     return first, "another one" if first in here else "not there"
 
 
-def silence() -> str:
+def witness_silence() -> str:
     """Return since when the witness of any project is silent, and why; empty when it is not, or there is none."""
     found = sorted((Path(settings.DATA_DIR) / "audit").glob("*.unwitnessed")) if settings.AUDIT_WITNESS else []
-    told = [json.loads(path.read_text()) for path in found]
-    return min((f"silent since {each['since']}: {each['why']}" for each in told), default="")
+    body = [json.loads(path.read_text()) for path in found]
+    return min((f"silent since {each['since']}: {each['why']}" for each in body), default="")
 
 
 class Receipts:
@@ -236,15 +236,15 @@ class Receipts:
     def failure(self) -> dict[str, str] | None:
         """Return since when it is silent, and why."""
         try:
-            told: dict[str, str] = json.loads(self._failure.read_text())
+            body: dict[str, str] = json.loads(self._failure.read_text())
         except FileNotFoundError:
             return None
-        return told
+        return body
 
 
-def _testimony(line: bytes) -> Testimony:
+def _parse_line(line: bytes) -> Testimony:
     try:
-        told = json.loads(line)
-        return Testimony(int(told["number"]), str(told["digest"]))
+        body = json.loads(line)
+        return Testimony(int(body["number"]), str(body["digest"]))
     except (ValueError, TypeError, KeyError) as error:
         raise WitnessSilent("it holds something else") from error

@@ -3,15 +3,15 @@
 from memories.backups import bundle, encryption, push, restoration, storage
 from memories.backups.retention import (
     StillNeeded,
+    backup_status,
     backups,
     delete,
     expire,
-    found,
+    get_backup,
+    import_bundle,
+    list_outdated_packs,
     project_of,
-    proofs,
     protect,
-    spoiled,
-    take_in,
 )
 
 __all__ = [
@@ -20,14 +20,14 @@ __all__ = [
     "delete",
     "encryption",
     "expire",
-    "found",
+    "get_backup",
     "project_of",
-    "proofs",
+    "backup_status",
     "protect",
     "push",
     "restoration",
-    "spoiled",
+    "list_outdated_packs",
     "StillNeeded",
     "storage",
-    "take_in",
+    "import_bundle",
 ]

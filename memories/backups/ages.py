@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from memories import access
-from memories.backups.retention import proofs
+from memories.backups.retention import backup_status
 from memories.models import Project
 
 NAMES = {
@@ -34,7 +34,7 @@ class Ages(Collector):
         """The gauges that have a value. Without a database the other metrics are told all the same."""
         now = timezone.now()
         try:
-            told = [proofs(access.system_principal(row), now=now) for row in Project.objects.order_by("name")]
+            told = [backup_status(access.system_principal(row), now=now) for row in Project.objects.order_by("name")]
         except DatabaseError:
             return
         for key, (name, text) in NAMES.items():

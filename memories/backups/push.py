@@ -64,7 +64,7 @@ class Remote:
 
     def _once(self, method: str, path: str, **more: Any) -> Any:
         if files := more.pop("send", None):
-            more["files"] = {"upload": (files, storage.opened(files), "application/gzip")}
+            more["files"] = {"upload": (files, storage.open_file(files), "application/gzip")}
         try:
             with httpx2.Client(
                 trust_env=not is_loopback(self.url), timeout=httpx2.Timeout(ANSWER, connect=CONNECT)
@@ -80,18 +80,18 @@ class Remote:
                 file.close()
         if answer.status_code in (429, 502, 503, 504):
             raise Unreachable(f"{self.url} can't now (HTTP {answer.status_code})")
-        return self._told(answer)
+        return self._parse_answer(answer)
 
-    def _told(self, answer: httpx2.Response) -> Any:
+    def _parse_answer(self, answer: httpx2.Response) -> Any:
         try:
-            told = answer.json()
+            reply = answer.json()
         except ValueError as error:
             raise PushRefused(f"{self.url} is no NovaMem: HTTP {answer.status_code} without JSON") from error
         if answer.is_success:
-            return told
-        told = told if isinstance(told, dict) else {}
-        why = told.get("detail") or told.get("title", "")
-        raise PushRefused(f"HTTP {answer.status_code} {told.get('code', '')}: {why}")
+            return reply
+        reply = reply if isinstance(reply, dict) else {}
+        why = reply.get("detail") or reply.get("title", "")
+        raise PushRefused(f"HTTP {answer.status_code} {reply.get('code', '')}: {why}")
 
     def taken(self) -> set[str]:
         """The SHA-256 of every file that it has taken."""
@@ -128,9 +128,9 @@ def push_options(principal: Principal, remote: Remote, *, embeddings: bool = Fal
     taken = remote.taken()
     with access.enter(principal, why="sync"):
         rows = _candidates(principal).filter(include_embeddings=embeddings)
-        base = next((row for row in rows if _stands(row, taken)), None)
-    wish: dict[str, Any] = {"origin": BackupOrigin.SYNC, "include_embeddings": embeddings}
-    return {**wish, "base": str(base.id)} if base else wish
+        base = next((row for row in rows if _is_known(row, taken)), None)
+    options: dict[str, Any] = {"origin": BackupOrigin.SYNC, "include_embeddings": embeddings}
+    return {**options, "base": str(base.id)} if base else options
 
 
 def _candidates(principal: Principal) -> QuerySet[Backup]:
@@ -138,7 +138,7 @@ def _candidates(principal: Principal) -> QuerySet[Backup]:
     return rows.order_by("-created_at", "-id")
 
 
-def _stands(row: Backup, taken: set[str]) -> bool:
+def _is_known(row: Backup, taken: set[str]) -> bool:
     chain = chain_of(row)
     if len(chain) >= LONGEST_CHAIN or any(each.sha256 not in taken for each in chain):
         return False

@@ -56,7 +56,7 @@ def backups(principal: Principal) -> QuerySet[Backup]:
     return rows
 
 
-def found(principal: Principal, backup_id: uuid.UUID) -> Backup:
+def get_backup(principal: Principal, backup_id: uuid.UUID) -> Backup:
     """One backup. Raises NotFound."""
     with access.enter(principal, why="read"):
         row = backups(principal).filter(id=backup_id).first()
@@ -112,17 +112,17 @@ def expire(principal: Principal, *, now: datetime.datetime) -> int:
         packs = Operation.objects.within(principal.project_id).filter(kind="pack", created_at__gte=fresh - LATE)
         made_at = dict(packs.values_list("id", "created_at"))
         stale = {i for i, at in made_at.items() if at < fresh}
-        stale |= set(spoiled(principal.project_id, made_at.keys() - stale))
+        stale |= set(list_outdated_packs(principal.project_id, made_at.keys() - stale))
         for name in (*(row.file for row in gone), *map(storage.pack_file, stale)):
             storage.remove(name)
         known = set(backups(principal).values_list("file", flat=True))
-    for name in storage.abandoned(f"{principal.project}-"):
+    for name in storage.list_abandoned_files(f"{principal.project}-"):
         if name not in known and _of_project(principal.project, name):
             storage.remove(name)  # whoever wrote it was killed before its row was there
     return len(gone)
 
 
-def spoiled(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
+def list_outdated_packs(project_id: uuid.UUID, pack_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
     """Those of these packs, by their operations, that may hold what was forgotten since. Inside `access.enter`."""
     return [i for (i,) in fetch(SPOILED, {"project": project_id, "ids": list(pack_ids)})]
 
@@ -143,7 +143,9 @@ def project_of(file: BinaryIO, *, now: datetime.datetime) -> str:
         return BundleReader(plain, now=now, allow_version=True).manifest.project
 
 
-def take_in(principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False) -> Backup:
+def import_bundle(
+    principal: Principal, file: BinaryIO, *, now: datetime.datetime, allow_version: bool = False
+) -> Backup:
     """Stores a bundle that comes from elsewhere, so that it can be restored; only its first line is read.
 
     A V1 envelope becomes a bundle; what is encrypted is kept so. Raises BrokenBundle, WrongProject, BaseMissing,
@@ -187,7 +189,7 @@ def _base(principal: Principal, manifest: Manifest) -> Backup | None:
     return row
 
 
-def proofs(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:
+def backup_status(principal: Principal, *, now: datetime.datetime) -> dict[str, Any]:
     """How many backups there are, their bytes, when the last was made, and how old the last good drill is.
 
     They count as proven for a week after it.

@@ -47,13 +47,13 @@ class FileMissing(NovaError):
 
 def check_room(needed: int) -> None:
     """Raises NoSpace unless so many bytes fit, and some more. Storages elsewhere know their own limits."""
-    home = _home()
+    home = _local_folder()
     if home is not None and shutil.disk_usage(home).free < needed + SPARE:
         raise NoSpace(f"{needed + SPARE:,} bytes have to be free in the folder of the backups")
 
 
 @contextmanager
-def taking_room() -> Iterator[None]:
+def report_full_disk() -> Iterator[None]:
     """Files are written inside. Raises NoSpace when the disk is full."""
     try:
         yield
@@ -64,15 +64,15 @@ def taking_room() -> Iterator[None]:
 
 
 @contextmanager
-def written(name: str) -> Iterator[IO[bytes]]:
+def open_for_writing(name: str) -> Iterator[IO[bytes]]:
     """A file to write; it appears in the storage under its name when all is written and on the disk, else never."""
-    home = _home()
+    home = _local_folder()
     if home is not None:
         _clear(home)
-    with taking_room():
+    with report_full_disk():
         handle, path = tempfile.mkstemp(suffix=PART, dir=home)
     try:
-        with taking_room():
+        with report_full_disk():
             with os.fdopen(handle, "wb") as file:
                 yield file
                 file.flush()
@@ -119,14 +119,14 @@ def store(name: str, file: BinaryIO, *, recipients: Sequence[str] = ()) -> tuple
 
     Raises NoSpace.
     """
-    with written(name) as copy:
+    with open_for_writing(name) as copy:
         tee = Tee(copy)
         with encryption.encrypted(tee, recipients) as out:
             shutil.copyfileobj(file, out, 1 << 20)
     return tee.digest.hexdigest(), tee.size
 
 
-def opened(name: str) -> BinaryIO:
+def open_file(name: str) -> BinaryIO:
     """The file. Raises FileMissing."""
     try:
         return cast("BinaryIO", storages[ALIAS].open(name, "rb"))  # Django's File reads like one
@@ -135,9 +135,9 @@ def opened(name: str) -> BinaryIO:
 
 
 @contextmanager
-def readable(name: str) -> Iterator[BinaryIO]:
+def open_decrypted(name: str) -> Iterator[BinaryIO]:
     """The file as it was before it was encrypted. Raises FileMissing, IdentityMissing."""
-    with opened(name) as file, encryption.decrypted(file) as plain:
+    with open_file(name) as file, encryption.decrypted(file) as plain:
         yield plain
 
 
@@ -154,9 +154,9 @@ def pack_file(operation_id: uuid.UUID) -> str:
     return f"{operation_id}.pack"
 
 
-def abandoned(prefix: str) -> list[str]:
+def list_abandoned_files(prefix: str) -> list[str]:
     """Files of this beginning that are older than a day. Only of a folder: storages elsewhere are not listed."""
-    home = _home()
+    home = _local_folder()
     if home is None:
         return []
     before = time.time() - ABANDONED
@@ -168,7 +168,7 @@ def remove(name: str) -> None:
     storages[ALIAS].delete(name)
 
 
-def _home() -> Path | None:
+def _local_folder() -> Path | None:
     """The folder, made when it is missing; None for a storage elsewhere."""
     storage = storages[ALIAS]
     if not isinstance(storage, FileSystemStorage):

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from conflicts.keys import canonical_key
-from memories.bridges.events import ID_LIMIT, EventInput, StoredList, told, vouched
+from memories.bridges.events import ID_LIMIT, EventInput, StoredList, store_event, voucher_fields
 from memories.ingest import Draft
 from memories.models import CONTENT_LIMIT
 from memories.models.enums import FragmentType, Outcome, SourceType
@@ -19,7 +19,7 @@ from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, Flag, Moment, Strict, Text, validated, words
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.inputs import agent_form, namespace_form
-from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
+from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, search_answer
 
 FALLBACK = "atlas"
 # Every tag that a semantic tag of ATLAS may become, and the words that lead to it.
@@ -112,7 +112,7 @@ def build_draft(values: dict[str, Any]) -> Draft:
     """The memory of a build: what happened in which phase, and how it went."""
     log, project, phase = values["log"], values["project"], values["phase"]
     return Draft(
-        **vouched(values),
+        **voucher_fields(values),
         content=f"Build {log['id']} of {project}, phase {phase}: {log['summary']} ({log['status']})",
         agent_id=log.get("agent"),
         type=FragmentType.EPISODIC,
@@ -130,7 +130,7 @@ def build_draft(values: dict[str, Any]) -> Draft:
 def insight_draft(values: dict[str, Any], insight: str) -> Draft:
     """The memory of an insight; the same insight is one source."""
     return Draft(
-        **vouched(values),
+        **voucher_fields(values),
         content=insight,
         type=FragmentType.SEMANTIC,
         source_type=SourceType.RETROSPECTIVE,
@@ -150,7 +150,7 @@ class BuildsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Remembers a build; told again under the same id, it changes what was told."""
-        return told(request, [build_draft(validated(BuildInput, request.data))])
+        return store_event(request, [build_draft(validated(BuildInput, request.data))])
 
 
 class RetrospectivesView(APIView):
@@ -166,7 +166,7 @@ class RetrospectivesView(APIView):
         """Remembers each insight of a retrospective."""
         values = validated(RetrospectiveInput, request.data)
         insights = dict.fromkeys(values["insights"])
-        return told(request, [insight_draft(values, insight) for insight in insights], many=True)
+        return store_event(request, [insight_draft(values, insight) for insight in insights], many=True)
 
 
 class EnrichView(APIView):
@@ -181,7 +181,7 @@ class EnrichView(APIView):
         `project_wide` as in a search.
         """
         values = validated(SearchInput, validated(EnrichInput, request.data))
-        return Response(found(principal_of(request), values))
+        return Response(search_answer(principal_of(request), values))
 
 
 class TagsView(APIView):

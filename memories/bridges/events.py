@@ -9,11 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from conflicts.search_index import BlockedByErasure
-from memories.ingest import Draft, keep_event, prepare
+from memories.ingest import Draft, prepare, store_events
 from memories.rest.answers import StoredAnswer
 from memories.rest.authentication import principal_of
 from memories.rest.fields import AboutUser, Text
-from memories.rest.fragments import stored_each
+from memories.rest.fragments import batch_answers
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import Provenance, namespace_form
 
@@ -33,7 +33,7 @@ class StoredList(serializers.Serializer[Any]):
     results = StoredAnswer(many=True)
 
 
-def vouched(values: dict[str, Any]) -> dict[str, Any]:
+def voucher_fields(values: dict[str, Any]) -> dict[str, Any]:
     """The parts of a draft that say who vouches for an event."""
     given = values.get("provenance") or {}
     return {
@@ -44,7 +44,7 @@ def vouched(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Response:
+def store_event(request: Request, drafts: list[Draft], *, many: bool = False) -> Response:
     """Keeps an event's drafts; answers 201, or 200 when all of it was told before in these words.
 
     Each record of one's own with a name is a memory under a key: nothing is merged with it.
@@ -53,14 +53,14 @@ def told(request: Request, drafts: list[Draft], *, many: bool = False) -> Respon
     drafts = [replace(draft, key=f"{draft.key}@{principal.owner}") if draft.key else draft for draft in drafts]
 
     def effect(prepared: Any) -> IdempotentAnswer:
-        each = keep_event(principal, prepared, now=timezone.now())
+        each = store_events(principal, prepared, now=timezone.now())
         admissions = [admission for admission in each if admission is not None]
         if not (admissions or many):
             raise BlockedByErasure(index=0)
         status = 200 if all(admission.deduplicated for admission in admissions) else 201
 
         def data() -> Any:
-            results = stored_each(principal, each)
+            results = batch_answers(principal, each)
             return {"results": results} if many else results[0]
 
         return IdempotentAnswer(status, data, [admission.fragment.id for admission in admissions])

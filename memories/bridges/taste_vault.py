@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 from conflicts.votes import vote
 from memories import access
 from memories.access import NotFound
-from memories.bridges.events import ID_LIMIT, EventInput, told, vouched
-from memories.ingest import Draft, told_before
+from memories.bridges.events import ID_LIMIT, EventInput, store_event, voucher_fields
+from memories.ingest import Draft, find_previous
 from memories.models import CONTENT_LIMIT
 from memories.models.enums import FragmentType, SourceType
 from memories.rest.answers import FragmentAnswer, StoredAnswer
@@ -21,7 +21,7 @@ from memories.rest.fields import AboutUser, Flag, Number, Strict, Text, Whole, v
 from memories.rest.fragments import IDEMPOTENCY, answer_of
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, found
+from memories.rest.search import QUERY_LIMIT, WIDE, SearchAnswer, SearchInput, search_answer
 
 
 class NodeInput(Strict):
@@ -74,7 +74,7 @@ def pattern_draft(values: dict[str, Any]) -> Draft:
     """The memory of a pattern."""
     node = values["node"]
     return Draft(
-        **vouched(values),
+        **voucher_fields(values),
         content=node["content"],
         type=FragmentType.SEMANTIC,
         source_type=SourceType.TASTE_VAULT,
@@ -89,7 +89,7 @@ def resolution_draft(values: dict[str, Any]) -> Draft:
     """The memory of a resolution: a procedure."""
     resolution = values["resolution"]
     return Draft(
-        **vouched(values),
+        **voucher_fields(values),
         content=resolution["content"],
         type=FragmentType.PROCEDURAL,
         source_type=SourceType.TASTE_VAULT,
@@ -110,7 +110,7 @@ class PatternsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Remembers a pattern; told again under the same id, it changes what was told."""
-        return told(request, [pattern_draft(validated(PatternInput, request.data))])
+        return store_event(request, [pattern_draft(validated(PatternInput, request.data))])
 
 
 class ResolutionsView(APIView):
@@ -124,7 +124,7 @@ class ResolutionsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Remembers how a conflict was resolved, as a procedure."""
-        return told(request, [resolution_draft(validated(ResolutionInput, request.data))])
+        return store_event(request, [resolution_draft(validated(ResolutionInput, request.data))])
 
 
 class ReinforcementsView(APIView):
@@ -146,7 +146,7 @@ class ReinforcementsView(APIView):
 
         def effect(_: None) -> IdempotentAnswer:
             access.require_readable(principal, [values["namespace"]])
-            pattern = told_before(
+            pattern = find_previous(
                 principal,
                 namespace=values["namespace"],
                 source_type=SourceType.TASTE_VAULT,
@@ -177,4 +177,4 @@ class SupplementView(APIView):
         values = validated(SupplementInput, request.data)
         named = {"context": "query", "limit": "top_k"}
         asked = {named.get(name, name): value for name, value in values.items()}
-        return Response(found(principal_of(request), validated(SearchInput, asked)))
+        return Response(search_answer(principal_of(request), validated(SearchInput, asked)))

@@ -21,7 +21,7 @@ from memories.rest.fields import Strict, Text, UserField, validated
 from memories.rest.fragments import IDEMPOTENCY
 from memories.rest.idempotency import IdempotentAnswer, answer_once
 from memories.rest.inputs import namespace_form
-from memories.rest.operations import OperationAnswer, of_all_users, started
+from memories.rest.operations import OperationAnswer, of_all_users, started_answer
 
 FEW = 2_000  # memories that are copied while the caller waits
 branch_form = RegexValidator(rf"^(?!{SHARED}\Z){NAME_PART}\Z", "Use a–z, 0–9, '.', '_' and '-'; `shared` is reserved.")
@@ -85,9 +85,9 @@ class BranchesView(APIView):
                     made = {"namespace": name, "forked_from": source.name, "copied": namespaces.copied(known)}
                     return IdempotentAnswer(201, made)
                 if namespaces.size(source) > FEW:
-                    wish: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
+                    options: dict[str, Any] = {"kind": "fork", "namespace": source, "options": {"target": name}}
                     return IdempotentAnswer(
-                        202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data
+                        202, OperationAnswer(jobs.start(principal, **options, now=timezone.now())).data
                     )
                 return IdempotentAnswer(201, BranchAnswer(namespaces.copy_namespace(source, name)).data)
 
@@ -109,4 +109,4 @@ class MergesView(APIView):
         values = validated(BranchMergeInput, request.data)
         target = values["target_namespace"]
         source = principal.scope(branch_of(target, values["branch_id"]))
-        return started(request, kind="merge", namespace=target, options={"source": source})
+        return started_answer(request, kind="merge", namespace=target, options={"source": source})

@@ -134,7 +134,7 @@ def _letta(path: Path, blank: Draft) -> Iterator[Draft]:
                 extra={"block": label, "agent": name},
             )
         for place, message in enumerate(agent.get("messages", [])):
-            said = _said(message)
+            said = _message_text(message)
             if said and message.get("role") in ("user", "assistant"):
                 yield replace(
                     blank,
@@ -148,7 +148,7 @@ def _letta(path: Path, blank: Draft) -> Iterator[Draft]:
                 )
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def _message_text(message: Mapping[str, Any]) -> str:
     """What a person reads of a message: its text, unpacked, and what the agent sent by a tool."""
     content = message.get("content") or message.get("text") or ""
     parts = [content] if isinstance(content, str) else [part.get("text") for part in content]

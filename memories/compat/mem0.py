@@ -149,14 +149,14 @@ def place_of(request: Request) -> str:
     return named or (only if "*" not in only else f"{principal.project}:{DEFAULT}")
 
 
-def about(request: Request, mine: dict[str, str]) -> Principal:
+def principal_about_user(request: Request, mine: dict[str, str]) -> Principal:
     """Return who asks, about the user named: one, `*` for all, else the header's. Raise as `principal_of`."""
     if (named := mine.get("user_id")) is None:
         return principal_of(request)
     return key_of(request).of_user(None, all_users=True) if named == ANY else key_of(request).of_user(named)
 
 
-def about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
+def principal_about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
     """Return who asks, about the user whose memory it is: mem0's client names none beside an id. Raise NotFound.
 
     Without a header this takes a key that speaks for all users; for another the memories of users are unknown.
@@ -168,7 +168,7 @@ def about_memory(request: Request, memory_id: uuid.UUID) -> Principal:
         return key.of_user(readable_fragment(key.of_everybody(), memory_id).namespace.user)
 
 
-def whose(values: dict[str, Any]) -> dict[str, str]:
+def requested_entities(values: dict[str, Any]) -> dict[str, str]:
     """The entities that a request names, beside its filters or in them. Raise ValidationError where these differ."""
     beside: dict[str, str] = {name: values[name] for name in ENTITIES if values.get(name)}
     inside: dict[str, str] = values.get("filters", {})
@@ -177,7 +177,7 @@ def whose(values: dict[str, Any]) -> dict[str, str]:
     return beside | inside
 
 
-def shown(row: Fragment) -> dict[str, Any]:
+def memory_answer(row: Fragment) -> dict[str, Any]:
     """A memory as mem0 shows it."""
     tagged = [tag.removeprefix(USER) for tag in row.tags if tag.startswith(USER)]
     return {
@@ -196,7 +196,7 @@ def shown(row: Fragment) -> dict[str, Any]:
 
 def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
     """What is worth keeping of the turns, as belonging to the entities."""
-    mine = whose(values)
+    mine = requested_entities(values)
     turns = [
         Message(
             turn["role"],
@@ -218,15 +218,15 @@ def drafts(values: dict[str, Any], *, namespace: str) -> list[Draft]:
     return [replace(draft, extra={**metadata, **draft.extra}, **belonging) for _, draft in found]
 
 
-def named(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> list[Draft]:
+def keyed_drafts(principal: Principal, wanted: list[Draft], mine: dict[str, str]) -> list[Draft]:
     """The drafts under keys of their own: equal texts of two entities are two memories.
 
     Added again by the same, a text is the memory that it was, unless that says something else by now.
     """
     keys = [_key(mine, draft.content) for draft in wanted]
     with access.enter(principal, why="add"):
-        places = access.readable(principal, sorted({draft.namespace for draft in wanted}))
-        rows = Fragment.objects.within(principal.project_id).in_namespaces(places)
+        namespaces = access.readable(principal, sorted({draft.namespace for draft in wanted}))
+        rows = Fragment.objects.within(principal.project_id).in_namespaces(namespaces)
         stands = dict(rows.filter(key__in=keys).values_list("key", "content"))
     return [
         replace(draft, key=key if stands.get(key, draft.content) == draft.content else f"mem0:{uuid.uuid4().hex}")
@@ -239,7 +239,7 @@ def _key(mine: dict[str, str], text: str) -> str:
     return f"mem0:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
 
 
-def added(draft: Draft, admission: Admission | None) -> dict[str, Any]:
+def added_answer(draft: Draft, admission: Admission | None) -> dict[str, Any]:
     """What became of a memory that was to be added; one that was forgotten is told of by itself."""
     if admission is None:
         return {"id": None, "memory": draft.content, "event": "NONE", "status": "blocked_by_erasure"}
@@ -256,13 +256,13 @@ def matching(
     Those of a user are in the user's scope, or, from before there were scopes, in the namespace with a tag.
     """
     columns = {"agent_id": "agent_id", "app_id": "workflow_id", "run_id": "conversation_id"}
-    asked: dict[str, Any] = {column: mine[name] for name, column in columns.items() if name in mine}
+    body: dict[str, Any] = {column: mine[name] for name, column in columns.items() if name in mine}
     there = Q(namespace__in=access.readable_scopes(principal, [namespace]))
     if principal.user is not None:
         root = Namespace.objects.within(principal.project_id).named([namespace])
         there |= Q(namespace__in=root, tags__contains=[USER + principal.user])
     rows = Fragment.objects.within(principal.project_id).filter(there)
-    return rows.filter(status__in=statuses, **asked).select_related("namespace").newest_first()
+    return rows.filter(status__in=statuses, **body).select_related("namespace").newest_first()
 
 
 def forget_matching(request: Request, principal: Principal, mine: dict[str, str]) -> None:
@@ -299,13 +299,13 @@ class AddView(MemZeroView):
     def post(self, request: Request) -> Response:
         """Keeps what is worth it of the turns; `event` is NONE for what stood already or waits for a person."""
         values = validated(AddInput, request.data)
-        mine = whose(values)
+        mine = requested_entities(values)
         if mine.get("user_id") == ANY:
             raise serializers.ValidationError({"user_id": ["A memory belongs to one user."]})
-        principal = about(request, mine)
-        wanted = named(principal, drafts(values, namespace=place_of(request)), mine)
-        kept = ingest.keep_each(principal, ingest.prepare(wanted), now=timezone.now())
-        return Response({"results": [added(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
+        principal = principal_about_user(request, mine)
+        wanted = keyed_drafts(principal, drafts(values, namespace=place_of(request)), mine)
+        kept = ingest.store_each(principal, ingest.prepare(wanted), now=timezone.now())
+        return Response({"results": [added_answer(draft, one) for draft, one in zip(wanted, kept, strict=True)]})
 
 
 @extend_schema(exclude=True)
@@ -317,13 +317,13 @@ class Mem0SearchView(MemZeroView):
     def post(self, request: Request) -> Response:
         """The memories that answer, best first."""
         values = validated(SearchBody, request.data)
-        mine = whose(values)
+        mine = requested_entities(values)
         filters = Filters(
             agent=[mine["agent_id"]] if "agent_id" in mine else [],
             workflow_id=mine.get("app_id", ""),
             conversation_id=mine.get("run_id", ""),
         )
-        principal = about(request, mine)
+        principal = principal_about_user(request, mine)
         question = Question(
             query=values["query"],
             namespaces=[place_of(request)],
@@ -335,7 +335,7 @@ class Mem0SearchView(MemZeroView):
         )
         found = search(principal, question, now=timezone.now())
         hits = [
-            {**shown(hit.fragment), "score": hit.score, "source": hit.fragment.source, **hit.labels}
+            {**memory_answer(hit.fragment), "score": hit.score, "source": hit.fragment.source, **hit.labels}
             for hit in found.hits
         ]
         others = principal.user is not None  # the namespace may hold tagged memories of other users
@@ -351,14 +351,14 @@ class ListView(MemZeroView):
     def post(self, request: Request) -> Response:
         """A page of memories, newest first."""
         values = validated(ListBody, request.data)
-        mine = whose(values)
-        principal = about(request, mine)
+        mine = requested_entities(values)
+        principal = principal_about_user(request, mine)
         page = validated(PageQuery, request.query_params.dict())
         start = (page["page"] - 1) * page["page_size"]
         with access.enter(principal, why="list"):
             rows = matching(principal, place_of(request), mine)
             count = rows.count()
-            results = [shown(row) for row in rows[start : start + page["page_size"]]]
+            results = [memory_answer(row) for row in rows[start : start + page["page_size"]]]
         url = request.build_absolute_uri(request.path)
         size = page["page_size"]
         more = f"{url}?page={page['page'] + 1}&page_size={size}" if start + size < count else None
@@ -372,24 +372,24 @@ class MemoryView(MemZeroView):
 
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """The memory."""
-        principal = about_memory(request, memory_id)
+        principal = principal_about_memory(request, memory_id)
         with access.enter(principal, why="read"):
-            return Response(shown(readable_fragment(principal, memory_id)))
+            return Response(memory_answer(readable_fragment(principal, memory_id)))
 
     def put(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Changes text or metadata; the former text is kept in the history."""
-        principal, values = about_memory(request, memory_id), validated(ChangeInput, request.data)
+        principal, values = principal_about_memory(request, memory_id), validated(ChangeInput, request.data)
         named = {"text": "content", "metadata": "extra"}
         if not values:
             raise serializers.ValidationError("Give text or metadata.")
         changes = {named[name]: value for name, value in values.items()}
         ingest.updates.revise(principal, memory_id, changes=changes, revision=None, now=timezone.now())
         with access.enter(principal, why="read"):
-            return Response(shown(readable_fragment(principal, memory_id)))
+            return Response(memory_answer(readable_fragment(principal, memory_id)))
 
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Forgets the memory for good."""
-        erasure.forget(about_memory(request, memory_id), memory_id, now=timezone.now())
+        erasure.forget(principal_about_memory(request, memory_id), memory_id, now=timezone.now())
         return Response({"message": "Memory deleted successfully!"})
 
 
@@ -399,10 +399,10 @@ class MemoriesView(MemZeroView):
 
     def delete(self, request: Request) -> Response:
         """Forgets them for good, all or none."""
-        mine = whose(validated(Whose, request.query_params.dict()))
+        mine = requested_entities(validated(Whose, request.query_params.dict()))
         if not mine:
             raise serializers.ValidationError({"user_id": ["Name a user, an agent, an app or a run."]})
-        forget_matching(request, about(request, mine), mine)
+        forget_matching(request, principal_about_user(request, mine), mine)
         return Response({"message": "Memories deleted successfully!"})
 
 
@@ -430,7 +430,7 @@ class EntityView(MemZeroView):
         principal = key_of(request)
         if kind not in ("user", "agent", "app", "run"):
             raise NotFound(f"kind of entity {kind}")
-        mine = whose(validated(Whose, {f"{kind}_id": name}))
+        mine = requested_entities(validated(Whose, {f"{kind}_id": name}))
         if kind == "user":
             erasure.erase_user(principal, name, place_of(request), expected=None, now=timezone.now())
         else:
@@ -444,7 +444,7 @@ class Mem0HistoryView(MemZeroView):
 
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Its texts, oldest first."""
-        principal = about_memory(request, memory_id)
+        principal = principal_about_memory(request, memory_id)
         with access.enter(principal, why="history"):
             row = readable_fragment(principal, memory_id)
             former = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("revision")

@@ -17,10 +17,10 @@ from memories import access
 from memories.access import keys, members
 from memories.console import flash
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
-from memories.console.explorer_query import typed
+from memories.console.errors import Refusal, run_action
+from memories.console.explorer_query import normalise_newlines
 from memories.console.pagination import page_of
-from memories.console.undo_strip import offer
+from memories.console.undo_strip import offer_undo
 from memories.models import ApiKey, Fragment, Membership, Project
 from memories.models.enums import Role, SourceClass, Status, Users, Verb
 from memories.models.key import every_user
@@ -81,7 +81,7 @@ def _page(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "kept": request.POST,
         "ticked": request.POST.getlist("verbs") if "ceiling" in request.POST else [Verb.READ, Verb.WRITE],
         "ceiling": request.POST.get("ceiling", SourceClass.TOOL_OUTPUT),
-        **flash.told(request),
+        **flash.pop_message(request),
         "refusal": refusal,
         "now": now,
     }
@@ -96,21 +96,22 @@ def issue(request: Any) -> HttpResponse:
     """Makes a key; its text is shown on the next page and never again."""
     request.principal.require(Verb.ADMIN)
     form = request.POST
-    wish = keys.KeyRequest(
+    options = keys.KeyRequest(
         namespaces=form.get("namespaces", "").split(),
         verbs=form.getlist("verbs"),
         ceiling=form.get("ceiling", ""),
         may_attest_user=form.get("attest") == "yes",
         may_read_wide=form.get("read_wide") == "yes",
         users=form.get("users", Users.OPTIONAL),
-        user_patterns=[line for line in typed(form.get("user_patterns", "")).split("\n") if line] or every_user(),
+        user_patterns=[line for line in normalise_newlines(form.get("user_patterns", "")).split("\n") if line]
+        or every_user(),
     )
     project = Project.objects.get(id=request.principal.project_id)
     owner = form.get("owner", "").strip()[:100] or None
     if owner and ("\0" in owner or owner.startswith("user:")):
         return _page(request, Refusal("This key can’t be made", "Another name for the owner, please."))
-    made, refusal = attempted(lambda: keys.issue(project, wish, owner=owner, by=request.principal))
-    return _page(request, refusal) if made is None else _led(request, issued=made.text)
+    made, refusal = run_action(lambda: keys.issue(project, options, owner=owner, by=request.principal))
+    return _page(request, refusal) if made is None else _redirect(request, issued=made.text)
 
 
 @require_POST
@@ -122,13 +123,13 @@ def add_member(request: Any) -> HttpResponse:
     request.principal.require(Verb.ADMIN)
     project = Project.objects.get(id=request.principal.project_id)
     name, wanted = request.POST.get("username", "").strip(), request.POST.get("role", "")
-    added, refusal = attempted(lambda: members.add(project, name, role=wanted, by=request.principal))
+    added, refusal = run_action(lambda: members.add(project, name, role=wanted, by=request.principal))
     if added is None:
         return _page(request, refusal)
     row = Membership.objects.get(project=project, user__username=name)
     here, its_own = reverse("console:agents"), reverse("console:role", args=[row.user_id])
-    offer(request, f"{name} is {wanted}", its_own, there=here, label="Take out again", role="")
-    return _led(request, added=asdict(added))
+    offer_undo(request, f"{name} is {wanted}", its_own, there=here, label="Take out again", role="")
+    return _redirect(request, added=asdict(added))
 
 
 @require_POST
@@ -140,15 +141,15 @@ def role(request: Any, user_id: int) -> HttpResponse:
     project = Project.objects.get(id=request.principal.project_id)
     wanted = request.POST.get("role", "")
     row = Membership.objects.filter(project=project, user=user_id).select_related("user").first()
-    _, refusal = attempted(lambda: members.set_role(project, user_id, role=wanted, by=request.principal))
+    _, refusal = run_action(lambda: members.set_role(project, user_id, role=wanted, by=request.principal))
     if refusal or row is None:
         return _page(request, refusal)
     here, name = reverse("console:agents"), row.user.get_username()
     if wanted:
-        offer(request, f"{name} is {wanted}", request.path, there=here, role=row.role)
+        offer_undo(request, f"{name} is {wanted}", request.path, there=here, role=row.role)
     else:
         back = {"username": name, "role": row.role}
-        offer(request, f"{name} is no member any more", reverse("console:add-member"), there=here, **back)
+        offer_undo(request, f"{name} is no member any more", reverse("console:add-member"), there=here, **back)
     return HttpResponseRedirect(here, status=303)
 
 
@@ -165,18 +166,18 @@ def end(request: Any, key_id: str, how: str) -> HttpResponse:
     with access.enter(request.principal, why="console"):
         if not ApiKey.objects.within(project.id).filter(key_id=key_id).exists():
             raise access.NotFound("key")
-    wish: dict[str, Any] = {"now": timezone.now(), "by": request.principal}
+    options: dict[str, Any] = {"now": timezone.now(), "by": request.principal}
     if how == "rotate":
-        made, refusal = attempted(lambda: keys.rotate(project, key_id, **wish))
-        return _page(request, refusal) if made is None else _led(request, issued=made.text)
+        made, refusal = run_action(lambda: keys.rotate(project, key_id, **options))
+        return _page(request, refusal) if made is None else _redirect(request, issued=made.text)
     if request.POST.get("confirm") != "yes":
         return _page(request, Refusal("Nothing was revoked", "Tick that whoever uses this key is locked out."))
-    ended, refusal = attempted(lambda: keys.revoke(project, key_id, **wish))
-    return _page(request, refusal) if ended is None else _led(request, revoked=ended.key_id)
+    ended, refusal = run_action(lambda: keys.revoke(project, key_id, **options))
+    return _page(request, refusal) if ended is None else _redirect(request, revoked=ended.key_id)
 
 
-def _led(request: Any, **told: Any) -> HttpResponse:
+def _redirect(request: Any, **told: Any) -> HttpResponse:
     """To the page, which tells it this once: loading that again does nothing anew."""
     response = HttpResponseRedirect(reverse("console:agents"), status=303)
-    flash.tell(request, response, told)
+    flash.add_message(request, response, told)
     return response

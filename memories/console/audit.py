@@ -110,17 +110,17 @@ def audit(request: Any) -> HttpResponse:
         raise Http404
     before = AuditPosition.parse(request.GET.get("before", ""))
     with access.enter(principal, why="console"):
-        wish = _wish(request)
-        rows = _lines(principal, [kind] if kind else list(KINDS), before, wish)
+        options = _read_filter(request)
+        rows = _lines(principal, [kind] if kind else list(KINDS), before, options)
         seals = Seal.objects.within(principal.project_id)
         context = {
             "rows": rows[:PAGE],
             "older": str(rows[PAGE - 1].place) if len(rows) > PAGE else "",
             "kind": kind,
-            "wish": wish,
+            "wish": options,
             "kinds": list(KINDS),
             "seal": seals.order_by("-number").first(),
-            "silence": audit_room.silence(),
+            "silence": audit_room.witness_silence(),
             "now": now,
         }
     return render(request, "console/audit.html", context)
@@ -146,7 +146,7 @@ class AuditFilter:
         return asked & ~Q(pgh_context__why="restore") if self.restores == "no" else asked
 
 
-def _wish(request: Any) -> AuditFilter:
+def _read_filter(request: Any) -> AuditFilter:
     texts = {name: request.GET.get(name, "").strip()[:100] for name in ("why", "about", "restores")}
     if any("\0" in text for text in texts.values()) or texts["restores"] not in ("", "no"):
         raise Http404
@@ -157,12 +157,14 @@ def _wish(request: Any) -> AuditFilter:
     return AuditFilter(**texts)
 
 
-def _lines(principal: Principal, kinds: list[str], before: AuditPosition | None, wish: AuditFilter) -> list[AuditLine]:
+def _lines(
+    principal: Principal, kinds: list[str], before: AuditPosition | None, request: AuditFilter
+) -> list[AuditLine]:
     found = []
     for kind in kinds:
-        if wish.about and kind in PEOPLE:  # which have no such id
+        if request.about and kind in PEOPLE:  # which have no such id
             continue
-        events = _events(principal, kind).filter(wish.conditions())
+        events = _events(principal, kind).filter(request.conditions())
         events = events.filter(before.older(kind)) if before else events
         found += [(kind, event) for event in events.order_by("-recorded_in", "-pgh_id")[: PAGE + 1]]
     found.sort(key=lambda pair: AuditPosition.of(*pair), reverse=True)

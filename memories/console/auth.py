@@ -55,7 +55,9 @@ def member(view: View) -> View:
         if not request.projects:
             return render(request, "console/no_project.html", status=403)
         if _is_nameless(request):
-            return _led(request, lambda project: opened(request, project, *args, **kwargs), has_id=bool(kwargs))
+            return _redirect_to_project(
+                request, lambda project: opened(request, project, *args, **kwargs), has_id=bool(kwargs)
+            )
         return opened(request, _chosen(request), *args, **kwargs)
 
     return guarded
@@ -67,7 +69,9 @@ def _is_nameless(request: MemberRequest) -> bool:
     return request.method in ("GET", "HEAD") and len(request.projects) > 1 and not named
 
 
-def _led(request: MemberRequest, opened: Callable[[str], HttpResponse], *, has_id: bool) -> HttpResponse:
+def _redirect_to_project(
+    request: MemberRequest, opened: Callable[[str], HttpResponse], *, has_id: bool
+) -> HttpResponse:
     """To the same page of the project where the link to it stood, else where its id is, else of the one chosen last."""
     last = _last(request)
     came_from = QueryDict(urlsplit(_path_here(request, request.headers.get("Referer", ""))).query).get("project")

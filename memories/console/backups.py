@@ -16,12 +16,12 @@ from django_htmx.http import HttpResponseClientRefresh
 from memories import access, backups, jobs, operations
 from memories.access import NotFound, Principal
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
+from memories.console.errors import Refusal, run_action
 from memories.console.operations import id_of, rows_of
 from memories.console.pagination import page_of
-from memories.console.reports import ReportText, told_of
+from memories.console.reports import ReportText, report_of
 from memories.console.timetable import times_of
-from memories.console.undo_strip import offer
+from memories.console.undo_strip import offer_undo
 from memories.models import Backup, Operation
 from memories.models.enums import ExportPolicy, OperationState, Verb
 
@@ -43,7 +43,7 @@ def everything(request: Any) -> HttpResponse:
     options |= {"namespaces": names} if (names := request.POST.getlist("namespaces")) else {}
     options |= {"base": base} if (base := request.POST.get("base")) else {}
     options |= {"prove": True} if request.POST.get("prove") == "yes" else {}
-    return _begun(request, "backup", options) or _list(request, request.refusal)
+    return _start_operation(request, "backup", options) or _list(request, request.refusal)
 
 
 def _list(request: Any, refusal: Refusal | None = None) -> HttpResponse:
@@ -61,7 +61,7 @@ def _list(request: Any, refusal: Refusal | None = None) -> HttpResponse:
         "rows": page.rows,
         "older": page.older,
         "running": running,
-        "proofs": backups.proofs(principal, now=now),
+        "proofs": backups.backup_status(principal, now=now),
         "policies": ExportPolicy.values,
         "namespaces": namespaces,
         "bases": bases,
@@ -75,10 +75,10 @@ def _list(request: Any, refusal: Refusal | None = None) -> HttpResponse:
     return render(request, "console/backups.html", context, status=409 if refusal else 200)
 
 
-def _begun(request: Any, kind: str, options: dict[str, Any]) -> HttpResponse | None:
+def _start_operation(request: Any, kind: str, options: dict[str, Any]) -> HttpResponse | None:
     """Leads to the operation that was started; None when it was refused (`request.refusal`)."""
-    wish: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
-    made, request.refusal = attempted(lambda: jobs.start(request.principal, **wish, now=timezone.now()))
+    arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
+    made, request.refusal = run_action(lambda: jobs.start(request.principal, **arguments, now=timezone.now()))
     if made is None:
         return None
     return HttpResponseRedirect(reverse("console:operation", args=[made.id]), status=303)
@@ -90,7 +90,7 @@ def _begun(request: Any, kind: str, options: dict[str, Any]) -> HttpResponse | N
 def one(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """What it holds and how far it was proven."""
     request.principal.require(Verb.ADMIN)
-    return _page(request, backups.found(request.principal, backup_id))
+    return _page(request, backups.get_backup(request.principal, backup_id))
 
 
 def _page(request: Any, row: Backup, refusal: Refusal | None = None) -> HttpResponse:
@@ -105,8 +105,8 @@ def prove(request: Any, backup_id: uuid.UUID, kind: str) -> HttpResponse:
     request.principal.require(Verb.ADMIN)
     if kind not in PROOFS:
         raise Http404
-    row = backups.found(request.principal, backup_id)
-    return _begun(request, kind, {"backup_id": str(row.id)}) or _page(request, row, request.refusal)
+    row = backups.get_backup(request.principal, backup_id)
+    return _start_operation(request, kind, {"backup_id": str(row.id)}) or _page(request, row, request.refusal)
 
 
 @require_POST
@@ -114,11 +114,11 @@ def prove(request: Any, backup_id: uuid.UUID, kind: str) -> HttpResponse:
 def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """Keeps it from retention, or lets go of it."""
     request.principal.require(Verb.ADMIN)
-    row = backups.found(request.principal, backup_id)
+    row = backups.get_backup(request.principal, backup_id)
     protected, there = request.POST.get("protected") == "yes", reverse("console:backup", args=[row.id])
     backups.protect(request.principal, row.id, protected=protected)
     said = "The backup is protected" if protected else "The backup is protected no more"
-    offer(request, said, request.path, there=there, protected="no" if protected else "yes")
+    offer_undo(request, said, request.path, there=there, protected="no" if protected else "yes")
     return HttpResponseRedirect(there, status=303)
 
 
@@ -127,10 +127,10 @@ def protect(request: Any, backup_id: uuid.UUID) -> HttpResponse:
 def delete(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """Deletes it with its file, once its date was typed."""
     request.principal.require(Verb.ADMIN)
-    row = backups.found(request.principal, backup_id)
+    row = backups.get_backup(request.principal, backup_id)
     if request.POST.get("confirm", "").strip() != f"{row.created_at:%Y-%m-%d}":
         return _page(request, row, Refusal("Nothing was deleted", "Type the backup’s date to delete it."))
-    _, refusal = attempted(lambda: backups.delete(request.principal, row.id))
+    _, refusal = run_action(lambda: backups.delete(request.principal, row.id))
     return _page(request, row, refusal) if refusal else HttpResponseRedirect(reverse("console:backups"), status=303)
 
 
@@ -140,8 +140,8 @@ def delete(request: Any, backup_id: uuid.UUID) -> HttpResponse:
 def download(request: Any, backup_id: uuid.UUID) -> Any:
     """The file."""
     request.principal.require(Verb.ADMIN)
-    row = backups.found(request.principal, backup_id)
-    file, refusal = attempted(lambda: backups.storage.opened(row.file))
+    row = backups.get_backup(request.principal, backup_id)
+    file, refusal = run_action(lambda: backups.storage.open_file(row.file))
     if file is None:
         return _page(request, row, refusal)
     return FileResponse(file, as_attachment=True, filename=row.file, content_type="application/gzip")
@@ -151,12 +151,12 @@ def download(request: Any, backup_id: uuid.UUID) -> Any:
 @csrf_exempt  # whose check reads the form, which may not fit on the disk; `_taken` checks it
 def upload(request: Any) -> HttpResponse:
     """Takes a file in from elsewhere, and leads to its restore; one that is too big for the disk is told as that."""
-    file, refusal = attempted(lambda: request.FILES.get("upload"))
-    return _unread(request, refusal) if refusal else _taken(request, file)
+    file, refusal = run_action(lambda: request.FILES.get("upload"))
+    return _unreadable_upload(request, refusal) if refusal else _taken(request, file)
 
 
 @member
-def _unread(request: Any, refusal: Refusal) -> HttpResponse:
+def _unreadable_upload(request: Any, refusal: Refusal) -> HttpResponse:
     request.principal.require(Verb.ADMIN)
     return _list(request, refusal)
 
@@ -167,7 +167,7 @@ def _taken(request: Any, file: Any) -> HttpResponse:
     request.principal.require(Verb.ADMIN)
     if file is None:
         return _list(request, Refusal("Nothing was sent", "Choose a backup file first."))
-    row, refusal = attempted(lambda: backups.take_in(request.principal, file, now=timezone.now()))
+    row, refusal = run_action(lambda: backups.import_bundle(request.principal, file, now=timezone.now()))
     if row is None:
         return _list(request, refusal)
     return HttpResponseRedirect(reverse("console:restore-backup", args=[row.id]), status=303)
@@ -195,7 +195,7 @@ def _plan(principal: Principal, backup: Backup, wanted: str) -> ShownPlan | None
         if made is None and wanted:
             raise NotFound("plan")
         run = operations.runs_of(made).first() if made else None
-    return ShownPlan(made, told_of(principal, backup.file, made.report or {}), run) if made else None
+    return ShownPlan(made, report_of(principal, backup.file, made.report or {}), run) if made else None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -205,27 +205,27 @@ def restore(request: Any, backup_id: uuid.UUID) -> HttpResponse:
     """The steps of a restore; POST plans (`step=plan`) or does it (`step=apply`), as it was planned and confirmed."""
     principal = request.principal
     principal.require(Verb.ADMIN)
-    row = backups.found(principal, backup_id)
+    row = backups.get_backup(principal, backup_id)
     if request.method != "POST":
-        return _wizard(request, row, _plan(principal, row, request.GET.get("plan", "")))
+        return _restore_page(request, row, _plan(principal, row, request.GET.get("plan", "")))
     if request.POST.get("step") == "plan":
         return _planned(request, row)
     plan = _plan(principal, row, wanted) if (wanted := request.POST.get("plan", "")) else None
     if refusal := _unconfirmed(request, plan):
-        return _wizard(request, row, plan or _plan(principal, row, ""), refusal)
+        return _restore_page(request, row, plan or _plan(principal, row, ""), refusal)
     assert plan is not None  # it was confirmed
     options = {**plan.operation.options, "plan_id": str(plan.operation.id)}
-    return _begun(request, "restore", options) or _wizard(request, row, plan, request.refusal)
+    return _start_operation(request, "restore", options) or _restore_page(request, row, plan, request.refusal)
 
 
 def _planned(request: Any, row: Backup) -> HttpResponse:
     options: dict[str, Any] = {"backup_id": str(row.id)}
     options |= {"trust_signer": row.signer} if request.POST.get("trust") == "yes" and row.signer else {}
     options |= {"allow_version": True} if request.POST.get("allow_version") == "yes" else {}
-    wish: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": True}
-    made, refusal = attempted(lambda: jobs.start(request.principal, **wish, now=timezone.now()))
+    arguments: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": True}
+    made, refusal = run_action(lambda: jobs.start(request.principal, **arguments, now=timezone.now()))
     if made is None:
-        return _wizard(request, row, _plan(request.principal, row, ""), refusal)
+        return _restore_page(request, row, _plan(request.principal, row, ""), refusal)
     there = reverse("console:restore-backup", args=[row.id])
     return HttpResponseRedirect(f"{there}?plan={made.id}", status=303)
 
@@ -240,7 +240,7 @@ def _unconfirmed(request: Any, plan: ShownPlan | None) -> Refusal | None:
     return None
 
 
-def _wizard(request: Any, row: Backup, plan: ShownPlan | None, refusal: Refusal | None = None) -> HttpResponse:
+def _restore_page(request: Any, row: Backup, plan: ShownPlan | None, refusal: Refusal | None = None) -> HttpResponse:
     waits = plan is not None and plan.operation.state in operations.OPEN
     polled = request.htmx and request.method == "GET"
     if polled and not waits:

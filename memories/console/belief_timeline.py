@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from conflicts.history import BeliefQuery, Believed, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, Believed, believed_claims, claims, load_lives, timeline
 from memories import access
 from memories.access import Principal
 from memories.models import Claim, Fragment
@@ -123,7 +123,7 @@ def _places(principal: Principal, namespace: str) -> Any:
     return access.readable_scopes(principal, [namespace] if namespace else None)
 
 
-def drawn(
+def build_timeline(
     principal: Principal,
     *,
     subject: str,
@@ -142,7 +142,7 @@ def drawn(
         every = timeline(principal, subject=subject, predicate=predicate, namespace=here)
         rows = list(every[:MOST])
         known = every.count() if len(rows) == MOST else len(rows)
-        found = lives(principal, rows, subject=subject, predicate=predicate)
+        found = load_lives(principal, rows, subject=subject, predicate=predicate)
         if not found:
             return None
         first, last = _ends(found, axis, now)
@@ -153,11 +153,11 @@ def drawn(
         known_at = at if axis == RECORD else None
         asked = BeliefQuery(namespace=here, subject=subject, predicate=predicate, as_of=at, known_at=known_at)
         held = claims(principal, asked, now=now).filter(id__in=[row.id for row in rows]).order_by("-created_at", "id")
-        says = believed(principal, list(held))
+        says = believed_claims(principal, list(held))
     scale = _Scale(first, last)
     charts = []
     for name in sorted({_scope(life) for life in found}):
-        lanes = _lanes([life for life in found if _scope(life) == name], fragments, votes, axis, scale)
+        lanes = _draw_lanes([life for life in found if _scope(life) == name], fragments, votes, axis, scale)
         charts.append(BeliefChart(name, lanes, LANE * len(lanes) + AXIS, [one for one in says if _scope(one) == name]))
     days, chosen = ((end.date() - first.date()).days for end in (last, at))
     return Timeline(charts, first, last, at, scale.x(at), days, chosen, _ticks(scale), len(rows), known)
@@ -195,7 +195,9 @@ def _votes(fragments: dict[Any, Fragment]) -> dict[Any, list[tuple[datetime.date
     return votes
 
 
-def _lanes(found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axis: str, scale: _Scale) -> list[Lane]:
+def _draw_lanes(
+    found: Sequence[Any], fragments: dict[Any, Fragment], votes: Any, axis: str, scale: _Scale
+) -> list[Lane]:
     by_value: dict[str, list[Any]] = defaultdict(list)
     for life in found:
         by_value[life.value].append(life)

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from memories.console.auth import member
-from memories.console.belief_timeline import RECORD, VALID, drawn, keys, places
+from memories.console.belief_timeline import RECORD, VALID, build_timeline, keys, places
 from memories.console.checklist import LOOKED_BACK
 from memories.console.explorer_query import place_asked
 from memories.console.snippets import get_curl
@@ -32,8 +32,8 @@ def beliefs(request: Any, subject: str = "", predicate: str = "") -> HttpRespons
         raise Http404
     day, shown = _day(request.GET.get("day", "")), None
     if subject and predicate:
-        wish = {"subject": subject, "predicate": predicate, "axis": axis, "day": day, "namespace": namespace}
-        shown = drawn(principal, **wish, now=now)
+        options = {"subject": subject, "predicate": predicate, "axis": axis, "day": day, "namespace": namespace}
+        shown = build_timeline(principal, **options, now=now)
         if shown and day and day < now.date():
             request.session[LOOKED_BACK] = True
     context = {"subject": subject, "predicate": predicate, "axis": axis, "shown": shown, "now": now}

@@ -31,15 +31,15 @@ def steps(request: Any) -> list[ChecklistStep]:
     if request.session.get(HIDDEN) or Verb.ADMIN not in principal.verbs:
         return []
     with access.enter(principal, why="console"):
-        place = Namespace.objects.within(principal.project_id).filter(name=demo.TOUR).first()
-        if place is None:
+        namespace = Namespace.objects.within(principal.project_id).filter(name=demo.TOUR).first()
+        if namespace is None:
             return []
         settled = waiting(principal, status="resolved").exclude(resolved_by=None).exists()
         looked = Operation.objects.within(principal.project_id).filter(kind="consolidate", dry_run=True).exists()
         saved = backups.backups(principal).filter(verdict="sound").exists()
         own = Fragment.objects.within(principal.project_id).exclude(category="demo").exclude(source_type="digest")
     seen = request.session
-    day = (place.created_at - LONG_AGO).date()
+    day = (namespace.created_at - LONG_AGO).date()
     then = {"namespace": demo.TOUR, "subject": "user", "predicate": "lives_in", "day": day.isoformat()}
     return [
         ChecklistStep("Settle a conflict: is the travel budget $750 or $0?", reverse("console:review"), settled),

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memories import access, jobs
 from memories.access import NotFound, Principal
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
-from memories.console.operations import CONSOLIDATE, answered, place_of, rows_of
+from memories.console.errors import Refusal, run_action
+from memories.console.operations import CONSOLIDATE, place_of, redirect_or_error, rows_of
 from memories.console.pagination import page_of
 from memories.console.plan_steps import noted, page_number
 from memories.console.timetable import times_of
@@ -30,8 +30,8 @@ def runs(request: Any) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
     request.principal.require(Verb.ADMIN)
-    place = place_of(request.principal, request.POST.get("namespace", ""))
-    made, refusal = attempted(lambda: _start(request.principal, place, {}, dry_run=True))
+    namespace = place_of(request.principal, request.POST.get("namespace", ""))
+    made, refusal = run_action(lambda: _start(request.principal, namespace, {}, dry_run=True))
     if made is None:
         return _page(request, refusal)
     return HttpResponseRedirect(reverse("console:run", args=[made.id]))
@@ -70,13 +70,13 @@ def apply(request: Any, operation_id: uuid.UUID) -> HttpResponse:
         options["leave_out"] = before
     if request.POST.get("confirm") == "yes":
         options["confirm"] = True
-    made, refusal = attempted(lambda: _start(principal, looked.namespace, options))
-    return answered(request, made.id if made else None, refusal, shows=operation_id, name="run")
+    made, refusal = run_action(lambda: _start(principal, looked.namespace, options))
+    return redirect_or_error(request, made.id if made else None, refusal, shows=operation_id, name="run")
 
 
 @require_POST
 @member
-def ticks(request: Any, operation_id: uuid.UUID) -> HttpResponse:
+def save_ticks(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Keeps the ticks of the page that was shown, and leads to another page of the plan's steps."""
     request.principal.require(Verb.ADMIN)
     with access.enter(request.principal, why="console"):
@@ -87,7 +87,7 @@ def ticks(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('console:run', args=[operation_id])}?page={page}#steps", status=303)
 
 
-def _start(principal: Principal, place: Namespace, options: dict[str, Any], *, dry_run: bool = False) -> Operation:
+def _start(principal: Principal, namespace: Namespace, options: dict[str, Any], *, dry_run: bool = False) -> Operation:
     return jobs.start(
-        principal, kind=CONSOLIDATE, namespace=place, options=options, dry_run=dry_run, now=timezone.now()
+        principal, kind=CONSOLIDATE, namespace=namespace, options=options, dry_run=dry_run, now=timezone.now()
     )

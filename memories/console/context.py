@@ -58,21 +58,21 @@ def preview(request: Any) -> HttpResponse:
     chosen, user = place_asked(request.GET)
     if chosen and chosen not in names:
         raise Http404
-    told: dict[str, Any] = {"query": query, "budget": budget, "names": names, "chosen": chosen, "now": now}
-    told |= {"typed": typed, "whose": user}
-    told["refusal"] = refusal
+    text: dict[str, Any] = {"query": query, "budget": budget, "names": names, "chosen": chosen, "now": now}
+    text |= {"typed": typed, "whose": user}
+    text["refusal"] = refusal
     if query and not refusal:
         places = [chosen] if chosen else names or [f"{principal.project}:{SHARED}"]
         asked = Request(Question(query, places, project_wide=False), max_tokens=budget, preview=True)
         asking = principal.of_user(user or None)
-        told |= _shown(asking, build_context(asking, asked, now=now))
+        text |= _shown_block(asking, build_context(asking, asked, now=now))
         base = request.build_absolute_uri("/").rstrip("/")
         command = context_curl(base, query, project=principal.project, names=places, budget=budget, user=user)
-        told["curls"] = [("This block", command)]
-    return render(request, "console/context.html", told, status=400 if refusal else 200)
+        text["curls"] = [("This block", command)]
+    return render(request, "console/context.html", text, status=400 if refusal else 200)
 
 
-def _shown(principal: Principal, found: Context) -> dict[str, Any]:
+def _shown_block(principal: Principal, found: Context) -> dict[str, Any]:
     with access.enter(principal, why="console"):
         rows = Fragment.objects.within(principal.project_id).in_bulk([i for i, _, _ in found.excluded[:SHOWN]])
     kept = [PackedContext(row, _tokens(row), value=found.values[row.id]) for row in found.included]

@@ -13,7 +13,7 @@ from memories import demo
 from memories.console.auth import member
 from memories.console.checklist import HIDDEN, steps
 from memories.console.overview import overview
-from memories.console.undo_strip import offer
+from memories.console.undo_strip import offer_undo
 from memories.models.enums import Verb
 
 
@@ -39,5 +39,5 @@ def hide(request: Any) -> HttpResponse:
     """Puts the checklist away for this person, or shows it again."""
     here = reverse("console:dashboard")
     request.session[HIDDEN] = request.POST.get("show") != "yes"
-    offer(request, "The first steps are hidden", request.path, there=here, show="yes")
+    offer_undo(request, "The first steps are hidden", request.path, there=here, show="yes")
     return HttpResponseRedirect(here, status=303)

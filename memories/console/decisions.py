@@ -20,8 +20,8 @@ from conflicts.resolution.review_queue import AT_ONCE
 from conflicts.search_index import BlockedByErasure
 from memories import access, ingest
 from memories.access import NotFound, NotPermitted, Principal
-from memories.console.errors import Refusal, sentence
-from memories.console.explorer_query import typed
+from memories.console.errors import Refusal, error_sentence
+from memories.console.explorer_query import normalise_newlines
 from memories.console.review_items import OUTCOMES, names_of
 from memories.errors import NovaError, StaleRevision
 from memories.models.fragment import CONTENT_LIMIT
@@ -55,7 +55,7 @@ class DecisionNotice:
     refusal: Refusal | None = None
 
 
-def decided(
+def resolve_each(
     principal: Principal,
     seen: Sequence[tuple[uuid.UUID, int]],
     action: str,
@@ -66,20 +66,20 @@ def decided(
     """Settles each conflict on the revision that was seen; what one can't do stops no other."""
     if "\0" in note:
         refused = NotApplicable("a note can’t hold the character U+0000")
-        return [_told(principal, BulkOutcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
+        return [_describe_outcome(principal, BulkOutcome(conflict_id, refused), now=now) for conflict_id, _ in seen]
     way = ACTIONS[action]
     wishes = [(i, Settlement(way.action, revision, way.keep, note)) for i, revision in seen]
-    return [_told(principal, outcome, now=now) for outcome in resolve_all(principal, wishes, now=now)]
+    return [_describe_outcome(principal, outcome, now=now) for outcome in resolve_all(principal, wishes, now=now)]
 
 
-def taken_back(
+def undo_each(
     principal: Principal, conflict_ids: Sequence[uuid.UUID], *, now: datetime.datetime
 ) -> list[DecisionNotice]:
     """Takes each decision back, the last first."""
-    return [_told(principal, outcome, now=now) for outcome in undo_all(principal, conflict_ids, now=now)]
+    return [_describe_outcome(principal, outcome, now=now) for outcome in undo_all(principal, conflict_ids, now=now)]
 
 
-def edited(
+def resolve_with_edit(
     principal: Principal, seen: Sequence[tuple[uuid.UUID, int]], form: Mapping[str, str], *, now: datetime.datetime
 ) -> list[DecisionNotice]:
     """Settles it for what the person typed: a memory of their own; the challenger is archived as it was written."""
@@ -89,20 +89,20 @@ def edited(
         settlement = Settlement(Action.SUPERSEDE, revision, note=form.get("note", "")[:NOTE_LIMIT])
         ingest.corrections.correct(principal, conflict_id, settlement, content=content, value=value, now=now)
     except (NotFound, NotPermitted, StaleRevision, AlreadyResolved, NotApplicable, BlockedByErasure) as error:
-        return [_told(principal, BulkOutcome(conflict_id, error), now=now)]
+        return [_describe_outcome(principal, BulkOutcome(conflict_id, error), now=now)]
     return [DecisionNotice(conflict_id)]
 
 
 def _typed(form: Mapping[str, str]) -> tuple[str, str]:
     """The text and the value that the form holds. Raises NotApplicable."""
-    content, value = typed(form.get("content", "")), form.get("value", "").strip()
+    content, value = normalise_newlines(form.get("content", "")), form.get("value", "").strip()
     good = 0 < len(content) <= CONTENT_LIMIT and "\0" not in content + form.get("note", "")
     if not good or (value and not (len(value) <= VALUE_LIMIT and says_something(value) and "\0" not in value)):
         raise NotApplicable("a text of 1 to 2000 characters and a value are needed")
     return content, value
 
 
-def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> DecisionNotice:
+def too_many_text(seen: Sequence[tuple[uuid.UUID, int]]) -> DecisionNotice:
     """What to tell whoever decides more than the room takes in one go."""
     return DecisionNotice(
         seen[0][0], Refusal("This is too much at once", f"{len(seen)} conflicts; {AT_ONCE} are the most.")
@@ -112,7 +112,7 @@ def too_many(seen: Sequence[tuple[uuid.UUID, int]]) -> DecisionNotice:
 UNTITLED: dict[type[NovaError], str] = {NotFound: "It is gone", NotPermitted: "You may not settle this"}
 
 
-def _told(principal: Principal, outcome: BulkOutcome, *, now: datetime.datetime) -> DecisionNotice:
+def _describe_outcome(principal: Principal, outcome: BulkOutcome, *, now: datetime.datetime) -> DecisionNotice:
     error = outcome.refused
     if error is None:
         return DecisionNotice(outcome.conflict_id)
@@ -120,7 +120,7 @@ def _told(principal: Principal, outcome: BulkOutcome, *, now: datetime.datetime)
     if isinstance(error, AlreadyResolved):
         detail = _who_was_first(principal, outcome.conflict_id, now=now)
     else:
-        detail = "" if isinstance(error, NotFound) else sentence(str(error))
+        detail = "" if isinstance(error, NotFound) else error_sentence(str(error))
     return DecisionNotice(outcome.conflict_id, Refusal(title, detail))
 
 
@@ -132,10 +132,10 @@ def _who_was_first(principal: Principal, conflict_id: uuid.UUID, *, now: datetim
     did = OUTCOMES.get(row.resolution, "") + (" of" if row.resolution == Resolution.KEEP_BOTH else "")
     if row.resolved_at is None or not did:
         return "There is nothing left to decide."
-    return first_come(names.get(row.resolved_by, "Somebody"), did, row.resolved_at, now)
+    return already_decided(names.get(row.resolved_by, "Somebody"), did, row.resolved_at, now)
 
 
-def first_come(who: str, did: str, at: datetime.datetime, now: datetime.datetime) -> str:
+def already_decided(who: str, did: str, at: datetime.datetime, now: datetime.datetime) -> str:
     """What to tell who comes second."""
     seconds = int((now - at).total_seconds())
     ago = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"

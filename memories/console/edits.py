@@ -11,8 +11,8 @@ from conflicts.public import ClaimDraft, Statement
 from memories import access, ingest
 from memories.access import NotFound, Principal
 from memories.console.errors import Refusal
-from memories.console.explorer_query import typed
-from memories.extraction import stated
+from memories.console.explorer_query import normalise_newlines
+from memories.extraction import certain_claims
 from memories.models import Fragment, Revision
 from memories.models.fragment import CONTENT_LIMIT
 
@@ -33,7 +33,7 @@ class Edit:
 
 def edit_of(principal: Principal, row: Fragment, form: Mapping[str, str]) -> Edit:
     """Reads the form. A claim that nobody touched has to stand in the new text, or be confirmed (`holds`)."""
-    text = typed(form.get("content", ""))
+    text = normalise_newlines(form.get("content", ""))
     if not 0 < len(text) <= CONTENT_LIMIT or "\0" in text:
         detail = f"A sentence has 1 to {CONTENT_LIMIT} characters; yours {len(text)}."
         return Edit(refusal=Refusal("Nothing was changed", detail))
@@ -69,8 +69,8 @@ def _claim(old: ClaimDraft | None, form: Mapping[str, str]) -> tuple[ClaimDraft 
         return ClaimDraft(told["subject"], told["predicate"], told["value"]), ""
     # How many values a key takes is the new predicate's to say.
     exclusive = old.exclusive if told["predicate"] == old.predicate else None
-    wish: dict[str, Any] = {**told, "exclusive": exclusive}
-    changed = replace(old, **wish)
+    options: dict[str, Any] = {**told, "exclusive": exclusive}
+    changed = replace(old, **options)
     return (old if changed == old else changed.says), ""
 
 
@@ -78,18 +78,22 @@ def _says(text: str, claim: ClaimDraft) -> bool:
     """Whether a text has the value in it as words of their own, and is not read to say otherwise."""
     value, words = canonical_key(claim.value), canonical_key(text)
     named = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)
-    return bool(named) and not any(said.negated or canonical_key(said.value) != value for said in _said(text, claim))
+    return bool(named) and not any(
+        said.negated or canonical_key(said.value) != value for said in _stated_values(text, claim)
+    )
 
 
-def _said(text: str, claim: ClaimDraft) -> list[Statement]:
+def _stated_values(text: str, claim: ClaimDraft) -> list[Statement]:
     """What a text states of a claim's key."""
     key = canonical_key(claim.subject), canonical_key(claim.predicate)
-    return [one for one in stated(text, {}) if (canonical_key(one.subject), canonical_key(one.predicate)) == key]
+    return [
+        one for one in certain_claims(text, {}) if (canonical_key(one.subject), canonical_key(one.predicate)) == key
+    ]
 
 
 def _doubt(text: str, old: ClaimDraft) -> Edit:
     """Asks what the memory claims now; with the value that the new text is read to give."""
-    value = next((said.value for said in _said(text, old) if not said.negated), old.value)
+    value = next((said.value for said in _stated_values(text, old) if not said.negated), old.value)
     detail = (
         f"It would go on claiming {old.subject} · {old.predicate} = {old.value}. Correct the claim below, empty its "
         "three fields, or tick that it still holds."

@@ -25,16 +25,16 @@ class Refusal:
     request_id: str = field(default_factory=request_id)
 
 
-def attempted(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:
+def run_action(act: Callable[[], T]) -> tuple[T | None, Refusal | None]:
     """What the act answered, or why the room refused it. NotFound and NotPermitted pass: they are pages."""
     try:
         return act(), None
     except NovaError as error:
         if not error.title:
             raise
-        return None, Refusal(error.title, sentence(str(error)))
+        return None, Refusal(error.title, error_sentence(str(error)))
 
 
-def sentence(said: str) -> str:
+def error_sentence(text: str) -> str:
     """What a room says, as a sentence; some rooms say whole ones."""
-    return said if not said or said.endswith(".") else f"{said[:1].upper()}{said[1:]}."
+    return text if not text or text.endswith(".") else f"{text[:1].upper()}{text[1:]}."

@@ -62,8 +62,8 @@ def explorer_page(
     return push_url(response, asked.url(fragment_id, cursor=asked.cursor)) if part else response
 
 
-def _tab(asked: ExplorerQuery, fragment_id: uuid.UUID, tab: str) -> str:
-    return asked.url(fragment_id, tab=tab, cursor=asked.cursor)
+def _tab(query: ExplorerQuery, fragment_id: uuid.UUID, tab: str) -> str:
+    return query.url(fragment_id, tab=tab, cursor=query.cursor)
 
 
 def _part(request: Any, fragment_id: uuid.UUID | None) -> str:
@@ -73,9 +73,9 @@ def _part(request: Any, fragment_id: uuid.UUID | None) -> str:
     return "#opened" if fragment_id and request.htmx.target == "detail" else "#found"
 
 
-def _list_context(request: Any, asked: ExplorerQuery, now: Any) -> dict[str, Any]:
+def _list_context(request: Any, query: ExplorerQuery, now: Any) -> dict[str, Any]:
     base = request.build_absolute_uri("/").rstrip("/")
     project = request.principal.project
-    listing = browse(request.principal, asked, now=now)
-    curl = list_curl(base, asked, project=project, names=listing.names, has_users=listing.has_users)
-    return {"listing": listing, "curl": curl, "views": views_of(request.principal, asked)}
+    listing = browse(request.principal, query, now=now)
+    curl = list_curl(base, query, project=project, names=listing.names, has_users=listing.has_users)
+    return {"listing": listing, "curl": curl, "views": views_of(request.principal, query)}

@@ -54,83 +54,83 @@ class Listing:
         return any(facet.name == "user" for facet in self.facets)
 
 
-def browse(principal: Principal, asked: ExplorerQuery, *, now: datetime.datetime) -> Listing:
+def browse(principal: Principal, query: ExplorerQuery, *, now: datetime.datetime) -> Listing:
     """The list that was asked for. Raises NotFound for a namespace that is not the person's."""
     with access.enter(principal, why="console"):
         namespaces = access.all_readable(principal)
-        if asked.namespace and asked.namespace not in {namespace.name for namespace in namespaces}:
-            raise NotFound(f"namespace {asked.namespace}")
+        if query.namespace and query.namespace not in {namespace.name for namespace in namespaces}:
+            raise NotFound(f"namespace {query.namespace}")
         scopes = access.readable_scopes(principal)
         readable = Fragment.objects.within(principal.project_id).filter(namespace__in=scopes)
-        rows = asked.narrow(readable, project_id=principal.project_id, now=now)
-        facets = facets_of(rows, asked, namespaces)
-        page = [] if asked.q else _page(rows, asked, scopes)
+        rows = query.narrow(readable, project_id=principal.project_id, now=now)
+        facets = facets_of(rows, query, namespaces)
+        page = [] if query.q else _page(rows, query, scopes)
     names = [namespace.name for namespace in namespaces]
-    found, missed, degraded = _search(principal, asked, namespaces, now) if asked.q else ([], [], False)
-    shown = [MemoryRow(row, row.trust_at(now), asked.url(row.id)) for row in page[:PAGE]]
-    older = asked.url(cursor=Cursor.at(page[PAGE - 1], NEWEST_FIRST)) if len(page) > PAGE else None
-    is_new = not asked.narrowed and not any(option.count for option in facets[0].options)
+    found, missed, degraded = _search(principal, query, namespaces, now) if query.q else ([], [], False)
+    shown = [MemoryRow(row, row.trust_at(now), query.url(row.id)) for row in page[:PAGE]]
+    older = query.url(cursor=Cursor.at(page[PAGE - 1], NEWEST_FIRST)) if len(page) > PAGE else None
+    is_new = not query.narrowed and not any(option.count for option in facets[0].options)
     return Listing(found or shown, facets, facets[1].total, older, names, is_new, degraded, missed)
 
 
-def _page(rows: QuerySet[Any], asked: ExplorerQuery, scopes: NamespaceQuerySet) -> list[Fragment]:
+def _page(rows: QuerySet[Any], query: ExplorerQuery, scopes: NamespaceQuerySet) -> list[Fragment]:
     """A page and one row more, which tells whether there are older ones."""
-    if asked.cursor:
-        rows = rows.filter(asked.cursor.beyond(NEWEST_FIRST))
-    statuses = Status.values if asked.status == ALL else [asked.status]
-    if asked.namespace:
-        scopes = scopes.filter(Q(name=asked.namespace) | Q(parent__name=asked.namespace))
-    if asked.user:
-        scopes = scopes.filter(user=asked.user)
+    if query.cursor:
+        rows = rows.filter(query.cursor.beyond(NEWEST_FIRST))
+    statuses = Status.values if query.status == ALL else [query.status]
+    if query.namespace:
+        scopes = scopes.filter(Q(name=query.namespace) | Q(parent__name=query.namespace))
+    if query.user:
+        scopes = scopes.filter(user=query.user)
     places = list(scopes.order_by()[: LISTS + 1])
-    found = rows.filter(asked.conditions())
+    found = rows.filter(query.conditions())
     if len(places) * len(statuses) <= LISTS:
         found = found.filter(id__in=_newest(found, places, statuses))
     return list(found.select_related("namespace").order_by(*NEWEST_FIRST)[: PAGE + 1])
 
 
-def _newest(rows: QuerySet[Any], places: list[Namespace], statuses: list[str]) -> list[uuid.UUID]:
+def _newest(rows: QuerySet[Any], namespaces: list[Namespace], statuses: list[str]) -> list[uuid.UUID]:
     """A page's ids of each namespace and status: each is one walk along an index; sorting all rows costs far more."""
 
     def of(status: str) -> ArraySubquery:
         one = rows.filter(namespace=OuterRef("id"), status=status).order_by(*NEWEST_FIRST)
         return ArraySubquery(one.values("id")[: PAGE + 1])
 
-    if not places:
+    if not namespaces:
         return []
-    inside = Namespace.objects.within(places[0].project_id).filter(id__in=[place.id for place in places])
+    inside = Namespace.objects.within(namespaces[0].project_id).filter(id__in=[place.id for place in namespaces])
     lists = inside.values_list(*(of(status) for status in statuses))
     return [which for row in lists for ids in row for which in ids]
 
 
 def _search(
-    principal: Principal, asked: ExplorerQuery, namespaces: list[Namespace], now: datetime.datetime
+    principal: Principal, query: ExplorerQuery, namespaces: list[Namespace], now: datetime.datetime
 ) -> tuple[list[MemoryRow], list[Missed], bool]:
     """The best hits and the near misses; about a user what that user would be answered, the shared too.
 
     A person's look is no use by an agent, and keeps nothing from fading.
     """
     names = [namespace.name for namespace in namespaces]
-    if asked.user:
-        principal = principal.of_user(asked.user)
-    results = find(principal, question_of(asked, project=principal.project, names=names), now=now)
+    if query.user:
+        principal = principal.of_user(query.user)
+    results = find(principal, question_of(query, project=principal.project, names=names), now=now)
     reasons, missed = reasons_of(principal, results.explanation)
-    weights = asked.weighing
+    weights = query.weighing
     passing = {hit.fragment.id for hit in results.hits}
-    if asked.is_beyond_search:
+    if query.is_beyond_search:
         with access.enter(principal, why="console"):
             mine = Fragment.objects.within(principal.project_id).filter(id__in=passing)
-            passing = set(asked.narrow(mine, project_id=principal.project_id, now=now).values_list("id", flat=True))
+            passing = set(query.narrow(mine, project_id=principal.project_id, now=now).values_list("id", flat=True))
     rows = [
         MemoryRow(
             hit.fragment,
             hit.signals["confidence"],
-            asked.url(hit.fragment.id),
+            query.url(hit.fragment.id),
             score_bar(hit.score, hit.signals, weights),
             reasons.get(hit.fragment.id),
             hit.labels,
         )
         for hit in results.hits
-        if hit.fragment.id in passing and (asked.user or asked.namespace in ("", hit.fragment.namespace.root_name))
+        if hit.fragment.id in passing and (query.user or query.namespace in ("", hit.fragment.namespace.root_name))
     ]
     return rows[:HITS], missed, "embedder" in results.degraded

@@ -43,7 +43,7 @@ CHOICES = {
 }
 
 
-def typed(text: str) -> str:
+def normalise_newlines(text: str) -> str:
     """What a person typed into several lines: browsers end them in a way of their own."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
@@ -214,10 +214,10 @@ class ExplorerQuery:
 
     def conditions(self) -> Q:
         """What the facets' choices demand of a fragment."""
-        asked: dict[str, Any] = {"namespace__user": self.user, "type": self.type, "tier": self.tier}
-        asked |= {"status": self.status if self.status != ALL else ""}
+        body: dict[str, Any] = {"namespace__user": self.user, "type": self.type, "tier": self.tier}
+        body |= {"status": self.status if self.status != ALL else ""}
         here = Q(namespace__name=self.namespace) | Q(namespace__parent__name=self.namespace) if self.namespace else Q()
-        return here & Q(**{column: value for column, value in asked.items() if value})
+        return here & Q(**{column: value for column, value in body.items() if value})
 
     def narrow(self, rows: QuerySet[Any], *, project_id: uuid.UUID, now: datetime.datetime) -> QuerySet[Any]:
         """The rows that pass every other filter."""
@@ -247,16 +247,16 @@ class ExplorerQuery:
         )
 
 
-def question_of(asked: ExplorerQuery, *, project: str, names: list[str]) -> Question:
+def question_of(query: ExplorerQuery, *, project: str, names: list[str]) -> Question:
     """The search that the state stands for."""
     return Question(
-        query=asked.q,
-        namespaces=[asked.namespace] if asked.namespace else names or [f"{project}:{SHARED}"],
+        query=query.q,
+        namespaces=[query.namespace] if query.namespace else names or [f"{project}:{SHARED}"],
         project_wide=False,
-        all_users=not asked.user,
+        all_users=not query.user,
         floor=0.0,
-        filters=asked.search_filters(),
-        top_k=DEEP if asked.is_beyond_search else HITS,
-        weights=asked.weighing if asked.weights else None,
-        explain=bool(asked.why),
+        filters=query.search_filters(),
+        top_k=DEEP if query.is_beyond_search else HITS,
+        weights=query.weighing if query.weights else None,
+        explain=bool(query.why),
     )

@@ -43,27 +43,27 @@ class Facet:
         return sum(chosen) if chosen else sum(option.count for option in self.options)
 
 
-def facets_of(rows: QuerySet[Any], asked: ExplorerQuery, namespaces: Sequence[Namespace]) -> list[Facet]:
+def facets_of(rows: QuerySet[Any], query: ExplorerQuery, namespaces: Sequence[Namespace]) -> list[Facet]:
     """The facets of `rows` (not yet filtered by any), counted in one query: each leaves its own choice out."""
-    roots = rows.filter(namespace__user=asked.user) if asked.user else rows
+    roots = rows.filter(namespace__user=query.user) if query.user else rows
     roots = roots.order_by().annotate(root=Coalesce("namespace__parent_id", "namespace_id"))
     found = list(roots.values("status", "type", "tier", "root").annotate(n=Count("*")))
     names = {row.id: row.name for row in namespaces}
     for group in found:
         group["namespace"] = names.get(group.pop("root"), "")
-    status = _counts(found, asked, "status", Status.values)
+    status = _counts(found, query, "status", Status.values)
     return [
-        _facet(asked, "status", status | {ALL: sum(status.values())}),
-        _facet(asked, "type", _counts(found, asked, "type", FragmentType.values)),
-        _facet(asked, "tier", _counts(found, asked, "tier", Tier.values)),
-        _namespaces(found, asked, namespaces),
-        *_users(rows, asked),
+        _facet(query, "status", status | {ALL: sum(status.values())}),
+        _facet(query, "type", _counts(found, query, "type", FragmentType.values)),
+        _facet(query, "tier", _counts(found, query, "tier", Tier.values)),
+        _namespaces(found, query, namespaces),
+        *_users(rows, query),
     ]
 
 
-def _counts(found: list[dict[str, Any]], asked: ExplorerQuery, name: str, words: list[str]) -> dict[str, int]:
+def _counts(found: list[dict[str, Any]], query: ExplorerQuery, name: str, words: list[str]) -> dict[str, int]:
     """By value, how many pass every choice but the one of this facet."""
-    chosen = {column: getattr(asked, column) for column in COLUMNS if column != name}
+    chosen = {column: getattr(query, column) for column in COLUMNS if column != name}
     wanted = {column: value for column, value in chosen.items() if value and value != ALL}
     counts = dict.fromkeys(words, 0)
     for group in found:
@@ -72,32 +72,32 @@ def _counts(found: list[dict[str, Any]], asked: ExplorerQuery, name: str, words:
     return counts
 
 
-def _facet(asked: ExplorerQuery, name: str, counts: dict[str, int]) -> Facet:
-    return Facet(name, [_option(asked, name, value, count) for value, count in counts.items()])
+def _facet(query: ExplorerQuery, name: str, counts: dict[str, int]) -> Facet:
+    return Facet(name, [_option(query, name, value, count) for value, count in counts.items()])
 
 
-def _option(asked: ExplorerQuery, name: str, value: str, count: int) -> FacetOption:
-    chosen = getattr(asked, name) == value
+def _option(query: ExplorerQuery, name: str, value: str, count: int) -> FacetOption:
+    chosen = getattr(query, name) == value
     none = Status.ACTIVE.value if name == "status" else ""
     choice: dict[str, Any] = {name: none if chosen else value}
-    return FacetOption(value, count, chosen, asked.url(**choice))
+    return FacetOption(value, count, chosen, query.url(**choice))
 
 
-def _namespaces(found: list[dict[str, Any]], asked: ExplorerQuery, namespaces: Sequence[Namespace]) -> Facet:
-    counts = _counts(found, asked, "namespace", [namespace.name for namespace in namespaces])
-    fullest = sorted(counts, key=lambda name: (name != asked.namespace, -counts[name], name))[:MOST]
-    shown = _facet(asked, "namespace", {name: counts[name] for name in sorted(fullest)})
+def _namespaces(found: list[dict[str, Any]], query: ExplorerQuery, namespaces: Sequence[Namespace]) -> Facet:
+    counts = _counts(found, query, "namespace", [namespace.name for namespace in namespaces])
+    fullest = sorted(counts, key=lambda name: (name != query.namespace, -counts[name], name))[:MOST]
+    shown = _facet(query, "namespace", {name: counts[name] for name in sorted(fullest)})
     return replace(shown, hidden=len(counts) - len(fullest))
 
 
-def _users(rows: QuerySet[Any], asked: ExplorerQuery) -> list[Facet]:
+def _users(rows: QuerySet[Any], query: ExplorerQuery) -> list[Facet]:
     """The users of whom the most is kept; no facet where nobody has one."""
-    passing = rows.filter(replace(asked, user="").conditions(), namespace__user__isnull=False).order_by()
+    passing = rows.filter(replace(query, user="").conditions(), namespace__user__isnull=False).order_by()
     counted = passing.values_list("namespace__user").annotate(n=Count("*")).order_by("-n", "namespace__user")
     counts = dict(counted[: MOST + 1])
-    if asked.user and asked.user not in counts:
-        counts = {asked.user: passing.filter(namespace__user=asked.user).count()} | counts
+    if query.user and query.user not in counts:
+        counts = {query.user: passing.filter(namespace__user=query.user).count()} | counts
     if not counts:
         return []
-    shown = sorted(counts, key=lambda user: user != asked.user)[:MOST]
-    return [replace(_facet(asked, "user", {user: counts[user] for user in shown}), has_more=len(counts) > MOST)]
+    shown = sorted(counts, key=lambda user: user != query.user)[:MOST]
+    return [replace(_facet(query, "user", {user: counts[user] for user in shown}), has_more=len(counts) > MOST)]

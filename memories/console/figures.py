@@ -75,7 +75,7 @@ def _groups(rows: Any, since: datetime.datetime, now: datetime.datetime) -> Any:
     each = rows.order_by().annotate(
         made=Case(When(created_at__gte=since, then=TruncDate("created_at"))),
         kept=ExpressionWrapper(Q(is_pinned=True) | Q(is_anchor=True), output_field=BooleanField()),
-        unread=Case(When(active, then=_unread(now.date()))),
+        unread=Case(When(active, then=_unread_days(now.date()))),
         stability=Case(When(active, then=STABILITY)),
         tenths=Cast(F("base_relevance") * 10, IntegerField()),  # rounds
         octet=Func(F("content"), function="octet_length", output_field=BigIntegerField()),
@@ -123,7 +123,7 @@ def crossing(rows: QuerySet[Any], which: str, *, now: datetime.datetime) -> Quer
     return found
 
 
-def _unread(today: datetime.date) -> Any:
+def _unread_days(today: datetime.date) -> Any:
     """Whole days since each was last used, from 0 to as many as have faded it."""
     used = TruncDate(Coalesce("access__last_accessed_at", "created_at"))
     days = Func(Value(today), used, template="(%(expressions)s)", arg_joiner=" - ", output_field=IntegerField())
@@ -133,7 +133,7 @@ def _unread(today: datetime.date) -> Any:
 def _relevance(today: datetime.date, *, later: int = 0) -> Any:
     """The relevance that is left of each, today or so many days later."""
     base = Cast(Cast(F("base_relevance") * 10, IntegerField()), FloatField()) / 10.0
-    return base * Exp(Cast(_unread(today) + later, FloatField()) * -DECAY_PER_DAY / STABILITY)
+    return base * Exp(Cast(_unread_days(today) + later, FloatField()) * -DECAY_PER_DAY / STABILITY)
 
 
 def _tenth(share: Any) -> Any:

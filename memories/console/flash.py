@@ -17,7 +17,7 @@ SECONDS = 60
 
 
 @sensitive_variables()
-def tell(request: Any, response: HttpResponse, answer: Mapping[str, Any]) -> None:
+def add_message(request: Any, response: HttpResponse, answer: Mapping[str, Any]) -> None:
     """Keeps an answer for the page that the response leads to."""
     key = Fernet.generate_key()
     request.session[NAME] = Fernet(key).encrypt(json.dumps(answer).encode()).decode()
@@ -26,7 +26,7 @@ def tell(request: Any, response: HttpResponse, answer: Mapping[str, Any]) -> Non
 
 
 @sensitive_variables()
-def told(request: Any) -> dict[str, Any]:
+def pop_message(request: Any) -> dict[str, Any]:
     """The answer, this once; nothing when there is none, or it is too old."""
     if request.method != "GET" or NAME not in request.session:
         return {}

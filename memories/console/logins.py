@@ -162,7 +162,7 @@ def _page(request: Any, wrong: str) -> HttpResponse:
         "left": logins.codes_left(user),
         "wrong": wrong,
         "next": _next(request),
-        **flash.told(request),
+        **flash.pop_message(request),
     }
     return render(request, "console/factor.html", context, status=409 if wrong else 200)
 
@@ -181,7 +181,7 @@ def _confirm(request: Any) -> HttpResponse | str:
     logins.succeed(tried.id)
     logins.note(request.user, LoginOutcome.FACTOR_ADDED, address=_address(request), now=timezone.now())
     django_otp.login(request, logins.factor_of(request.user))
-    return _tell(request, codes)
+    return _show_codes(request, codes)
 
 
 @sensitive_variables("codes")
@@ -190,7 +190,7 @@ def _renew(request: Any) -> HttpResponse | str:
     if not tried:
         return wrong
     logins.succeed(tried)
-    return _tell(request, logins.new_codes(request.user))
+    return _show_codes(request, logins.new_codes(request.user))
 
 
 def _remove(request: Any) -> HttpResponse | str:
@@ -204,9 +204,9 @@ def _remove(request: Any) -> HttpResponse | str:
 
 
 @sensitive_variables("codes")
-def _tell(request: Any, codes: list[str]) -> HttpResponse:
+def _show_codes(request: Any, codes: list[str]) -> HttpResponse:
     response = HttpResponseRedirect(redirect_to_login(_next(request), reverse("console:factor")).url, status=303)
-    flash.tell(request, response, {"codes": codes})
+    flash.add_message(request, response, {"codes": codes})
     return response
 
 

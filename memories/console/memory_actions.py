@@ -14,10 +14,10 @@ from memories import access, ingest
 from memories.access import NotFound
 from memories.console.auth import member
 from memories.console.edits import Edit, edit_of, former_of
-from memories.console.errors import Refusal, attempted
+from memories.console.errors import Refusal, run_action
 from memories.console.explorer import explorer_page
 from memories.console.explorer_query import ExplorerQuery
-from memories.console.undo_strip import held_in, offer, tell, withdraw
+from memories.console.undo_strip import held_in, offer_undo, show_done, withdraw
 from memories.erasure import forget
 from memories.models import Fragment
 from memories.models.enums import Verb
@@ -50,16 +50,16 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     if edit.refusal:
         return explorer_page(request, fragment_id, refusal=edit.refusal, shown=edit.shown)
     if action == "edit" and not edit.changes:
-        return HttpResponseRedirect(_asked(request).url(fragment_id), status=303)
-    made, refused = attempted(_deed(request, fragment_id, action, edit.changes))
+        return HttpResponseRedirect(_origin_of(request).url(fragment_id), status=303)
+    made, refused = run_action(_deed(request, fragment_id, action, edit.changes))
     if refused:
         return explorer_page(request, fragment_id, refusal=refused)
     if action == "forget":
-        tell(request, "Forgotten", there=reverse("console:backups"), more=held_in(made.backups if made else []))
-        return HttpResponseRedirect(_asked(request).url(), status=303)
-    there = _asked(request).url(fragment_id)
+        show_done(request, "Forgotten", there=reverse("console:backups"), more=held_in(made.backups if made else []))
+        return HttpResponseRedirect(_origin_of(request).url(), status=303)
+    there = _origin_of(request).url(fragment_id)
     if action == "edit" and edit.alters_kind:
-        tell(
+        show_done(
             request,
             "Edited",
             there=there,
@@ -68,15 +68,15 @@ def act(request: Any, fragment_id: uuid.UUID) -> HttpResponse:
     elif action in INVERSE:
         said, inverse = INVERSE[action]
         texts = {"to": row.revision, "revision": made.revision} if action == "edit" and made else {}
-        offer(request, said, reverse("console:act", args=[fragment_id]), there=there, action=inverse, **texts)
+        offer_undo(request, said, reverse("console:act", args=[fragment_id]), there=there, action=inverse, **texts)
     elif action in VOTES:
-        tell(request, VOTES[action], there=there, more="A vote stands; nobody takes it back.")
+        show_done(request, VOTES[action], there=there, more="A vote stands; nobody takes it back.")
     elif action == "revert":
         withdraw(request)
     return HttpResponseRedirect(there, status=303)
 
 
-def _asked(request: Any) -> ExplorerQuery:
+def _origin_of(request: Any) -> ExplorerQuery:
     """The list, and the tab, that the person came from."""
     several = len(request.projects) > 1
     return ExplorerQuery.of(request.GET, project=request.principal.project if several else "")
@@ -106,9 +106,9 @@ def _deed(request: Any, fragment_id: uuid.UUID, action: str, edited: dict[str, A
         deed = getattr(ingest.updates, action)
         return lambda: deed(principal, fragment_id, now=now)
     if action in ("edit", "revert"):
-        wish = edited if action == "edit" else former_of(principal, fragment_id, _number(form.get("to", "")))
+        options = edited if action == "edit" else former_of(principal, fragment_id, _number(form.get("to", "")))
         seen = _number(form.get("revision", ""))
-        return lambda: ingest.updates.revise(principal, fragment_id, changes=wish, revision=seen, now=now)
+        return lambda: ingest.updates.revise(principal, fragment_id, changes=options, revision=seen, now=now)
     raise Http404
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Subquery
 
 from conflicts.public import Ruling
-from conflicts.ruling_marks import RulingMark, marks_of
+from conflicts.ruling_marks import RulingMark, ruling_marks_of
 from conflicts.rulings import ruled_on, with_words
 from memories import access
 from memories.access import NotFound, Principal
@@ -136,7 +136,7 @@ def _tab(principal: Principal, row: Any, tab: str, now: datetime.datetime) -> di
         case "history":
             revisions = Revision.objects.within(principal.project_id).filter(fragment=row).order_by("-revision")
             events = _events(principal, list(row.events.order_by("pgh_id")))
-            return {"revisions": list(revisions), "events": events, "rulings": marks_of(row)[::-1]}
+            return {"revisions": list(revisions), "events": events, "rulings": ruling_marks_of(row)[::-1]}
     return {}
 
 
@@ -162,8 +162,8 @@ def _retrievals(principal: Principal, row: Any) -> dict[str, Any]:
     """The newest of the last answers, as far as their receipts are kept, and how many there are."""
     receipts = Receipt.objects.within(principal.project_id)
     last = receipts.order_by("-created_at").values("id")[:LAST]
-    places = access.readable_scopes(principal)
-    held = receipts.filter(id__in=Subquery(last), fragment_ids__contains=[row.id], namespace__in=places)
+    namespaces = access.readable_scopes(principal)
+    held = receipts.filter(id__in=Subquery(last), fragment_ids__contains=[row.id], namespace__in=namespaces)
     found = list(held.select_related("namespace").order_by("-created_at", "-id")[:SHOWN])
     keys = ApiKey.objects.within(principal.project_id).in_bulk({one.key_id for one in found if one.key_id})
     told = [

@@ -57,7 +57,7 @@ class MergeList:
         return self.count - len(self.lines)
 
 
-def lists_of(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MergeList]:
+def report_lists(principal: Principal, report: Mapping[str, Any], *, done: bool = False) -> list[MergeList]:
     """The lists of a merge's report that hold anything. Inside `access.enter`."""
     ids, counts = _by_list(report)
     sources, beside, reasons = (report.get(name) or {} for name in ("sources", "beside", "reasons"))

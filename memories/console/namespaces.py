@@ -16,10 +16,10 @@ from django_htmx.http import HttpResponseClientRefresh
 from memories import access, jobs, operations
 from memories.access import NotFound, Principal, users
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
-from memories.console.merge_preview import MergeList, lists_of
+from memories.console.errors import Refusal, run_action
+from memories.console.merge_preview import MergeList, report_lists
 from memories.console.operations import id_of, place_of, rows_of
-from memories.console.undo_strip import tell
+from memories.console.undo_strip import show_done
 from memories.models import Fragment, Namespace, Operation
 from memories.models.enums import OperationState, Verb
 from memories.models.namespace import FORM
@@ -44,7 +44,7 @@ def tree(principal: Principal) -> list[Branch]:
         rows = access.all_readable(principal)
         counted = Fragment.objects.within(principal.project_id).in_namespaces(rows).order_by().values("namespace")
         counts = {c["namespace"]: c for c in counted.annotate(n=Count("id"), newest=Max("created_at"))}
-        people = users.below(principal, each=FIRST)
+        people = users.users_by_namespace(principal, each=FIRST)
     branches = {row.id: Branch(row, *_numbers(counts.get(row.id)), people.get(row.id)) for row in rows}
     roots: list[Branch] = []
     for row in rows:
@@ -88,12 +88,12 @@ def _names(branches: list[Branch]) -> list[str]:
     return [name for branch in branches for name in (branch.row.name, *_names(branch.forks))]
 
 
-def _start(request: Any, **wish: Any) -> Operation | None:
-    made, request.refusal = attempted(lambda: jobs.start(request.principal, **wish, now=timezone.now()))
+def _start(request: Any, **options: Any) -> Operation | None:
+    made, request.refusal = run_action(lambda: jobs.start(request.principal, **options, now=timezone.now()))
     return made
 
 
-def _led(made: Operation | None) -> HttpResponse | None:
+def _redirect(made: Operation | None) -> HttpResponse | None:
     return HttpResponseRedirect(reverse("console:operation", args=[made.id]), status=303) if made else None
 
 
@@ -111,7 +111,7 @@ def fork(request: Any) -> HttpResponse:
     if made is None:
         return _page(request, request.refusal)
     there = reverse("console:operation", args=[made.id])
-    tell(request, f"The fork of {source.name} into {target} was begun", there=there)
+    show_done(request, f"The fork of {source.name} into {target} was begun", there=there)
     return HttpResponseRedirect(there, status=303)
 
 
@@ -124,7 +124,7 @@ def delete(request: Any) -> HttpResponse:
     if request.POST.get("confirm", "").strip() != row.name:
         return _page(request, Refusal("Nothing was deleted", f"Type {row.name} to delete it."))
     made = _start(request, kind="delete", namespace=None, options={"namespace": row.name})
-    return _led(made) or _page(request, request.refusal)
+    return _redirect(made) or _page(request, request.refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Look:
         return self.operation.state in operations.OPEN
 
 
-def _look(principal: Principal, source: str, target: Namespace, wanted: str) -> Look | None:
+def _load_preview(principal: Principal, source: str, target: Namespace, wanted: str) -> Look | None:
     """The preview with that id; the newest one when none is named. Raises NotFound."""
     with access.enter(principal, why="console"):
         rows = rows_of(principal).filter(kind="merge", dry_run=True, namespace=target, options__source=source)
@@ -155,7 +155,7 @@ def _look(principal: Principal, source: str, target: Namespace, wanted: str) -> 
             raise NotFound("preview")
         if made is None:
             return None
-        return Look(made, lists_of(principal, made.report or {}), operations.runs_of(made).first())
+        return Look(made, report_lists(principal, made.report or {}), operations.runs_of(made).first())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -172,7 +172,7 @@ def merge(request: Any, name: str) -> HttpResponse:
     if wanted and wanted not in targets:
         raise Http404
     target = place_of(principal, wanted) if wanted else None
-    found = _look(principal, source.name, target, preview) if target else None
+    found = _load_preview(principal, source.name, target, preview) if target else None
     if request.method == "POST" and target and (led := _merged(request, source, target, found if preview else None)):
         return led
     refusal = getattr(request, "refusal", None)
@@ -184,14 +184,14 @@ def merge(request: Any, name: str) -> HttpResponse:
 
 def _merged(request: Any, source: Namespace, target: Namespace, look: Look | None) -> HttpResponse | None:
     """Looks, or merges what was looked at; None when it was refused (`request.refusal`)."""
-    wish: dict[str, Any] = {"kind": "merge", "namespace": target, "options": {"source": source.name}}
+    options: dict[str, Any] = {"kind": "merge", "namespace": target, "options": {"source": source.name}}
     if request.POST.get("step") != "merge":
-        made = _start(request, **wish, dry_run=True)
+        made = _start(request, **options, dry_run=True)
         asked = urlencode({"target": target.name, "preview": made.id}) if made else ""
         there = reverse("console:merge", args=[source.name])
         return HttpResponseRedirect(f"{there}?{asked}", status=303) if made else None
     if look is None or not look.is_ready:
         request.refusal = Refusal("Nothing was merged", "Preview it first.")
         return None
-    wish["options"]["plan_id"] = str(look.operation.id)
-    return _led(_start(request, **wish))
+    options["options"]["plan_id"] = str(look.operation.id)
+    return _redirect(_start(request, **options))

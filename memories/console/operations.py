@@ -19,8 +19,8 @@ from django_htmx.http import HttpResponseClientRefresh
 from memories import access, jobs, operations, upkeep
 from memories.access import NotFound, Principal
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
-from memories.console.merge_preview import MergeList, lists_of
+from memories.console.errors import Refusal, run_action
+from memories.console.merge_preview import MergeList, report_lists
 from memories.console.pagination import page_of
 from memories.console.plan_steps import StepPage, left_out, page_number, steps_of
 from memories.console.reports import ReportText, merge_lines, restore_told
@@ -119,9 +119,9 @@ def everything(request: Any) -> HttpResponse:
     return render(request, "console/operations.html", context)
 
 
-def _since(rows: QuerySet[Any], asked: QueryDict) -> QuerySet[Any]:
+def _since(rows: QuerySet[Any], query: QueryDict) -> QuerySet[Any]:
     """Those that ended within the last `days`, or all. Raises Http404."""
-    days = asked.get("days", "")
+    days = query.get("days", "")
     if not days:
         return rows
     if not re.fullmatch(r"[1-9][0-9]{0,2}", days, re.ASCII):
@@ -171,8 +171,8 @@ def read(request: Any, operation_id: uuid.UUID, *, now: datetime.datetime) -> Sh
         seen = row.heartbeat_at
         stalled = row.state == OperationState.RUNNING and seen is not None and now - seen > STALLED
         run = _run_of(row)
-        lists = lists_of(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
-    told = _told(principal, row)
+        lists = report_lists(principal, row.report or {}, done=not row.dry_run) if row.kind == "merge" else []
+    told = _describe(principal, row)
     lines = [] if told else _lines(row)
     offers = _offers(principal, row, is_used=run is not None)
     return ShownOperation(row, lines, steps, offers, stalled, _log(row), told, run, lists)
@@ -188,7 +188,7 @@ def _run_of(row: Operation) -> Operation | None:
     return found
 
 
-def _told(principal: Principal, row: Operation) -> ReportText | None:
+def _describe(principal: Principal, row: Operation) -> ReportText | None:
     report = row.report or {}
     if row.kind != "restore" or "namespaces" not in report:
         return None
@@ -208,7 +208,7 @@ def _lines(row: Operation) -> list[tuple[str, str]]:
     if row.kind == "merge":
         return merge_lines(report, done=not row.dry_run)
     if row.kind in (CONSOLIDATE, jobs.UNDO):
-        return upkeep.consolidation.lines(report)
+        return upkeep.consolidation.report_lines(report)
     nested = {
         f"{name}: {part}": n for name, parts in report.items() if isinstance(parts, dict) for part, n in parts.items()
     }
@@ -242,8 +242,8 @@ def _offers(principal: Principal, row: Operation, *, is_used: bool) -> frozenset
 def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Asks it to end between two batches; a queued one ends at once."""
     request.principal.require(Verb.ADMIN)
-    _, refusal = attempted(lambda: operations.cancel(request.principal, operation_id, now=timezone.now()))
-    return answered(request, operation_id, refusal, shows=operation_id)
+    _, refusal = run_action(lambda: operations.cancel(request.principal, operation_id, now=timezone.now()))
+    return redirect_or_error(request, operation_id, refusal, shows=operation_id)
 
 
 @require_POST
@@ -251,11 +251,11 @@ def cancel(request: Any, operation_id: uuid.UUID) -> HttpResponse:
 def undo(request: Any, operation_id: uuid.UUID) -> HttpResponse:
     """Takes back what it did; the page of the undo shows how far it is."""
     request.principal.require(Verb.ADMIN)
-    made, refusal = attempted(lambda: jobs.start_undo(request.principal, operation_id, now=timezone.now()))
-    return answered(request, made.id if made else None, refusal, shows=operation_id)
+    made, refusal = run_action(lambda: jobs.start_undo(request.principal, operation_id, now=timezone.now()))
+    return redirect_or_error(request, made.id if made else None, refusal, shows=operation_id)
 
 
-def answered(
+def redirect_or_error(
     request: Any, made: uuid.UUID | None, refusal: Refusal | None, *, shows: uuid.UUID, name: str = "operation"
 ) -> HttpResponse:
     """Leads to what was made, or shows the operation with the reason why nothing was."""

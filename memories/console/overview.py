@@ -54,14 +54,14 @@ class Overview:
 
 def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
     """All of it, in a fixed number of queries."""
-    proofs = backups.proofs(principal, now=now)
+    proofs = backups.backup_status(principal, now=now)
     with access.enter(principal, why="console"):
         namespaces = access.readable_scopes(principal)
         rows = Fragment.objects.within(principal.project_id).filter(namespace__in=namespaces)
         days = _days(now)
         since = datetime.datetime.combine(days[0], datetime.time(), datetime.UTC)
         found = figures_of(rows, since=since, now=now)
-        opened = _opened(principal, since)
+        opened = _opened_by_day(principal, since)
         saved = [_backup(proofs, now)] if Verb.ADMIN in principal.verbs else []
         return Overview(
             needs=[*_needs(principal, found.held, now), *_proposed(principal, namespaces, now), *saved],
@@ -71,7 +71,7 @@ def overview(principal: Principal, *, now: datetime.datetime) -> Overview:
                 says=f"memories stored in the last {DAYS} days",
                 link=lambda day: _list(status=ALL, day=day),
             ),
-            quarrel=_quarrel(days, found.stored, opened),
+            quarrel=_conflict_rate(days, found.stored, opened),
             trusted=_trusted(found),
             fading=bars(
                 [(f"{n / 10:.1f}", found.relevant[n]) for n in range(10)],
@@ -94,7 +94,7 @@ def _days(now: datetime.datetime) -> list[datetime.date]:
     return [today - datetime.timedelta(days=n) for n in range(DAYS - 1, -1, -1)]
 
 
-def _opened(principal: Principal, since: datetime.datetime) -> dict[Any, int]:
+def _opened_by_day(principal: Principal, since: datetime.datetime) -> dict[Any, int]:
     """How many conflicts were opened by day."""
     made = waiting(principal, status="all").filter(created_at__gte=since).order_by()
     days = made.annotate(day=TruncDate("created_at")).values_list("day")
@@ -163,7 +163,7 @@ def _backup(proofs: dict[str, Any], now: datetime.datetime) -> Need:
     return Need(word, "Backups", str(proofs["count"]), detail, reverse("console:backups"))
 
 
-def _quarrel(days: list[datetime.date], stored: Mapping[Any, int], opened: dict[Any, int]) -> Chart:
+def _conflict_rate(days: list[datetime.date], stored: Mapping[Any, int], opened: dict[Any, int]) -> Chart:
     rates = [(str(day), round(1000 * opened.get(day, 0) / stored[day], 1) if stored.get(day) else 0) for day in days]
     return bars(rates, says="conflicts per 1,000 memories stored, by day")
 

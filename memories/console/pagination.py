@@ -19,19 +19,19 @@ class Page:
     older: str
 
 
-def page_of(rows: Any, asked: QueryDict, *, of: str, by: str = "created_at") -> Page:
+def page_of(rows: Any, query: QueryDict, *, of: str, by: str = "created_at") -> Page:
     """The page that an address asks for, newest first; `of` names the list's own address.
 
     Inside `access.enter`. Raises Http404.
     """
     order = (f"-{by}", "-id")
     try:
-        cursor = Cursor.read(text) if (text := asked.get("cursor", "")) else None
+        cursor = Cursor.read(text) if (text := query.get("cursor", "")) else None
     except BadCursor as error:
         raise Http404 from error
     found = list((rows.filter(cursor.beyond(order)) if cursor else rows).order_by(*order)[: PAGE + 1])
     if len(found) <= PAGE:
         return Page(found, "")
-    there = asked.copy()
+    there = query.copy()
     there["cursor"] = str(Cursor.at(found[PAGE - 1], order))
     return Page(found[:PAGE], f"{reverse(f'console:{of}')}?{there.urlencode()}")

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import Http404
 
 from conflicts.public import ClaimDraft
-from memories.extraction import reread
+from memories.extraction import restated_claims
 from memories.models import Fragment, Operation, PlanStep
 from memories.models.enums import OperationState
 
@@ -111,16 +111,16 @@ def steps_of(row: Operation, *, number: int, left_out: Collection[int]) -> StepP
     if number > 1 and first >= total:
         raise Http404
     shown = steps.select_related("fragment__claim", "other").order_by("ordinal")[first : first + PAGE]
-    told = [_told(step, done=done, made=done and "undone" not in report) for step in shown]
+    told = [_describe_step(step, done=done, made=done and "undone" not in report) for step in shown]
     phases = [PhaseSteps(phase, list(group)) for phase, group in groupby(told, key=lambda step: step.row.phase)]
     return StepPage(phases, number, total, left_out)
 
 
-def _told(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
-    wish, did, other = SAID.get((step.phase, step.action), (step.action, step.action, "concerns"))
+def _describe_step(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
+    request, did, other = SAID.get((step.phase, step.action), (step.action, step.action, "concerns"))
     return ToldStep(
         row=step,
-        says=did if done else wish,
+        says=did if done else request,
         other_says=other,
         claim=_claim(step.fragment) if step.phase == "contradictions" else None,
         more=max(0, len(step.details.get("others", [])) - 1),
@@ -131,7 +131,7 @@ def _told(step: PlanStep, *, done: bool, made: bool) -> ToldStep:
 def _claim(row: Fragment) -> ClaimDraft | None:
     """What a memory claims, or is read to claim."""
     said = getattr(row, "claim", None)
-    return ClaimDraft.of(said) if said else next(iter(reread(row).claims_for(row)), None)
+    return ClaimDraft.of(said) if said else next(iter(restated_claims(row).claims_for(row)), None)
 
 
 def page_number(text: str) -> int:
@@ -145,7 +145,7 @@ def page_number(text: str) -> int:
 
 def left_out(request: Any, plan: uuid.UUID) -> set[int]:
     """The steps of a plan from which this person took the tick away."""
-    return set(_kept(request).get(str(plan), []))
+    return set(_last_plans(request).get(str(plan), []))
 
 
 def noted(request: Any, plan: uuid.UUID) -> set[int]:
@@ -155,13 +155,13 @@ def noted(request: Any, plan: uuid.UUID) -> set[int]:
         for name in ("shown", "step")
     )
     left = (left_out(request, plan) - shown) | (shown - ticked)
-    others = {of: steps for of, steps in _kept(request).items() if of != str(plan)}
+    others = {of: steps for of, steps in _last_plans(request).items() if of != str(plan)}
     latest = dict(list(others.items())[-(PLANS - 1) :])
     request.session[TICKS] = latest | {str(plan): sorted(left)}
     return left
 
 
-def _kept(request: Any) -> dict[str, list[int]]:
+def _last_plans(request: Any) -> dict[str, list[int]]:
     """By plan, the plan that was looked through last at the end."""
     kept: dict[str, Any] = request.session.get(TICKS) or {}
     return {} if "plan" in kept else kept  # a session of an earlier version

@@ -79,10 +79,10 @@ class ProposalRow:
     places: Sequence[Namespace]
 
 
-def shown(principal: Principal, filters: ProposalFilters, *, now: datetime.datetime) -> ProposalRow:
+def load_list(principal: Principal, filters: ProposalFilters, *, now: datetime.datetime) -> ProposalRow:
     """The oldest that wait and the newest that do not, in a fixed number of queries. Raises NotFound."""
     with access.enter(principal, why="console"):
-        places = access.all_readable(principal)
+        namespaces = access.all_readable(principal)
         within = access.readable_scopes(principal, [filters.namespace] if filters.namespace else None)
         rows = Proposal.objects.within(principal.project_id).filter(namespace__in=within).select_related("namespace")
         if filters.kind:
@@ -95,7 +95,9 @@ def shown(principal: Principal, filters: ProposalFilters, *, now: datetime.datet
         number = past.count() if len(lately) == LATELY else len(lately)
         about = _about(principal, first, lately)
         cards = [about.card(row, now=now) for row in first if about.has(row)]
-        return ProposalRow(cards, left - (len(first) - len(cards)), [about.line(row) for row in lately], number, places)
+        return ProposalRow(
+            cards, left - (len(first) - len(cards)), [about.line(row) for row in lately], number, namespaces
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +119,14 @@ class ProposalAbout:
         older, newer = (self.memories[i] for i in row.about)
         ours, theirs = words_apart(older.content, newer.content)
         sides = self._side("older", older, ours, now=now), self._side("newer", newer, theirs, now=now)
-        why = governance.obstacle(older, newer, claims=older.id in self.claiming)
-        return Card(row, sides, _said(row, "reason"), why, self._calls(row))
+        why = governance.why_not_replaceable(older, newer, claims=older.id in self.claiming)
+        return Card(row, sides, _proposed_text(row, "reason"), why, self._calls(row))
 
     def line(self, row: Proposal) -> ProposalLine:
         """One that does not."""
         spoken_of = [row.fragment_id] if row.fragment_id else row.about if row.decision else []
         memories = [self.memories[i] for i in spoken_of if i in self.memories]
-        text = next(filter(None, (_said(row, name) for name in ("title", "summary", "reason", "value"))), "")
+        text = next(filter(None, (_proposed_text(row, name) for name in ("title", "summary", "reason", "value"))), "")
         return ProposalLine(row, text, memories, self.names.get(row.decided_by, "the operator"), self._calls(row))
 
     def _side(self, name: str, row: Fragment, pieces: list[Piece], *, now: datetime.datetime) -> ProposalSide:
@@ -150,7 +152,7 @@ def _about(principal: Principal, waiting: Sequence[Proposal], lately: Sequence[P
     return ProposalAbout(memories, claiming, calls, names_of(principal, owners), keys)
 
 
-def _said(row: Proposal, name: str) -> str:
+def _proposed_text(row: Proposal, name: str) -> str:
     """A text in what the model proposed."""
     value = (row.proposal or {}).get(name, "")
     return value if isinstance(value, str) else ""

@@ -18,9 +18,9 @@ from conflicts.resolution import AlreadyResolved
 from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.console.auth import member
-from memories.console.decisions import first_come
-from memories.console.errors import Refusal, attempted
-from memories.console.proposal_list import Card, ProposalFilters, shown
+from memories.console.decisions import already_decided
+from memories.console.errors import Refusal, run_action
+from memories.console.proposal_list import Card, ProposalFilters, load_list
 from memories.console.review_items import names_of
 from memories.console.snippets import KEY, action_curl
 from memories.models import Proposal
@@ -51,7 +51,7 @@ def _filters(asked: Any) -> ProposalFilters:
 def page(request: Any, filters: ProposalFilters, *, refusal: Refusal | None = None) -> HttpResponse:
     """The page, or the part that htmx replaces."""
     principal, now = request.principal, timezone.now()
-    found = shown(principal, filters, now=now)
+    found = load_list(principal, filters, now=now)
     base = request.build_absolute_uri("/").rstrip("/")
     may_act = Verb.REVIEW in principal.verbs
     context = {
@@ -85,7 +85,7 @@ def decide(request: Any) -> HttpResponse:
     principal, now = request.principal, timezone.now()
     principal.require(Verb.REVIEW)
     decision, said = ACTIONS.get(request.POST.get("action", ""), ("", ""))
-    proposal_id, seen = _seen(request.POST.get("item", ""))
+    proposal_id, seen = _parse_seen(request.POST.get("item", ""))
     if not decision:
         raise Http404
     refusal = _refused(
@@ -96,10 +96,10 @@ def decide(request: Any) -> HttpResponse:
     )
     if not refusal:
         request.session[UNDO] = {"id": str(proposal_id), "said": said}
-    return _answered(request, refusal)
+    return _redirect(request, refusal)
 
 
-def _seen(text: str) -> tuple[uuid.UUID, list[int]]:
+def _parse_seen(text: str) -> tuple[uuid.UUID, list[int]]:
     """The id and the revisions of the older and the newer memory that the form carries."""
     try:
         first, *revisions = text.split(":")
@@ -123,7 +123,7 @@ def _refused(
             raise AlreadyResolved(_who_was_first(principal, proposal_id, now=now)) from error
 
     try:
-        return attempted(first_or_second)[1]
+        return run_action(first_or_second)[1]
     except NotFound:
         return Refusal("It is gone", "It went with one of its memories.")
 
@@ -134,10 +134,10 @@ def _who_was_first(principal: Principal, proposal_id: uuid.UUID, *, now: datetim
         names = names_of(principal, [row.decided_by] if row else [])
     if row is None or row.decided_at is None:
         return "There is nothing left to decide."
-    return first_come(names.get(row.decided_by, "Somebody"), row.decision, row.decided_at, now)
+    return already_decided(names.get(row.decided_by, "Somebody"), row.decision, row.decided_at, now)
 
 
-def _answered(request: Any, refusal: Refusal | None, *, place: str = "") -> HttpResponse:
+def _redirect(request: Any, refusal: Refusal | None, *, place: str = "") -> HttpResponse:
     """Back to the list as it was narrowed down, to a place on it."""
     filters = _filters(request.POST)
     if refusal:
@@ -152,7 +152,7 @@ def take_back(request: Any) -> HttpResponse:
     """Takes back the last decision."""
     request.principal.require(Verb.REVIEW)
     strip = request.session.pop(UNDO, None)
-    return _undone(request, uuid.UUID(strip["id"])) if strip else _answered(request, None)
+    return _undone(request, uuid.UUID(strip["id"])) if strip else _redirect(request, None)
 
 
 @require_POST
@@ -168,7 +168,7 @@ def reopen(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
 def _undone(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
     principal, now = request.principal, timezone.now()
     refusal = _refused(principal, proposal_id, lambda: governance.undo(principal, proposal_id, now=now), now=now)
-    return _answered(request, refusal, place=f"#proposal-{proposal_id}")
+    return _redirect(request, refusal, place=f"#proposal-{proposal_id}")
 
 
 @require_POST
@@ -176,4 +176,4 @@ def _undone(request: Any, proposal_id: uuid.UUID) -> HttpResponse:
 def hide(request: Any) -> HttpResponse:
     """Takes the undo strip away; the decision can still be undone in the list."""
     request.session.pop(UNDO, None)
-    return _answered(request, None)
+    return _redirect(request, None)

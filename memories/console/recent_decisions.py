@@ -12,7 +12,7 @@ from memories.access import Principal
 from memories.console.decisions import DecisionNotice
 from memories.console.errors import Refusal
 from memories.console.pagination import Page, page_of
-from memories.console.review_items import EDITED, OUTCOMES, names_of, saying
+from memories.console.review_items import EDITED, OUTCOMES, headline_of, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,22 @@ class DecisionAbout:
     refusal: Refusal | None
 
 
-def settled(principal: Principal, asked: QueryDict) -> Page:
+def list_settled(principal: Principal, query: QueryDict) -> Page:
     """What people have settled and not taken back, the newest first. Inside `access.enter`."""
     rows = waiting(principal, status="resolved").filter(resolved_by__isnull=False)
-    page = page_of(rows, asked, of="review", by="resolved_at")
+    page = page_of(rows, query, of="review", by="resolved_at")
     names = names_of(principal, [row.resolved_by for row in page.rows])
     left = of_conflicts(principal.project_id, [row.id for row in page.rows])
     edited = {conflict_id for conflict_id, ruling in left.items() if ruling.edited}
     told = with_claims(page.rows)
-    found = [Settled(row, saying(row), names.get(row.resolved_by, ""), row.id in edited) for row in told]
+    found = [Settled(row, headline_of(row), names.get(row.resolved_by, ""), row.id in edited) for row in told]
     return Page(found, page.older)
 
 
-def about(principal: Principal, refused: Sequence[DecisionNotice]) -> list[DecisionAbout]:
+def describe_refusals(principal: Principal, refused: Sequence[DecisionNotice]) -> list[DecisionAbout]:
     """Each refusal with what it is about. Inside `access.enter`."""
     if not refused:
         return []
     rows = waiting(principal, status="all").filter(id__in=[told.conflict_id for told in refused])
-    texts = {row.id: saying(row) for row in with_claims(rows)}
+    texts = {row.id: headline_of(row) for row in with_claims(rows)}
     return [DecisionAbout(told.conflict_id, texts.get(told.conflict_id, ""), told.refusal) for told in refused]

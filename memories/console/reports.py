@@ -70,7 +70,7 @@ class ReportText:
         return bool(self.changes or self.forgotten or self.conflicts)
 
 
-def told_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> ReportText:
+def report_of(principal: Principal, file: str, report: Mapping[str, Any], *, done: bool = False) -> ReportText:
     """The report of a restore or of its plan; the backup's file tells what stands nowhere else."""
     says = RESTORED if done else RESTORES
     parts = report.get("namespaces") or {}
@@ -89,10 +89,10 @@ def told_of(principal: Principal, file: str, report: Mapping[str, Any], *, done:
 def restore_told(principal: Principal, report: Mapping[str, Any], *, done: bool) -> ReportText:
     """The same where only the report is at hand."""
     try:
-        file = backups.found(principal, uuid.UUID(report["backup_id"])).file
+        file = backups.get_backup(principal, uuid.UUID(report["backup_id"])).file
     except NotFound:
         file = ""  # it was deleted since
-    return told_of(principal, file, report, done=done)
+    return report_of(principal, file, report, done=done)
 
 
 def merge_lines(report: Mapping[str, Any], *, done: bool) -> list[tuple[str, str]]:

@@ -52,10 +52,10 @@ def page(
     may_act = Verb.REVIEW in principal.verbs
     with access.enter(principal, why="console"):
         where, number = _where(request)
-        listed = review_items.listed(principal, last=_skipped(request), namespace=where, page=number, now=now)
+        listed = review_items.load_queue(principal, last=_skipped(request), namespace=where, page=number, now=now)
         rows = listed.items
         first = None if lately else next((item.row.id for item in rows if not item.held_by), None)
-        opened = _opened(principal, conflict_id or first, is_told=bool(refused), now=now)
+        opened = _find_opened(principal, conflict_id or first, is_told=bool(refused), now=now)
         if opened and may_act and opened.row.resolved_at is None:
             reserve(principal, opened.row.id, now=now)
         context = {
@@ -65,16 +65,16 @@ def page(
             "listed": listed,
             "place": where,
             "where": _query(request),
-            "done": _done(request, now=now),
+            "done": _settled_today(request, now=now),
             "opened": opened,
             "may_act": may_act,
             "strip": request.session.get(UNDO),
             "now": now,
             "curls": _curls(request, opened.row) if opened and may_act else [],
             "curl": f"curl '{request.build_absolute_uri('/').rstrip('/')}/api/v1/conflicts?status=pending' {KEY}",
-            "settled": recent_decisions.settled(principal, request.GET) if lately else None,
+            "settled": recent_decisions.list_settled(principal, request.GET) if lately else None,
             "most": AT_ONCE,
-            "refused": recent_decisions.about(principal, refused[:TOLD]),
+            "refused": recent_decisions.describe_refusals(principal, refused[:TOLD]),
             "refusals": len(refused),
             "tried": tried,
             "kept": request.POST if refused else {},
@@ -87,12 +87,12 @@ def page(
     return push_url(response, here) if part else response
 
 
-def _opened(
+def _find_opened(
     principal: Principal, conflict_id: uuid.UUID | None, *, is_told: bool, now: datetime.datetime
 ) -> review_items.Opened | None:
     """The conflict to show, if any; where a refusal tells that it is gone, none."""
     try:
-        return review_items.opened(principal, conflict_id, now=now) if conflict_id else None
+        return review_items.load_conflict(principal, conflict_id, now=now) if conflict_id else None
     except NotFound:
         if is_told:
             return None
@@ -126,7 +126,7 @@ def _curls(request: Any, row: Any) -> list[tuple[str, str]]:
     return [(label, action_curl(base, f"{path}/resolve", {**body, "revision": row.revision})) for label, body in ways]
 
 
-def _done(request: Any, *, now: datetime.datetime) -> int:
+def _settled_today(request: Any, *, now: datetime.datetime) -> int:
     """How many conflicts this person has settled today."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     mine = Q(resolved_by=request.principal.owner_id, resolved_at__gte=today)
@@ -139,40 +139,45 @@ def decide(request: Any) -> HttpResponse:
     """Decides what the form names, each on the revision that was seen, and leads to what is next."""
     request.principal.require(Verb.REVIEW)
     action, now = request.POST.get("action", ""), timezone.now()
-    seen = _seen(request)
+    seen = _parse_seen(request)
     if len(seen) > AT_ONCE:
-        return page(request, seen[0][0], status=409, refused=[decisions.too_many(seen)], tried=1)
+        return page(request, seen[0][0], status=409, refused=[decisions.too_many_text(seen)], tried=1)
     if action == "skip":
         return _skip(request, seen)
     if action == "edit":
-        outcomes, text = decisions.edited(request.principal, seen, request.POST, now=now), "Edited and accepted"
+        outcomes, text = (
+            decisions.resolve_with_edit(request.principal, seen, request.POST, now=now),
+            "Edited and accepted",
+        )
     else:
         if action not in decisions.ACTIONS:
             raise Http404
-        outcomes = decisions.decided(
+        outcomes = decisions.resolve_each(
             request.principal, seen, action, request.POST.get("note", "")[: decisions.NOTE_LIMIT], now=now
         )
         text = decisions.ACTIONS[action].said
-    return _told(request, outcomes, text, now=now)
+    return _respond(request, outcomes, text, now=now)
 
 
-def _told(request: Any, outcomes: list[decisions.DecisionNotice], text: str, *, now: datetime.datetime) -> HttpResponse:
+def _respond(
+    request: Any, outcomes: list[decisions.DecisionNotice], text: str, *, now: datetime.datetime
+) -> HttpResponse:
     """Leads to the next one; the strip says what was done and takes it back, the refusals say what was not."""
     done = [told for told in outcomes if not told.refusal]
     refused = [told for told in outcomes if told.refusal]
     if done:
-        _offer(request, [str(told.conflict_id) for told in done], text)
+        _offer_undo(request, [str(told.conflict_id) for told in done], text)
     if refused:
         return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
-    return _go_on(request)
+    return _redirect_to_next(request)
 
 
-def _offer(request: Any, ids: list[str], said: str, **more: Any) -> None:
+def _offer_undo(request: Any, ids: list[str], text: str, **more: Any) -> None:
     """The strip; `skipped`: nothing was decided."""
-    request.session[UNDO] = {"ids": ids, "said": said, "count": len(ids), **more}
+    request.session[UNDO] = {"ids": ids, "said": text, "count": len(ids), **more}
 
 
-def _go_on(request: Any) -> HttpResponse:
+def _redirect_to_next(request: Any) -> HttpResponse:
     """To the conflict that stood below the decided one, while it waits; else to the first."""
     try:
         following = uuid.UUID(request.POST.get("following", ""))
@@ -184,7 +189,7 @@ def _go_on(request: Any) -> HttpResponse:
     return HttpResponseRedirect(there + _query(request), status=303)
 
 
-def _seen(request: Any) -> list[tuple[uuid.UUID, int]]:
+def _parse_seen(request: Any) -> list[tuple[uuid.UUID, int]]:
     """The ids and revisions that the form carries: of the opened conflict, of the chosen rows, or of a source."""
     try:
         pairs = [text.partition(":") for value in request.POST.getlist("item") for text in value.split()]
@@ -200,8 +205,8 @@ def _skip(request: Any, seen: list[tuple[uuid.UUID, int]]) -> HttpResponse:
     """Puts it to the end of the queue, for this person."""
     skipped = str(seen[0][0])
     request.session[SKIPPED] = list(dict.fromkeys([*request.session.get(SKIPPED, []), skipped]))[-SKIPPED_MOST:]
-    _offer(request, [skipped], "Skipped", skipped=True)
-    return _go_on(request)
+    _offer_undo(request, [skipped], "Skipped", skipped=True)
+    return _redirect_to_next(request)
 
 
 def _skipped(request: Any) -> list[uuid.UUID]:
@@ -220,7 +225,7 @@ def take_back(request: Any) -> HttpResponse:
     if strip.get("skipped"):
         request.session[SKIPPED] = [text for text in request.session.get(SKIPPED, []) if text not in strip["ids"]]
     else:
-        outcomes = decisions.taken_back(request.principal, ids, now=now)
+        outcomes = decisions.undo_each(request.principal, ids, now=now)
         if refused := [told for told in outcomes if told.refusal]:
             return page(request, refused[0].conflict_id, status=409, refused=refused, tried=len(outcomes))
     return HttpResponseRedirect(reverse("console:conflict", args=[ids[0]]) + _query(request), status=303)
@@ -239,7 +244,7 @@ def dismiss(request: Any) -> HttpResponse:
 def reopen(request: Any, conflict_id: uuid.UUID) -> HttpResponse:
     """Takes back the decision on one conflict, from its own page or from the list of what was settled."""
     request.principal.require(Verb.REVIEW)
-    (told,) = decisions.taken_back(request.principal, [conflict_id], now=timezone.now())
+    (told,) = decisions.undo_each(request.principal, [conflict_id], now=timezone.now())
     if told.refusal:
         return page(request, conflict_id, status=409, refused=[told], tried=1)
     its_own = reverse("console:conflict", args=[conflict_id])

@@ -12,19 +12,19 @@ from conflicts.public import Ruling
 from conflicts.resolution import KeyCandidate, candidates, repetitions, visible_conflict
 from conflicts.resolution.review_queue import (
     Fold,
-    alone,
     fold_of,
     forked,
     from_source,
     queue,
     replaced_if_accepted,
     reserved,
+    single_fold,
 )
 from conflicts.rulings import binding_on, of_conflicts, with_words
 from memories.access import Principal
 from memories.console.presenters import Trust, trust_in_parts
 from memories.console.text_diff import Piece, words_apart
-from memories.console.voices import SERVICE, RivalClaim, Voice, alike, rivals_of, voices_of
+from memories.console.voices import SERVICE, RivalClaim, Voice, agreeing, agreeing_owners, rivals_of
 from memories.models import ApiKey, Fragment, Link, Owner
 from memories.models.enums import LinkKind, SourceClass
 
@@ -65,7 +65,7 @@ class ReviewItem:
     @property
     def seen(self) -> str:
         """The ids and revisions that a decision on the line carries."""
-        return " ".join(carried(zip(self.fold.ids, self.fold.revisions, strict=True)))
+        return " ".join(form_fields(zip(self.fold.ids, self.fold.revisions, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Listed:
     branches: dict[str, int]
 
 
-def listed(
+def load_queue(
     principal: Principal, *, last: Collection[uuid.UUID], namespace: str, page: int, now: datetime.datetime
 ) -> Listed:
     """The queue, or that of one namespace. Inside `access.enter`. Raises NotFound."""
@@ -206,18 +206,18 @@ def names_of(principal: Principal, ids: Iterable[uuid.UUID | None]) -> dict[uuid
     return {row.id: row.name.removeprefix("user:") for row in rows}
 
 
-def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> Opened:
+def load_conflict(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.datetime) -> Opened:
     """The conflict. Inside `access.enter`. Raises NotFound: unknown and foreign look the same."""
     row = visible_conflict(principal, conflict_id)
     waits = row.resolved_at is None
-    fold = fold_of(principal, row) if waits else alone(row)
+    fold = fold_of(principal, row) if waits else single_fold(row)
     sides = [side for side in (row.existing, row.newcomer) if side]
     about = _about(principal, sides)
     holder = reserved(principal, [row.id], now=now).get(row.id)
     claimed = candidates(principal, row)
     names = names_of(principal, [holder, row.resolved_by, *about.owners, *(c.fragment.owner_id for c in claimed)])
     ours, theirs = words_apart(*(side.content if side else "" for side in (row.existing, row.newcomer)))
-    same = [alike(claimed, side) for side in (row.existing, row.newcomer)]
+    same = [agreeing(claimed, side) for side in (row.existing, row.newcomer)]
     side = partial(about.side, names=names, now=now)
     held = side("held belief", row.existing, row.old_claim, ours, same[0]) if row.existing else None
     new = side("challenger", row.newcomer, row.new_claim, theirs, same[1]) if row.newcomer else None
@@ -229,8 +229,8 @@ def opened(principal: Principal, conflict_id: uuid.UUID, *, now: datetime.dateti
         rule=rule_of(row),
         replaced=replaced_if_accepted(principal, row, now=now) if waits else [],
         rivals=rivals_of([one for one in claimed if one not in (*same[0], *same[1])], names) if waits else [],
-        seen=carried(zip(fold.ids, fold.revisions, strict=True)),
-        same_source=carried(from_source(principal, row)) if waits else [],
+        seen=form_fields(zip(fold.ids, fold.revisions, strict=True)),
+        same_source=form_fields(from_source(principal, row)) if waits else [],
         held_by=names.get(holder, ""),
         decided_by=names.get(row.resolved_by, "") if row.resolved_by else "",
         ruling=next(iter(with_words(principal, _rulings(row))), None),
@@ -243,12 +243,12 @@ def _rulings(row: Any) -> list[Ruling]:
     return list(found.values())
 
 
-def carried(pairs: Iterable[tuple[uuid.UUID, int]]) -> list[str]:
+def form_fields(pairs: Iterable[tuple[uuid.UUID, int]]) -> list[str]:
     """Ids and revisions as a form carries them."""
     return [f"{conflict_id}:{revision}" for conflict_id, revision in pairs]
 
 
-def saying(row: Any) -> str:
+def headline_of(row: Any) -> str:
     """What a conflict is about, in one line."""
     said, held = _words(row)
     subject, predicate, value = said or held
@@ -316,7 +316,7 @@ class ConflictAbout:
             pieces=pieces,
             owner=names.get(row.owner_id, SERVICE),
             keys=self.keys.get(row.grant_id, []),
-            voices=voices_of(row, self.votes[row.id], same, names),
+            voices=agreeing_owners(row, self.votes[row.id], same, names),
             said=self.said.get(row.id),
             parents=[self.parents[i] for i in row.parents if i in self.parents],
             similar=self.similar.get(row.id, []),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories import access, backups
 from memories.access import Principal
-from memories.console.errors import attempted
+from memories.console.errors import run_action
 from memories.models import Fragment
 
 EACH, LOOKED = 5, 2_000  # examples of each kind; records of the file that are looked through for them
@@ -45,10 +45,10 @@ def _written(file: str, ids: set[str]) -> dict[str, str]:
     """The sentences that the beginning of the file holds; the plan names the first ones of it."""
 
     def read() -> dict[str, str]:
-        with backups.storage.readable(file) as opened:
+        with backups.storage.open_decrypted(file) as opened:
             told = islice(backups.bundle.records_of(opened, now=timezone.now()), LOOKED)
             rows = (one["row"] for one in told if one.get("kind") == "fragment")
             return {row["id"]: row["content"] for row in rows if row["id"] in ids}
 
-    found, _ = attempted(read)
+    found, _ = run_action(read)
     return found or {}

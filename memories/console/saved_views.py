@@ -12,7 +12,7 @@ from memories import access
 from memories.access import NotFound, Principal
 from memories.console.auth import member
 from memories.console.explorer_query import ExplorerQuery
-from memories.console.undo_strip import offer
+from memories.console.undo_strip import offer_undo
 from memories.models import SavedView
 from memories.models.enums import Verb
 
@@ -29,12 +29,12 @@ class View:
     chosen: bool
 
 
-def views_of(principal: Principal, asked: ExplorerQuery) -> list[View]:
+def views_of(principal: Principal, query: ExplorerQuery) -> list[View]:
     """The person's own, by name."""
     with access.enter(principal, why="console"):
         mine = SavedView.objects.within(principal.project_id).filter(owner_id=principal.owner_id)
         rows = list(mine.order_by("name", "id"))
-    return [View(row.id, row.name, _url(row.query, asked.project), row.query == asked.view) for row in rows]
+    return [View(row.id, row.name, _url(row.query, query.project), row.query == query.view) for row in rows]
 
 
 def _url(query: str, project: str) -> str:
@@ -60,11 +60,11 @@ def save(request: Any) -> HttpResponse:
         before = mine.values_list("query", flat=True).first()
         SavedView.objects.keep(principal.project_id, principal.owner_id, name=name, query=asked.view)
         row = mine.get()
-    told: dict[str, Any] = {"there": asked.newest}
+    text: dict[str, Any] = {"there": asked.newest}
     if before is None:
-        offer(request, "The view is saved", reverse("console:delete-view", args=[row.id]), **told)
+        offer_undo(request, "The view is saved", reverse("console:delete-view", args=[row.id]), **text)
     else:
-        offer(request, "The view shows this now", reverse("console:save-view"), **told, name=name, query=before)
+        offer_undo(request, "The view shows this now", reverse("console:save-view"), **text, name=name, query=before)
     return HttpResponseRedirect(asked.newest, status=303)
 
 
@@ -79,5 +79,5 @@ def delete(request: Any, view_id: uuid.UUID) -> HttpResponse:
         if row is None:
             raise NotFound("view")
     there, former = reverse("console:memories"), {"name": row.name, "query": row.query}
-    offer(request, f"The view “{row.name}” is gone", reverse("console:save-view"), there=there, **former)
+    offer_undo(request, f"The view “{row.name}” is gone", reverse("console:save-view"), there=there, **former)
     return HttpResponseRedirect(there, status=303)

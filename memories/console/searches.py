@@ -36,8 +36,8 @@ def searches_of(principal: Principal, days: Sequence[datetime.date]) -> Searches
     return Searches(
         number,
         empty,
-        _said(together, 0.5),
-        _said(together, 0.95),
+        _latency_text(together, 0.5),
+        _latency_text(together, 0.95),
         bars(slow, says="milliseconds that 95 of 100 searches kept, by day", unit=" ms"),
         bars(rates, says="searches that found nothing, in 100, by day", unit=" %"),
     )
@@ -53,7 +53,7 @@ def _bound(took: Sequence[int], share: float) -> int | None:
     return None
 
 
-def _said(took: Sequence[int], share: float) -> str:
+def _latency_text(took: Sequence[int], share: float) -> str:
     if not sum(took):
         return ""
     bound = _bound(took, share)

@@ -14,31 +14,31 @@ JSON = '-H "Content-Type: application/json"'
 NAMESPACES_LIMIT = 50  # of one search request
 
 
-def list_curl(base: str, asked: ExplorerQuery, *, project: str, names: list[str], has_users: bool = False) -> str:
+def list_curl(base: str, query: ExplorerQuery, *, project: str, names: list[str], has_users: bool = False) -> str:
     """The API call that answers what the list shows; empty where the API has no such filter."""
-    if asked.is_beyond_search:
+    if query.is_beyond_search:
         return ""
-    times = {"since": asked.since, "until": asked.until}
+    times = {"since": query.since, "until": query.until}
     told = {name: at.isoformat() for name, at in times.items() if at}
-    if not asked.q:
-        state = {**asked.params, **told, "status": asked.status, "limit": PAGE}
+    if not query.q:
+        state = {**query.params, **told, "status": query.status, "limit": PAGE}
         asked_of = {name: value for name, value in state.items() if name not in ("project", "q", "cursor", "day")}
-        asked_of |= {"all_users": "true"} if has_users and not asked.user else {}
+        asked_of |= {"all_users": "true"} if has_users and not query.user else {}
         return get_curl(base, "/api/v1/fragments", **asked_of)
-    body = _search_body(asked, told, project=project, names=names)
-    whose: dict[str, Any] = {"user": asked.user} if asked.user else {"all_users": True} if has_users else {}
+    body = _search_body(query, told, project=project, names=names)
+    whose: dict[str, Any] = {"user": query.user} if query.user else {"all_users": True} if has_users else {}
     return _post(f"{base}/api/v1/search", body | whose)
 
 
-def _search_body(asked: ExplorerQuery, times: dict[str, str], *, project: str, names: list[str]) -> dict[str, Any]:
-    question = question_of(asked, project=project, names=names)
+def _search_body(query: ExplorerQuery, times: dict[str, str], *, project: str, names: list[str]) -> dict[str, Any]:
+    question = question_of(query, project=project, names=names)
     where = _where(question.namespaces, project=project)
-    chosen = {name: [getattr(asked, name)] for name in ("type", "tier") if getattr(asked, name)}
-    chosen |= {"tags": [asked.tag]} if asked.tag else {}
-    standing: dict[str, Any] = {"include_all": True} if asked.status == "all" else {"status_filter": [asked.status]}
+    chosen = {name: [getattr(query, name)] for name in ("type", "tier") if getattr(query, name)}
+    chosen |= {"tags": [query.tag]} if query.tag else {}
+    standing: dict[str, Any] = {"include_all": True} if query.status == "all" else {"status_filter": [query.status]}
     filters = {**chosen, **times, **standing}
-    weighed = {"rerank": asked.weighing} if asked.weights else {}
-    return {"query": asked.q, **where, "filters": filters, "top_k": HITS, **weighed}
+    weighed = {"rerank": query.weighing} if query.weights else {}
+    return {"query": query.q, **where, "filters": filters, "top_k": HITS, **weighed}
 
 
 def _where(namespaces: list[str], *, project: str) -> dict[str, Any]:

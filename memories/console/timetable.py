@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from memories import schedules
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
-from memories.console.undo_strip import offer, tell
+from memories.console.errors import Refusal, run_action
+from memories.console.undo_strip import offer_undo, show_done
 from memories.models.enums import Verb
 
 # By the page that shows it.
@@ -43,23 +43,23 @@ def times(request: Any, page: str) -> HttpResponse:
     if not schedules.may_schedule(request.user):
         return render(request, "403.html", status=403)
     every = request.POST.get("every", "").strip()
-    wish: dict[str, Any] = {
+    options: dict[str, Any] = {
         "every": int(every) if every.isascii() and every.isdigit() and len(every) < 8 else 0,
         "period": request.POST.get("period", ""),
         "enabled": request.POST.get("enabled") == "yes",
     }
     before, there = schedules.schedule(NAMES[page], now=timezone.now()), reverse(f"console:{page}")
-    _, refusal = attempted(lambda: schedules.set_schedule(NAMES[page], **wish))
+    _, refusal = run_action(lambda: schedules.set_schedule(NAMES[page], **options))
     if refusal:
         return _page(request, page, refusal)
     if before.every:
         former = _form(before.every, before.period, on=before.enabled)
-        offer(request, f"The schedule of {page} is changed", request.path, there=there, **former)
-    elif wish["enabled"] and not before.enabled:
-        off = _form(wish["every"], wish["period"], on=False)
-        offer(request, f"The schedule of {page} is set", request.path, there=there, label="Switch it off", **off)
+        offer_undo(request, f"The schedule of {page} is changed", request.path, there=there, **former)
+    elif options["enabled"] and not before.enabled:
+        off = _form(options["every"], options["period"], on=False)
+        offer_undo(request, f"The schedule of {page} is set", request.path, there=there, label="Switch it off", **off)
     else:  # what was no interval can't be set here
-        tell(request, f"The schedule of {page} is set", there=there)
+        show_done(request, f"The schedule of {page} is set", there=there)
     return HttpResponseRedirect(there, status=303)
 
 

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_POST, require_safe
 from memories import access, erasure, upkeep
 from memories.access import NotFound, Principal
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
+from memories.console.errors import Refusal, run_action
 from memories.console.pagination import page_of
 from memories.console.snippets import action_curl, get_curl
-from memories.console.undo_strip import offer
+from memories.console.undo_strip import offer_undo
 from memories.models import Archive, Fragment, Tombstone
 from memories.models.enums import Verb
 from memories.models.history import events_of
@@ -67,22 +67,22 @@ def restore(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
     """Brings the memory back, and leads to it; of one that is back already it says so."""
     request.principal.require(Verb.WRITE)
     try:
-        admission, refusal = attempted(
+        admission, refusal = run_action(
             lambda: upkeep.lifecycle.restore(request.principal, tombstone_id, now=timezone.now())
         )
     except NotFound:
-        if (back := _returned(request.principal, tombstone_id)) is None:
+        if (back := _find_returned(request.principal, tombstone_id)) is None:
             raise
         return _page(request, back=back)
     if admission is None:
         return _page(request, refusal)
     there = reverse("console:memory", args=[admission.fragment.id])
     its_own = reverse("console:act", args=[admission.fragment.id])
-    offer(request, "The memory is back", its_own, there=there, label="Archive it", action="archive")
+    offer_undo(request, "The memory is back", its_own, there=there, label="Archive it", action="archive")
     return HttpResponseRedirect(there)
 
 
-def _returned(principal: Principal, tombstone_id: uuid.UUID) -> Fragment | None:
+def _find_returned(principal: Principal, tombstone_id: uuid.UUID) -> Fragment | None:
     """The memory of a tombstone that is gone because the memory is back; what was forgotten is not found."""
     with access.enter(principal, why="console"):
         events = events_of(Tombstone).objects.filter(project=principal.project_id, pgh_obj_id=tombstone_id)
@@ -101,5 +101,5 @@ def purge(request: Any, tombstone_id: uuid.UUID) -> HttpResponse:
         stone = upkeep.lifecycle.visible_tombstone(principal, tombstone_id)
     if request.POST.get("confirm", "").strip() != "purge":
         return _page(request, Refusal("Nothing was purged", "Type purge to erase what is left of it."))
-    _, refusal = attempted(lambda: erasure.forget(principal, stone.original_id, now=timezone.now()))
+    _, refusal = run_action(lambda: erasure.forget(principal, stone.original_id, now=timezone.now()))
     return _page(request, refusal) if refusal else HttpResponseRedirect(reverse("console:tombstones"), status=303)

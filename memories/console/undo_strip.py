@@ -11,7 +11,7 @@ from memories.console.auth import member
 STRIP, TAKEN_BACK = "undo", "taken_back"
 
 
-def offer(request: Any, said: str, url: str, *, there: str, label: str = "Undo", **fields: Any) -> None:
+def offer_undo(request: Any, text: str, url: str, *, there: str, label: str = "Undo", **fields: Any) -> None:
     """Says what was done, beside a form that sends `fields` to `url`; `there` is the page of what it is about.
 
     The session keeps it: no text of a memory is among the fields. What the strip itself did is not offered again.
@@ -19,13 +19,13 @@ def offer(request: Any, said: str, url: str, *, there: str, label: str = "Undo",
     if TAKEN_BACK in request.POST:
         withdraw(request)
         return
-    told = {"said": said, "url": url, "there": there, "label": label, "fields": fields}
+    told = {"said": text, "url": url, "there": there, "label": label, "fields": fields}
     request.session[STRIP] = told | {"project": request.principal.project}
 
 
-def tell(request: Any, said: str, *, there: str, more: str = "") -> None:
+def show_done(request: Any, text: str, *, there: str, more: str = "") -> None:
     """Says what was done and can't be taken back; `more` is another sentence, without a memory's text."""
-    told = {"said": said, "more": more, "url": "", "there": there}
+    told = {"said": text, "more": more, "url": "", "there": there}
     request.session[STRIP] = told | {"project": request.principal.project}
 
 

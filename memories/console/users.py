@@ -14,12 +14,12 @@ from django.views.decorators.http import require_POST, require_safe
 from memories import erasure
 from memories.access import NotFound, users
 from memories.console.auth import member
-from memories.console.errors import Refusal, attempted
+from memories.console.errors import Refusal, run_action
 from memories.console.explorer_query import ALL, ExplorerQuery, place_asked
 from memories.console.namespaces import names
 from memories.console.pagination import PAGE
 from memories.console.snippets import KEY, get_curl
-from memories.console.undo_strip import held_in, tell
+from memories.console.undo_strip import held_in, show_done
 from memories.models.enums import Verb
 from memories.rest.users import address_of, exported, user_at
 
@@ -46,7 +46,7 @@ def everybody(request: Any) -> HttpResponse:
     refusal = None
     if wanted:
         try:
-            users.held_of(principal, wanted, namespace or None)
+            users.count_holdings(principal, wanted, namespace or None)
             return HttpResponseRedirect(_its_own(request, address_of(wanted)))
         except NotFound:
             refusal = Refusal("No such user", "Names are compared exactly, capitals and spaces too.")
@@ -92,7 +92,7 @@ def _page(request: Any, address: str, refusal: Refusal | None = None) -> HttpRes
     principal, user, namespace = request.principal, user_at(address), _namespace(request)
     if address != address_of(user):
         raise Http404  # one address for each
-    held = users.held_of(principal, user, namespace)
+    held = users.count_holdings(principal, user, namespace)
     several = len(request.projects) > 1
     asked = ExplorerQuery(project=principal.project if several else "", user=user, status=ALL)
     rows = [
@@ -167,10 +167,10 @@ def erase(request: Any, address: str) -> HttpResponse:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return _page(request, address, Refusal("Nothing was erased", "Type how many memories are erased."))
     now = timezone.now()
-    done, refusal = attempted(lambda: erasure.erase_user(principal, user, namespace, expected=int(text), now=now))
+    done, refusal = run_action(lambda: erasure.erase_user(principal, user, namespace, expected=int(text), now=now))
     if done is None:
         return _page(request, address, refusal)
     said = f"A user is erased: {done.count} {'memory' if done.count == 1 else 'memories'}, every copy"
     there = reverse("console:users")
-    tell(request, said, there=there, more=held_in(done.backups))
+    show_done(request, said, there=there, more=held_in(done.backups))
     return HttpResponseRedirect(there, status=303)

@@ -30,7 +30,7 @@ class RivalClaim:
     fragment_id: uuid.UUID
 
 
-def voices_of(
+def agreeing_owners(
     row: Fragment, votes: Sequence[Any], same: Sequence[KeyCandidate], names: dict[uuid.UUID | None, str]
 ) -> list[Voice]:
     """Every other owner that says so, once: who corroborated it, and who filed the same value."""
@@ -45,7 +45,7 @@ def voices_of(
     return list(found.values())
 
 
-def alike(claimed: Sequence[KeyCandidate], side: Fragment | None) -> list[KeyCandidate]:
+def agreeing(claimed: Sequence[KeyCandidate], side: Fragment | None) -> list[KeyCandidate]:
     """Those that say what a side of the conflict says, itself among them."""
     own = next((one.says for one in claimed if side and one.fragment.id == side.id), None)
     return [one for one in claimed if one.says == own]

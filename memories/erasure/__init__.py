@@ -7,10 +7,10 @@ from memories.erasure.bulk import (
     ErasureRequest,
     check_forgetting,
     check_right,
+    erasure_options,
     forget_all,
-    look,
+    preview,
     run,
-    wanted,
 )
 from memories.erasure.fragments import Erased, Forgotten, check_everywhere, erase, forget, lift
 from memories.erasure.users import ErasedUser, erase_user
@@ -31,8 +31,8 @@ __all__ = [
     "forget",
     "forget_all",
     "lift",
-    "look",
+    "preview",
     "run",
     "sees_backups",
-    "wanted",
+    "erasure_options",
 ]

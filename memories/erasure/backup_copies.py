@@ -27,7 +27,7 @@ def check_purging(principal: Principal, *, purge: bool) -> None:
         raise NotPermitted("purging backups needs the verb admin and a key for all of the project")
 
 
-def hold_backups(principal: Principal, *, purge: bool) -> None:
+def lock_backups(principal: Principal, *, purge: bool) -> None:
     """Before all else a purge lets no other backup be noted, and is counted: one that is being written begins anew.
 
     Raises NotPermitted as `check_purging`.
@@ -49,7 +49,7 @@ def backups_of(namespace: Namespace, ids: Sequence[uuid.UUID], *, purge: bool) -
     born = None if gone else _first_written(namespace.project_id, ids)
     since = Q(created_at__gte=born) | Q(origin=BackupOrigin.UPLOADED) if born else Q()
     found = list(rows.filter(since).newest_first())
-    going = _unneeded(found) if purge else []
+    going = _without_dependents(found) if purge else []
     packs = list(
         Operation.objects.within(namespace.project_id)
         .filter(kind="pack", namespace=namespace)
@@ -78,7 +78,7 @@ def _first_written(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> datetime.
     return at and min(at, events.aggregate(at=Min("pgh_created_at"))["at"] or at)
 
 
-def _unneeded(rows: Sequence[Backup]) -> list[Backup]:
+def _without_dependents(rows: Sequence[Backup]) -> list[Backup]:
     """Those, newest first, that are not protected and that nothing which stays goes on from."""
     going = [row for row in rows if not row.protected]
     while True:

@@ -13,8 +13,8 @@ from conflicts.public import lock_namespace
 from conflicts.rulings import with_protection
 from memories import access
 from memories.access import NotPermitted, Principal
-from memories.erasure.backup_copies import backups_of, hold_backups
-from memories.erasure.fragments import Forgotten, erase, told
+from memories.erasure.backup_copies import backups_of, lock_backups
+from memories.erasure.fragments import Forgotten, erase, visible_outcome
 from memories.errors import NovaError
 from memories.models import Fragment, Namespace, Operation, Tombstone
 from memories.models.scoring import relevance_of
@@ -72,17 +72,19 @@ class ErasureRequest:
         return cls(Filters(**given), [uuid.UUID(i) for i in options["ids"]])
 
 
-def look(principal: Principal, namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime) -> Forgotten:
+def preview(
+    principal: Principal, namespace: Namespace, request: ErasureRequest, *, now: datetime.datetime
+) -> Forgotten:
     """What would be forgotten; nothing is."""
     with access.enter(principal, why="forget"):
-        found = _found(namespace, wish, now=now)
+        found = _find_matching(namespace, request, now=now)
         return Forgotten(len(found), found)
 
 
 def forget_all(
     principal: Principal,
     namespace: Namespace,
-    wish: ErasureRequest,
+    request: ErasureRequest,
     *,
     expected: int,
     authority: int,
@@ -95,13 +97,13 @@ def forget_all(
     Raises CountDiffers, and NotPermitted for what is above `authority`; nothing is forgotten then.
     """
     with access.enter(principal, why="forget"):
-        hold_backups(principal, purge=purge_backups)
+        lock_backups(principal, purge=purge_backups)
         lock_namespace(namespace.id)
-        found = _found(namespace, wish, now=now, hold=True)
+        found = _find_matching(namespace, request, now=now, hold=True)
         check_right(namespace, Forgotten(len(found), found), expected=expected, authority=authority)
         held_in = backups_of(namespace, found, purge=purge_backups)
         erased = erase(namespace.project_id, found, authority=authority, everywhere=everywhere, now=now)
-        return told(principal, found, erased, held_in)
+        return visible_outcome(principal, found, erased, held_in)
 
 
 def check_right(namespace: Namespace, found: Forgotten, *, expected: int, authority: int) -> None:
@@ -113,17 +115,17 @@ def check_right(namespace: Namespace, found: Forgotten, *, expected: int, author
 
 
 def check_forgetting(options: Options) -> None:
-    """Raises BadOptions unless they were written by `wanted`."""
+    """Raises BadOptions unless they were written by `erasure_options`."""
     if set(options) - {"everywhere"} != {"filters", "ids", "expected_count", "authority", "purge_backups"}:
         raise BadOptions("options", "Say what is to be forgotten, and how many that are.")
 
 
-def wanted(
-    wish: ErasureRequest, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
+def erasure_options(
+    request: ErasureRequest, *, expected: int, authority: int, purge_backups: bool, everywhere: bool = False
 ) -> dict[str, Any]:
     """The options of an operation that forgets."""
     how = {"expected_count": expected, "authority": authority, "purge_backups": purge_backups, "everywhere": everywhere}
-    return {**wish.options(), **how}
+    return {**request.options(), **how}
 
 
 def run(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     options, now = operation.options, operation.created_at
     assert operation.namespace is not None  # the kind asks for one
     if operation.dry_run:
-        return look(principal, operation.namespace, ErasureRequest.read(options), now=now).report()
+        return preview(principal, operation.namespace, ErasureRequest.read(options), now=now).report()
     with progress.alive(), access.enter(principal, why="forget"):
         told = forget_all(
             principal,
@@ -149,27 +151,29 @@ def run(principal: Principal, operation: Operation, progress: Progress) -> dict[
     return told
 
 
-def _found(
-    namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime, hold: bool = False
+def _find_matching(
+    namespace: Namespace, request: ErasureRequest, *, now: datetime.datetime, hold: bool = False
 ) -> list[uuid.UUID]:
     """What fits, the oldest first; of what was evicted, what is named by its id."""
-    rows = _fitting(namespace, wish, now=now)
+    rows = _fitting(namespace, request, now=now)
     rows = rows.select_for_update(of=("self",)).order_by("id") if hold else rows
     found = [row for _, row in sorted(rows.values_list("created_at", "id"))]
-    if wish.ids and not wish.content and wish.filters == Filters():
-        stones = Tombstone.objects.within(namespace.project_id).filter(namespace=namespace, original_id__in=wish.ids)
-        stones = stones.select_for_update(of=("self",)) if hold else stones
-        found += sorted(set(stones.values_list("original_id", flat=True)) - set(found))
+    if request.ids and not request.content and request.filters == Filters():
+        tombstones = Tombstone.objects.within(namespace.project_id).filter(
+            namespace=namespace, original_id__in=request.ids
+        )
+        tombstones = tombstones.select_for_update(of=("self",)) if hold else tombstones
+        found += sorted(set(tombstones.values_list("original_id", flat=True)) - set(found))
     return found
 
 
-def _fitting(namespace: Namespace, wish: ErasureRequest, *, now: datetime.datetime) -> Any:
-    filters = wish.filters
+def _fitting(namespace: Namespace, request: ErasureRequest, *, now: datetime.datetime) -> Any:
+    filters = request.filters
     rows = Fragment.objects.within(namespace.project_id).filter(filters.conditions(), namespace=namespace)
-    if wish.ids:
-        rows = rows.filter(id__in=wish.ids)
-    if wish.content:
-        rows = rows.alias(says=RawSQL(SAYS, [wish.content, wish.content])).filter(says=True)
+    if request.ids:
+        rows = rows.filter(id__in=request.ids)
+    if request.content:
+        rows = rows.alias(says=RawSQL(SAYS, [request.content, request.content])).filter(says=True)
     if filters != Filters():
         rows = rows.filter(status__in=filters.statuses)
     if filters.min_relevance:
@@ -180,5 +184,5 @@ def _fitting(namespace: Namespace, wish: ErasureRequest, *, now: datetime.dateti
 def _above(project_id: uuid.UUID, ids: Sequence[uuid.UUID], authority: int) -> int:
     """How many of them may not be forgotten with this authority, their own or that of who chose them."""
     rows = Fragment.objects.within(project_id).filter(id__in=ids)
-    stones = Tombstone.objects.within(project_id).filter(original_id__in=ids, authority__gt=authority)
-    return int(with_protection(rows).filter(rank__gt=authority).count()) + int(stones.count())
+    tombstones = Tombstone.objects.within(project_id).filter(original_id__in=ids, authority__gt=authority)
+    return int(with_protection(rows).filter(rank__gt=authority).count()) + int(tombstones.count())

@@ -8,12 +8,12 @@ from typing import Any
 
 from conflicts.authority import rank_of
 from conflicts.bulk_changes import erase_all
-from conflicts.public import Newcomer, hold_keys, lock_namespace, readmit
+from conflicts.public import Newcomer, lock_claimed_keys, lock_namespace, readmit
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
-from memories.erasure.backup_copies import backups_of, hold_backups
-from memories.erasure.reinstatement import has_losers, losers_of, stand_again
-from memories.extraction import stated
+from memories.erasure.backup_copies import backups_of, lock_backups
+from memories.erasure.reinstatement import has_losers, losers_of, reinstate
+from memories.extraction import certain_claims
 from memories.ingest.updates import check_change, claims_of, fragment_for_change, refuse_taking_away
 from memories.models import (
     Archive,
@@ -27,7 +27,7 @@ from memories.models import (
     Tombstone,
 )
 from memories.models.enums import STANDING, Status, Verb
-from memories.models.lineage import Digest, made_of
+from memories.models.lineage import Digest, digests_quoting
 from memories.models.sql import execute
 
 BATCH = 1_000
@@ -77,19 +77,19 @@ def forget(
     """
     with access.enter(principal, why="forget"):
         check_everywhere(principal, everywhere=everywhere)
-        hold_backups(principal, purge=purge_backups)
-        home = _home(principal.project_id, fragment_id)
+        lock_backups(principal, purge=purge_backups)
+        home = _namespace_id_of(principal.project_id, fragment_id)
         held_in = backups_of(home, [fragment_id], purge=purge_backups) if home else []
-        _hold(principal.project_id, fragment_id)
+        _lock(principal.project_id, fragment_id)
         if not _evicted(principal, fragment_id):
             refuse_taking_away(principal, fragment_for_change(principal, fragment_id))
         erased = erase(
             principal.project_id, [fragment_id], authority=rank_of(principal), everywhere=everywhere, now=now
         )
-        return told(principal, [fragment_id], erased, held_in)
+        return visible_outcome(principal, [fragment_id], erased, held_in)
 
 
-def told(
+def visible_outcome(
     principal: Principal, ids: Sequence[uuid.UUID], erased: Erased, held_in: Sequence[Mapping[str, Any]]
 ) -> Forgotten:
     """What the principal may know of it."""
@@ -118,7 +118,7 @@ def erase(
     for batch in batches(whole):
         _erase(project_id, batch, authority=authority, everywhere=everywhere, now=now)
     returned = _stand_again(project_id, others, now=now)
-    return Erased(len(ids), list(digests), [*returned, *stand_again(project_id, losers, now=now)])
+    return Erased(len(ids), list(digests), [*returned, *reinstate(project_id, losers, now=now)])
 
 
 def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
@@ -130,12 +130,12 @@ def batches(ids: Sequence[uuid.UUID]) -> Iterator[list[uuid.UUID]]:
 def _erase(
     project_id: uuid.UUID, ids: list[uuid.UUID], *, authority: int, everywhere: bool, now: datetime.datetime
 ) -> None:
-    copies, stones = (
+    copies, tombstones = (
         Archive.objects.within(project_id),
         Tombstone.objects.within(project_id).filter(original_id__in=ids),
     )
     # Whoever brings one of them back holds its tombstone: either it is here by now, or it stays away.
-    list(stones.select_for_update(of=("self",)).order_by("id").values_list("id"))
+    list(tombstones.select_for_update(of=("self",)).order_by("id").values_list("id"))
     Erasure.objects.remember(project_id, ids, authority=authority, texts=list(copies.texts(ids)), everywhere=everywhere)
     RepeatedRequest.objects.filter(project_id=project_id, fragment_ids__overlap=ids).delete()
     Proposal.objects.within(project_id).filter(about__overlap=ids).delete()
@@ -143,7 +143,7 @@ def _erase(
     Receipt.objects.within(project_id).strike(ids)
     erase_all(project_id, ids, copied=copies.conflicts_of(ids), now=now)
     copies.filter(fragment_id__in=ids).delete()
-    stones.delete()
+    tombstones.delete()
     execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
 
 
@@ -157,7 +157,7 @@ def _digests_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UU
     known, new = set(ids), list(ids)
     found: dict[uuid.UUID, Digest] = {}
     while new:
-        digests = [digest for batch in batches(new) for digest in made_of(project_id, batch)]
+        digests = [digest for batch in batches(new) for digest in digests_quoting(project_id, batch)]
         made = {digest.id: digest for digest in digests if digest.id not in known}
         found |= made
         known |= set(made)
@@ -171,22 +171,22 @@ def _stand_again(project_id: uuid.UUID, ids: set[uuid.UUID], *, now: datetime.da
     held = list(rows.select_for_update(of=("self",), no_key=True).order_by("id"))
     originals = Archive.objects.within(project_id).originals(held)
     for row in held:
-        said = stated(originals.get(row.id, row.content), row.extra)
+        said = certain_claims(originals.get(row.id, row.content), row.extra)
         row.updated_at = now
         readmit(Newcomer(row, None, claims_of(row), said), now=now, returning=True, at_best=Status.ACTIVE)
     return [row.id for row in held if row.status in STANDING]
 
 
-def _hold(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
+def _lock(project_id: uuid.UUID, fragment_id: uuid.UUID) -> None:
     """Locks before the row: its key, or, where others will stand again or it was evicted, the whole namespace."""
     place = Fragment.objects.within(project_id).filter(id=fragment_id).values_list("namespace_id", flat=True).first()
     if place is None:  # a restore that brings copies holds the namespace too
-        stones = Tombstone.objects.within(project_id).filter(original_id=fragment_id)
-        if evicted_from := stones.values_list("namespace_id", flat=True).first():
+        tombstones = Tombstone.objects.within(project_id).filter(original_id=fragment_id)
+        if evicted_from := tombstones.values_list("namespace_id", flat=True).first():
             lock_namespace(evicted_from)
     elif has_digests(project_id, [fragment_id]) or has_losers(project_id, fragment_id):
         lock_namespace(place)
-    hold_keys(project_id, fragment_id=fragment_id)
+    lock_claimed_keys(project_id, fragment_id=fragment_id)
 
 
 def _evicted(principal: Principal, fragment_id: uuid.UUID) -> bool:
@@ -200,7 +200,7 @@ def _evicted(principal: Principal, fragment_id: uuid.UUID) -> bool:
     return stone is not None
 
 
-def _home(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
+def _namespace_id_of(project_id: uuid.UUID, fragment_id: uuid.UUID) -> Namespace | None:
     """The namespace of a memory, evicted or not."""
     for rows in (
         Fragment.objects.within(project_id).filter(id=fragment_id),

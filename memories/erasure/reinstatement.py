@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conflicts.bulk_changes import was_ruled_out
-from conflicts.public import Newcomer, readmit, undisturbed
-from conflicts.reevaluation import Fate, examine, foresee
+from conflicts.public import Newcomer, admissible_unchanged, readmit
+from conflicts.reevaluation import Fate, preview_reevaluation, reevaluate
 from conflicts.votes import is_disputed
-from memories.extraction import stated
+from memories.extraction import certain_claims
 from memories.ingest.updates import claims_of
 from memories.models import Archive, Claim, Fragment
 from memories.models.enums import STANDING, Status
@@ -57,7 +57,7 @@ def losers_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID
     return found
 
 
-def stand_again(
+def reinstate(
     project_id: uuid.UUID, losers: dict[uuid.UUID, list[uuid.UUID]], *, now: datetime.datetime
 ) -> list[uuid.UUID]:
     """Let them pass the gate, in order; return those that stand. The caller holds their namespaces or keys."""
@@ -69,19 +69,19 @@ def stand_again(
         row = held.get(fragment_id)
         if row and row.status in (*STANDING, Status.SUPERSEDED):
             said = originals.get(fragment_id, row.content)
-            if _returned(row, claims, said, now=now):
+            if _reinstate(row, claims, said, now=now):
                 stands.append(fragment_id)
     return stands
 
 
-def _returned(row: Fragment, lost: Sequence[uuid.UUID], said: str, *, now: datetime.datetime) -> bool:
+def _reinstate(row: Fragment, lost: Sequence[uuid.UUID], text: str, *, now: datetime.datetime) -> bool:
     former = list(Claim.objects.within(row.project_id).filter(fragment=row).order_by("position"))
     drafts = [replace(draft, verdict="", superseded_by=None) for draft in claims_of(row)]
     if len(former) > 1:
         mine = [draft for draft, claim in zip(drafts, former, strict=True) if claim.id in lost]
-        return _in_part(Newcomer(row, None, mine, stated(said, row.extra)), now=now)
-    newcomer = Newcomer(row, None, drafts, stated(said, row.extra))
-    if not undisturbed([(newcomer, former)], now=now):
+        return _in_part(Newcomer(row, None, mine, certain_claims(text, row.extra)), now=now)
+    newcomer = Newcomer(row, None, drafts, certain_claims(text, row.extra))
+    if not admissible_unchanged([(newcomer, former)], now=now):
         execute(YIELDED, [row.project_id, row.id])
         return False
     row.updated_at = now
@@ -92,8 +92,8 @@ def _returned(row: Fragment, lost: Sequence[uuid.UUID], said: str, *, now: datet
 
 def _in_part(newcomer: Newcomer, *, now: datetime.datetime) -> bool:
     """Let some of a memory's claims stand again; what the others are they stay."""
-    (finding,) = foresee([newcomer], now=now)
+    (finding,) = preview_reevaluation([newcomer], now=now)
     newcomer.fragment.refresh_from_db(fields=["status", "archived_reason"])
     if finding.fate != Fate.RETURNS or finding.others:
         return False
-    return bool(examine([newcomer], {newcomer.fragment.id: finding}, now=now))
+    return bool(reevaluate([newcomer], {newcomer.fragment.id: finding}, now=now))

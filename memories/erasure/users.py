@@ -73,6 +73,6 @@ def erase_user(
 
 def _held_in(scope: Namespace) -> list[uuid.UUID]:
     rows = Fragment.objects.within(scope.project_id).filter(namespace=scope).order_by("id")
-    stones = Tombstone.objects.within(scope.project_id).filter(namespace=scope)
+    tombstones = Tombstone.objects.within(scope.project_id).filter(namespace=scope)
     found = list(rows.values_list("id", flat=True))
-    return found + sorted(set(stones.values_list("original_id", flat=True)) - set(found))
+    return found + sorted(set(tombstones.values_list("original_id", flat=True)) - set(found))

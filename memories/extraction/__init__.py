@@ -3,23 +3,23 @@
 from memories.extraction.chatter import chatter_reason
 from memories.extraction.claims import Extracted, extract_parts
 from memories.extraction.echo_filter import repeats, without_echoes
-from memories.extraction.introductions import ReadTurn, are_strangers
-from memories.extraction.material import carries_material, material_among
-from memories.extraction.stated_claims import NOTHING, Reading, read_text, reread, stated
+from memories.extraction.introductions import ReadTurn, find_strangers
+from memories.extraction.material import carries_material, flag_material
+from memories.extraction.stated_claims import NOTHING, Reading, certain_claims, read_text, restated_claims
 
 __all__ = [
     "NOTHING",
     "Extracted",
     "ReadTurn",
     "Reading",
-    "are_strangers",
+    "find_strangers",
     "carries_material",
     "chatter_reason",
     "extract_parts",
-    "material_among",
+    "flag_material",
     "read_text",
     "repeats",
-    "reread",
-    "stated",
+    "restated_claims",
+    "certain_claims",
     "without_echoes",
 ]

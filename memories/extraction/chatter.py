@@ -42,17 +42,17 @@ def _words(text: str) -> list[str]:
 def _only_asks(text: str) -> bool:
     """Whether it asks, and all that it says beside is courtesy."""
     sentences = [sentence.strip() for sentence in SENTENCE.findall(text) if _words(sentence)]
-    asking = [sentence for sentence in sentences if _asks(sentence)]
+    asking = [sentence for sentence in sentences if _is_question(sentence)]
     rest = [sentence for sentence in sentences if sentence not in asking]
     return bool(asking) and all(COURTESIES.issuperset(_words(sentence)) for sentence in rest)
 
 
-def _asks(sentence: str) -> bool:
+def _is_question(sentence: str) -> bool:
     """Whether a sentence is a question that states nothing beside what it asks."""
     if not sentence.rstrip("\"'”’)] ").endswith("?"):
         return sentence[-1:].isalnum() and _opens_asking(_words(sentence))
     *before, last = [_words(clause) for clause in CLAUSE_END.split(sentence)]
-    return not (_states(last) or any(_states(words) or _tells(words) for words in before))
+    return not (_states(last) or any(_states(words) or _states_something(words) for words in before))
 
 
 def _states(words: list[str]) -> bool:
@@ -63,7 +63,7 @@ def _states(words: list[str]) -> bool:
     return len(words) >= (2 if words[0] in STATING else 3)
 
 
-def _tells(words: list[str]) -> bool:
+def _states_something(words: list[str]) -> bool:
     """Whether a clause before the one that asks is long enough to say something, and no mere place or time."""
     words = _without_openers(words)
     return len(words) >= 3 and words[0] not in PREPOSITIONS and not _is_asked(words)

@@ -66,13 +66,13 @@ def extract_parts(text: str, parts: Sequence[Span], *, speaker: str | None = Non
     for sentence in _sentences(plain, (speaker or USER).strip().lower() or USER):
         for statement in statements(sentence):
             number = bisect_right(begins, statement.start) - 1
-            claim = _judged(text, sentence, statement, mask) if number >= 0 else None
+            claim = _claim_from(text, sentence, statement, mask) if number >= 0 else None
             if claim and claim.span[1] <= parts[number][1]:
-                _keep(found[number], claim.moved(-begins[number]))
+                _keep_better(found[number], claim.moved(-begins[number]))
     return [sorted(claims.values(), key=lambda claim: claim.span) for claims in found]
 
 
-def _keep(found: dict[tuple[str, str, str, bool], Extracted], claim: Extracted) -> None:
+def _keep_better(found: dict[tuple[str, str, str, bool], Extracted], claim: Extracted) -> None:
     """Of a claim that is made twice the better is kept."""
     key = (claim.subject, claim.predicate, claim.value.casefold(), claim.negated)
     if key in found and _weight(found[key]) < _weight(claim):
@@ -86,7 +86,7 @@ def _weight(claim: Extracted) -> tuple[bool, bool, bool]:
     return claim.first_person, not claim.quoted, claim.certain
 
 
-def _judged(text: str, sentence: Sentence, found: FoundStatement, mask: bytearray) -> Extracted | None:
+def _claim_from(text: str, sentence: Sentence, found: FoundStatement, mask: bytearray) -> Extracted | None:
     """A statement as a claim; None when nobody can say whose it is, or a part is too long."""
     inside = bool(mask[found.start])
     reported = sentence.reported <= found.start

@@ -37,12 +37,12 @@ def without_echoes(text: str, memories: Iterable[str]) -> str:
 
     A text without any comes back as it is.
     """
-    senses = [sense_of(memory) for memory in memories]
+    senses = [content_words(memory) for memory in memories]
     sentences = SENTENCE.findall(text) if senses else []
     left = [sentence for sentence in sentences if not _is_echo(sentence, senses)]
     if len(left) == len(sentences):
         return text
-    tells = any(sense.stems or sense.numbers for sense in map(sense_of, left))
+    tells = any(sense.stems or sense.numbers for sense in map(content_words, left))
     return "".join(left).strip() if tells else ""
 
 
@@ -63,7 +63,7 @@ def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
         return False
 
     def is_said(text: str) -> bool:
-        sense = sense_of(text)
+        sense = content_words(text)
         return any(sense.says_again(memory) for memory in memories)
 
     clauses = [clause for clause in CLAUSE_END.split(sentence) if _tells(clause)]
@@ -71,11 +71,11 @@ def _is_echo(sentence: str, memories: Sequence[Sense]) -> bool:
 
 
 def _tells(text: str) -> bool:
-    sense = sense_of(text)
+    sense = content_words(text)
     return bool(sense.stems or sense.numbers)
 
 
-def sense_of(text: str) -> Sense:
+def content_words(text: str) -> Sense:
     """The sense of a text."""
     words = spoken_words(text, WORD)
     telling = {word for word in words if word not in FORMS and "'" not in word.removesuffix("'s")}

@@ -22,7 +22,7 @@ class ReadTurn(NamedTuple):
     claims: Sequence[Extracted]
 
 
-def are_strangers(principal: Principal, turns: Sequence[ReadTurn], scope: Namespace | None) -> list[bool]:
+def find_strangers(principal: Principal, turns: Sequence[ReadTurn], scope: Namespace | None) -> list[bool]:
     """Return for each turn of a chat whether a stranger says it. In the open transaction.
 
     The user is who the scope belongs to, and has the names on record that he said himself. Where no name is known, who
@@ -30,7 +30,7 @@ def are_strangers(principal: Principal, turns: Sequence[ReadTurn], scope: Namesp
     """
     if not turns:
         return []
-    known = [_words(name) for name in (principal.user or "", *_names_on_record(principal, scope)) if _words(name)]
+    known = [_words(name) for name in (principal.user or "", *_known_names(principal, scope)) if _words(name)]
     # An id such as u_8731 names nobody.
     open_to_all = not any(name & GIVEN_NAMES for name in known) and not _was_heard(principal, scope)
     judged = []
@@ -69,17 +69,19 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(TOKEN.findall(name.casefold().split("@")[0].replace("_", " ")))
 
 
-def _names_on_record(principal: Principal, scope: Namespace | None) -> Iterable[str]:
+def _known_names(principal: Principal, scope: Namespace | None) -> Iterable[str]:
     if scope is None:
         return []
     least = SOURCE_RANK[SourceClass.USER_EXPLICIT]
-    return _said(principal, scope).filter(predicate="name", authority__gte=least).values_list("value", flat=True)
+    return (
+        _stated_claims(principal, scope).filter(predicate="name", authority__gte=least).values_list("value", flat=True)
+    )
 
 
 def _was_heard(principal: Principal, scope: Namespace | None) -> bool:
-    return scope is not None and _said(principal, scope).exists()
+    return scope is not None and _stated_claims(principal, scope).exists()
 
 
-def _said(principal: Principal, scope: Namespace) -> QuerySet[Claim]:
+def _stated_claims(principal: Principal, scope: Namespace) -> QuerySet[Claim]:
     rows = Claim.objects.within(principal.project_id).filter(namespace=scope)
     return rows.filter(subject="user", status=Status.ACTIVE)

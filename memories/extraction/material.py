@@ -118,7 +118,7 @@ def carries_material(text: str) -> bool:
     )
 
 
-def material_among(turns: Iterable[tuple[str, str]]) -> list[bool]:
+def flag_material(turns: Iterable[tuple[str, str]]) -> list[bool]:
     """Return for each (role, cleaned text) whether it carries material, or follows such a turn before anybody answers.
 
     "Here is the mail:", and then the mail: what was announced may come in a message of its own.

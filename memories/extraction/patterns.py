@@ -97,7 +97,7 @@ FURTHER = {
 }
 
 
-def _led(text: str, start: int, end: int) -> values.Span | None:
+def _led_team(text: str, start: int, end: int) -> values.Span | None:
     """What somebody leads, when an employer is named behind it: customer operations at Fjordline."""
     before = start
     for number, (at, to) in enumerate(values.words(text, start, end, 6)):
@@ -108,8 +108,8 @@ def _led(text: str, start: int, end: int) -> values.Span | None:
     return None
 
 
-LEADING = pattern("role", r"(?:leads|runs|heads|manages|directs) (?=\w)", _led)
-LEADING_MYSELF = pattern("role", r"(?:lead|run|head|manage|direct) (?=\w)", _led)
+LEADING = pattern("role", r"(?:leads|runs|heads|manages|directs) (?=\w)", _led_team)
+LEADING_MYSELF = pattern("role", r"(?:lead|run|head|manage|direct) (?=\w)", _led_team)
 
 MONEYED = listed(
     "budget salary income rent mortgage allowance limit spending_limit price_limit maximum_budget max_budget"

@@ -36,15 +36,15 @@ class Reading:
         first = sorted(self.claims, key=lambda said: not said.first_person)
         return [self._draft(said, fragment) for said in first[:MOST_CLAIMS]]
 
-    def _draft(self, said: Extracted, fragment: Fragment) -> ClaimDraft:
-        own = said.first_person and fragment.source in FROM_THE_USER
+    def _draft(self, extracted: Extracted, fragment: Fragment) -> ClaimDraft:
+        own = extracted.first_person and fragment.source in FROM_THE_USER
         return ClaimDraft(
-            subject=said.subject,
-            predicate=said.predicate,
-            value=said.value,
+            subject=extracted.subject,
+            predicate=extracted.predicate,
+            value=extracted.value,
             exclusive=False,
             authority=None if own else SOURCE_RANK[SourceClass.INFERENCE],
-            span=said.span,
+            span=extracted.span,
         )
 
 
@@ -79,12 +79,12 @@ def read_text(
     )
 
 
-def stated(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:
+def certain_claims(content: str, extra: Mapping[str, Any]) -> Sequence[Statement]:
     """What a stored memory's text, and what stands beside it, states for certain; it takes nothing back any more."""
     return read_text(content, extra, claim=False).statements
 
 
-def reread(fragment: Fragment) -> Reading:
+def restated_claims(fragment: Fragment) -> Reading:
     """What a stored text states; see `read_text`. In material nobody can say any more whose word a part of it is."""
     told = extract(fragment.content)
     if fragment.extra.get(MATERIAL):

@@ -86,7 +86,7 @@ def _starts(sentence: Sentence) -> Iterator[int]:
 def _clause(sentence: Sentence, start: int, last: FoundStatement | None) -> Iterator[FoundStatement]:
     """What stands at one place; without a subject it goes on about the last one's, as in "and work at Boeing"."""
     text, end = sentence.text, min(sentence.end, start + LONGEST_CLAUSE)
-    if found := list(_told(text, start, end, sentence.me)):
+    if found := list(_directives(text, start, end, sentence.me)):
         yield from found
         return
     owner = _owner(sentence, start, end)
@@ -94,7 +94,7 @@ def _clause(sentence: Sentence, start: int, last: FoundStatement | None) -> Iter
         yield from _possession(text, owner, end)
         return
     who = _who(sentence, start, end)
-    if who is None and last and last.goes_on and _goes_on(text, last.value[1], start):
+    if who is None and last and last.goes_on and _continues(text, last.value[1], start):
         who = Who(last.subject, start, start - 1, last.mine, not last.mine)
     if who:
         yield from _action(text, who, end)
@@ -106,12 +106,12 @@ def _clause(sentence: Sentence, start: int, last: FoundStatement | None) -> Iter
             yield from _becomes(text, Who(sentence.me, start, alone.end()), snake(alone.group()), end)
 
 
-def _goes_on(text: str, end: int, start: int) -> bool:
+def _continues(text: str, end: int, start: int) -> bool:
     """Whether nothing but "and" or "but" stands between a value and what follows."""
     return start - end <= LONGEST_LINK and bool(grammar.AGAIN.fullmatch(text[end:start].rstrip() + " "))
 
 
-def _told(text: str, start: int, end: int, me: str | None) -> Iterator[FoundStatement]:
+def _directives(text: str, start: int, end: int, me: str | None) -> Iterator[FoundStatement]:
     """Call me Al; email me at al@example.com."""
     if me is None:
         return
@@ -133,7 +133,7 @@ def _owner(sentence: Sentence, start: int, end: int) -> Who | None:
         return Who(sentence.me, start, match.end(), mine=True) if sentence.me else None
     if match := POSSESSIVE.match(text, start, end):
         return Who(sentence.whose, start, match.end()) if sentence.whose else None
-    who = _named(text, start, end)
+    who = _subject_name(text, start, end)
     if who and re.compile(r"'s\s").match(text, who.end, end) and grammar.NOUN.match(text, who.end + 3, end):
         return Who(who.subject, start, who.end + 3)
     return None
@@ -145,10 +145,10 @@ def _who(sentence: Sentence, start: int, end: int) -> Who | None:
         return Who(sentence.me, start, match.end(), mine=True, third=False) if sentence.me else None
     if match := PRONOUN.match(sentence.text, start, end):
         return Who(sentence.whose, start, match.end()) if sentence.whose else None
-    return _named(sentence.text, start, end)
+    return _subject_name(sentence.text, start, end)
 
 
-def _named(text: str, start: int, end: int) -> Who | None:
+def _subject_name(text: str, start: int, end: int) -> Who | None:
     """The user, or up to three capitalised words that can be a name."""
     if match := grammar.THE_USER.match(text, start, end):
         return Who(USER, start, match.end())

@@ -3,8 +3,8 @@
 from memories.governance import digests, health, task_proposals
 from memories.governance.calls import expire_calls
 from memories.governance.claim_extraction import read_pending
-from memories.governance.decisions import decide, obstacle, undo
-from memories.governance.evolution import check_evolving, evolve
+from memories.governance.decisions import decide, undo, why_not_replaceable
+from memories.governance.evolution import check_evolving, find_contradictions
 from memories.governance.failed_tasks import check_impasse, propose_way_out
 from memories.governance.gate import is_shut, judge, judge_name
 from memories.governance.history import size, trim
@@ -18,7 +18,7 @@ __all__ = [
     "check_impasse",
     "decide",
     "digests",
-    "evolve",
+    "find_contradictions",
     "expire_calls",
     "health",
     "is_shut",
@@ -28,7 +28,7 @@ __all__ = [
     "Reduction",
     "ReductionClient",
     "judge_name",
-    "obstacle",
+    "why_not_replaceable",
     "propose_way_out",
     "read_pending",
     "size",

@@ -83,32 +83,32 @@ class Conversation:
         prompt = json.dumps(work, ensure_ascii=False, sort_keys=True)
         said = self._sidecar.generate(Ask(self._purpose, RULE + instruction, prompt), patience=left)
         if said.tries:
-            self._keep(said)
+            self._record(said)
         found = parsed(said.text)
         self.why = "" if found is not None else said.outcome if said.outcome != "answered" else UNUSABLE
         return found
 
-    def _keep(self, said: SidecarAnswer) -> None:
+    def _record(self, answer: SidecarAnswer) -> None:
         with access.enter(self._principal, why="language model"):
-            if not self._held():
+            if not self._lock_memories():
                 return  # its hashes would tell of what was forgotten meanwhile
             row = LlmCall.objects.create(
                 project_id=self._principal.project_id,
                 namespace=self._namespace,
                 purpose=self._purpose,
-                model=said.model,
-                host=said.host,
-                request_hash=said.request_hash,
-                output_hash=said.output_hash,
-                outcome=said.outcome,
+                model=answer.model,
+                host=answer.host,
+                request_hash=answer.request_hash,
+                output_hash=answer.output_hash,
+                outcome=answer.outcome,
                 fragments=self._about,
-                tries=said.tries,
-                latency_ms=said.latency_ms,
+                tries=answer.tries,
+                latency_ms=answer.latency_ms,
                 created_at=self._now,
             )
         self.calls.append(row)
 
-    def _held(self) -> bool:
+    def _lock_memories(self) -> bool:
         """Whether all memories are still there; nobody forgets them before the row is written."""
         if not self._about:
             return True

@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from conflicts.public import Newcomer, lock_namespace
-from conflicts.reevaluation import examine, foresee
+from conflicts.reevaluation import preview_reevaluation, reevaluate
 from memories import access
 from memories.access import Principal
 from memories.governance.calls import UNUSABLE, Conversation, lineage
-from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
-from memories.governance.grounding import says
+from memories.governance.gate import SKIPPED, ReductionRuling, empty_outcome, is_shut, judge_proposal
+from memories.governance.grounding import states_claim
 from memories.governance.history import ProposalEntry, record
 from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE, claim_draft, refusal
@@ -66,9 +66,9 @@ def read_pending(principal: Principal, *, now: datetime.datetime) -> int:
         return 0
     texts = batch.texts
     if not texts:  # shortened, replaced or claiming something by now
-        return _settle(principal, batch, now=now)
+        return _finish(principal, batch, now=now)
     if is_shut():
-        _put_off(principal, batch, now=now, seconds=300.0)
+        _postpone(principal, batch, now=now, seconds=300.0)
         entry = ProposalEntry(ProposalKind.CLAIM, TASK, SKIPPED, about=[row.id for row in texts])
         record(principal, batch.place, [entry], now=now)
         return 0
@@ -78,12 +78,12 @@ def read_pending(principal: Principal, *, now: datetime.datetime) -> int:
     work = {"task": "claims", "texts": [{"n": n, "text": row.content} for n, row in enumerate(texts)]}
     found = _claims(talk.ask(INSTRUCTION, work))
     if found is None and talk.is_away():
-        _put_off(principal, batch, now=now, seconds=AWAY)
+        _postpone(principal, batch, now=now, seconds=AWAY)
         return 0
     if found is None:
         return _unusable(principal, batch, talk, now=now)
-    _take(principal, batch, _by_text(found, texts), talk, now=now)
-    return _settle(principal, batch, now=now)
+    _admit_claims(principal, batch, _by_text(found, texts), talk, now=now)
+    return _finish(principal, batch, now=now)
 
 
 def _due(principal: Principal, *, now: datetime.datetime, held: datetime.timedelta) -> _Batch | None:
@@ -116,15 +116,15 @@ def _claims(body: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
 
 def _by_text(found: Sequence[dict[str, Any]], texts: Sequence[Fragment]) -> list[tuple[Fragment, dict[str, Any]]]:
     """The claims about each text, as many as it may have; what is about none is nobody's."""
-    told: dict[int, list[dict[str, Any]]] = {}
+    text: dict[int, list[dict[str, Any]]] = {}
     for claim in found:
         n = claim.get("n")
         if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(texts):
-            told.setdefault(n, []).append(claim)
-    return [(texts[n], claim) for n, claims in sorted(told.items()) for claim in claims[:MOST_CLAIMS]]
+            text.setdefault(n, []).append(claim)
+    return [(texts[n], claim) for n, claims in sorted(text.items()) for claim in claims[:MOST_CLAIMS]]
 
 
-def _take(
+def _admit_claims(
     principal: Principal,
     batch: _Batch,
     found: Sequence[tuple[Fragment, dict[str, Any]]],
@@ -133,7 +133,7 @@ def _take(
     now: datetime.datetime,
 ) -> None:
     """Judges each claim and lets the allowed ones pass the gate; all are recorded."""
-    entries = [_judged(principal, batch, row, body, talk.calls, now=now) for row, body in found]
+    entries = [_judge_claims(principal, batch, row, body, talk.calls, now=now) for row, body in found]
     told = list(zip(range(len(entries)), (row for row, _ in found), strict=True))
     for row, group in groupby(told, key=itemgetter(1)):
         allowed = [number for number, _ in group if entries[number].ruling.allowed]
@@ -146,11 +146,11 @@ def _take(
                 blocked = ReductionRuling(ProposalOutcome.BLOCKED, ("changed_meanwhile",), entry.ruling.judge)
                 entries[number] = replace(entry, ruling=blocked)
     if not found:
-        entries = [ProposalEntry(ProposalKind.CLAIM, TASK, nothing("no claims"), calls=talk.calls)]
+        entries = [ProposalEntry(ProposalKind.CLAIM, TASK, empty_outcome("no claims"), calls=talk.calls)]
     record(principal, batch.place, entries, now=now)
 
 
-def _judged(
+def _judge_claims(
     principal: Principal,
     batch: _Batch,
     row: Fragment,
@@ -162,7 +162,9 @@ def _judged(
     source = Source(row.id, row.content, row.authority)
     authority = min(INFERENCE, row.authority)
     kind = ProposalKind.CLAIM
-    ruling = rule(ProposalCandidate(kind, body, principal.project, batch.place.name, authority, [source], now))
+    ruling = judge_proposal(
+        ProposalCandidate(kind, body, principal.project, batch.place.name, authority, [source], now)
+    )
     return ProposalEntry(kind, TASK, ruling, body, calls, [row.id])
 
 
@@ -179,7 +181,7 @@ def _enter(
         claims = [ReadClaim.model_validate(body) for body in bodies]
     except ValidationError:  # whoever judges may be less strict than the gate has to be
         return False
-    if not all(says(claim, row.content) for claim in claims):
+    if not all(states_claim(claim, row.content) for claim in claims):
         return False
     with access.enter(principal, why="read"):
         lock_namespace(row.namespace_id)
@@ -188,23 +190,23 @@ def _enter(
         if current is None or Claim.objects.within(principal.project_id).filter(fragment=row.id).exists():
             return False
         newcomer = Newcomer(current, claims=[claim_draft(claim, current) for claim in claims])
-        (finding,) = foresee([newcomer], now=now)
+        (finding,) = preview_reevaluation([newcomer], now=now)
         if refusal(finding, current):
             return False
         again = Newcomer(current, claims=newcomer.claims)
-        if not examine([again], {current.id: finding}, now=now):
+        if not reevaluate([again], {current.id: finding}, now=now):
             return False
         rows.filter(id=current.id).update(extra={**current.extra, **origin})
         return True
 
 
-def _settle(principal: Principal, batch: _Batch, *, now: datetime.datetime) -> int:
+def _finish(principal: Principal, batch: _Batch, *, now: datetime.datetime) -> int:
     with access.enter(principal, why="read"):
         mine = PendingReading.objects.within(principal.project_id).filter(id__in=[row.id for row in batch.waiting])
         return int(mine.delete()[0])
 
 
-def _put_off(principal: Principal, batch: _Batch, *, now: datetime.datetime, seconds: float) -> None:
+def _postpone(principal: Principal, batch: _Batch, *, now: datetime.datetime, seconds: float) -> None:
     """Lets them wait; not all workers come back at once."""
     pause = datetime.timedelta(seconds=seconds * random.uniform(0.8, 1.2))
     with access.enter(principal, why="read"):
@@ -215,7 +217,7 @@ def _put_off(principal: Principal, batch: _Batch, *, now: datetime.datetime, sec
 def _unusable(principal: Principal, batch: _Batch, talk: Conversation, *, now: datetime.datetime) -> int:
     """The model is there and gives nothing of use: it is asked again in smaller groups, then a text is given up."""
     over = [row for row in batch.waiting if row.attempts + 1 >= ATTEMPTS]
-    entry = ProposalEntry(ProposalKind.CLAIM, TASK, nothing(talk.why or UNUSABLE), calls=talk.calls)
+    entry = ProposalEntry(ProposalKind.CLAIM, TASK, empty_outcome(talk.why or UNUSABLE), calls=talk.calls)
     with access.enter(principal, why="read"):
         mine = PendingReading.objects.within(principal.project_id)
         for row in batch.waiting:

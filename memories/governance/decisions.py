@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conflicts.authority import rank_of
-from conflicts.bulk_changes import put_back, replace
+from conflicts.bulk_changes import replace, undo_replacement
 from conflicts.public import lock_namespace
 from conflicts.resolution import AlreadyResolved, CannotUndo, NotApplicable
 from conflicts.rulings import protection, refuse_weaker
@@ -34,7 +34,7 @@ def decide(
     StaleRevision when one was changed since it was read; nothing changes then.
     """
     with access.enter(principal, why="decide"):
-        row = _held(principal, proposal_id)
+        row = _lock_proposal(principal, proposal_id)
         if not row.waiting:
             raise AlreadyResolved(f"this proposal does not wait: {row.decision or row.outcome}")
         older, newer = _sides(principal, row, refused=NotApplicable)
@@ -55,7 +55,7 @@ def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime
     Raises NotFound, NotPermitted, CannotUndo with what stands in the way; nothing changes then.
     """
     with access.enter(principal, why="undo"):
-        row = _held(principal, proposal_id)
+        row = _lock_proposal(principal, proposal_id)
         if not row.decision:
             raise CannotUndo("there is no decision of a person to take back")
         refuse_weaker(principal, [(row.decided_rank or 0, row.decided_by)])
@@ -63,13 +63,13 @@ def undo(principal: Principal, proposal_id: uuid.UUID, *, now: datetime.datetime
         if row.before is not None:
             if newer.status != Status.ACTIVE:
                 raise CannotUndo("the newer memory does not stand any more")
-            put_back(row.project_id, row.before, now=now)
+            undo_replacement(row.project_id, row.before, now=now)
             row.before = None
         _note(row, decision="", decided_by=None, decided_rank=None, decided_at=None)
         return row
 
 
-def _held(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
+def _lock_proposal(principal: Principal, proposal_id: uuid.UUID) -> Proposal:
     """The proposal and its namespace, locked. Raises NotFound, NotPermitted."""
     rows = Proposal.objects.within(principal.project_id).select_related("namespace")
     row: Proposal | None = rows.filter(id=proposal_id, namespace__in=access.readable_scopes(principal)).first()
@@ -99,7 +99,7 @@ def _sides(principal: Principal, row: Proposal, *, refused: type[Exception]) -> 
     return older, newer
 
 
-def obstacle(older: Fragment, newer: Fragment, *, claims: bool) -> str:
+def why_not_replaceable(older: Fragment, newer: Fragment, *, claims: bool) -> str:
     """Why the newer memory may not replace the older one, empty when it may; `claims`: whether the older one does."""
     if {older.status, newer.status} != {Status.ACTIVE}:
         return "one of the memories does not stand any more"
@@ -110,7 +110,7 @@ def obstacle(older: Fragment, newer: Fragment, *, claims: bool) -> str:
 
 def _refuse_unfit(older: Fragment, newer: Fragment) -> None:
     claims = Claim.objects.within(older.project_id).filter(fragment=older.id).exists()
-    if why := obstacle(older, newer, claims=claims):
+    if why := why_not_replaceable(older, newer, claims=claims):
         raise NotApplicable(why)
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.governance.calls import UNUSABLE, Conversation, lineage
-from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
+from memories.governance.gate import SKIPPED, ReductionRuling, empty_outcome, is_shut, judge_proposal
 from memories.governance.history import ProposalEntry, record
 from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE
@@ -57,11 +57,11 @@ def summarise(
     if not is_shut():
         body = talk.ask(INSTRUCTION, {"task": "digest", "texts": [row.content for row in members]})
         if body is None:
-            ruling = nothing(talk.why or UNUSABLE)
+            ruling = empty_outcome(talk.why or UNUSABLE)
         else:
             sources = [Source(row.id, row.content, row.authority) for row in members]
             authority = min(INFERENCE, *(row.authority for row in members))
-            ruling = rule(
+            ruling = judge_proposal(
                 ProposalCandidate(ProposalKind.DIGEST, body, principal.project, namespace.name, authority, sources, now)
             )
     try:

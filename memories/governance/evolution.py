@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from memories import access
 from memories.access import Principal
 from memories.governance.calls import UNUSABLE, Conversation
-from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
+from memories.governance.gate import SKIPPED, ReductionRuling, empty_outcome, is_shut, judge_proposal
 from memories.governance.history import ProposalEntry, record
 from memories.governance.reduction_contract import ProposalCandidate, Source
 from memories.governance.reduction_judge import INFERENCE
@@ -63,13 +63,13 @@ def check_evolving(options: Options) -> None:
         raise BadOptions(name, "This option is not known.")
 
 
-def evolve(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+def find_contradictions(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Looks at pairs of similar texts that changed since the last run; what contradicts is proposed, never done.
 
     A model that is away ends the run: the next one goes on from there. A pair that it can't answer is passed over.
     """
-    place = operation.namespace
-    assert place is not None  # the kind asks for one
+    namespace = operation.namespace
+    assert namespace is not None  # the kind asks for one
     report: dict[str, Any] = dict(operation.cursor or {"pairs": 0, "outcomes": {}, "after": _last(operation)})
     report |= {"ended_early": ""}
     if current_sidecar() is None:
@@ -78,13 +78,13 @@ def evolve(principal: Principal, operation: Operation, progress: Progress) -> di
         upto = sql.horizon()
     while report["pairs"] < MOST:
         progress.check()
-        pairs = _next(place, principal, report["after"], upto=upto, most=min(BATCH, MOST - report["pairs"]))
+        pairs = _next(namespace, principal, report["after"], upto=upto, most=min(BATCH, MOST - report["pairs"]))
         if not pairs:
             break
         with progress.alive():
-            entries, why = _looked_at(principal, place, pairs, now=operation.created_at)
+            entries, why = _judge_pairs(principal, namespace, pairs, now=operation.created_at)
         with access.enter(principal, why="evolve"):
-            record(principal, place, entries, now=operation.created_at)
+            record(principal, namespace, entries, now=operation.created_at)
             for entry in entries:
                 outcome = str(entry.ruling.outcome)
                 report["outcomes"][outcome] = report["outcomes"].get(outcome, 0) + 1
@@ -105,23 +105,23 @@ def _last(operation: Operation) -> list[str]:
     return list(found["after"]) if found else list(START)
 
 
-def _next(place: Namespace, principal: Principal, after: Sequence[str], *, upto: int, most: int) -> list[Pair]:
+def _next(namespace: Namespace, principal: Principal, after: Sequence[str], *, upto: int, most: int) -> list[Pair]:
     change, older, newer = after
-    values = {"project": principal.project_id, "place": place.id, "upto": upto, "most": most}
+    values = {"project": principal.project_id, "place": namespace.id, "upto": upto, "most": most}
     with access.enter(principal, why="evolve"):
         rows = sql.fetch(PAIRS, {**values, "change": change, "older": older, "newer": newer})
     return [Pair(Source(*row[:3]), Source(*row[3:6]), (row[6], str(row[0]), str(row[3]))) for row in rows]
 
 
-def _looked_at(
-    principal: Principal, place: Namespace, pairs: Sequence[Pair], *, now: datetime.datetime
+def _judge_pairs(
+    principal: Principal, namespace: Namespace, pairs: Sequence[Pair], *, now: datetime.datetime
 ) -> tuple[list[ProposalEntry], str]:
     """What the model says of these pairs, judged; and why the run ends here, if it does."""
     kind = ProposalKind.SUPERSESSION
     if is_shut():
         return [ProposalEntry(kind, TASK, SKIPPED)], "no_reduction_client"
     about = [source.id for pair in pairs for source in (pair.older, pair.newer)]
-    talk = Conversation(principal, namespace=place, purpose=kind, now=now, about=about)
+    talk = Conversation(principal, namespace=namespace, purpose=kind, now=now, about=about)
     texts = [{"n": n, "older": pair.older.text, "newer": pair.newer.text} for n, pair in enumerate(pairs)]
     body = talk.ask(INSTRUCTION, {"task": "contradictions", "pairs": texts})
     try:
@@ -129,26 +129,26 @@ def _looked_at(
     except ValidationError:
         found = None
     if found is None:
-        entry = ProposalEntry(kind, TASK, nothing(talk.why or UNUSABLE), calls=talk.calls)
-        return ([entry], talk.why) if talk.is_away() else _in_parts(principal, place, pairs, entry, now=now)
+        entry = ProposalEntry(kind, TASK, empty_outcome(talk.why or UNUSABLE), calls=talk.calls)
+        return ([entry], talk.why) if talk.is_away() else _in_parts(principal, namespace, pairs, entry, now=now)
     named: dict[int, dict[str, Any]] = {}
     for one in found:
         n = one.get("n")
         if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(pairs):
             named.setdefault(n, one)
-    entries = [_entry(principal, place, pairs[n], one, talk, now=now) for n, one in sorted(named.items())]
+    entries = [_entry(principal, namespace, pairs[n], one, talk, now=now) for n, one in sorted(named.items())]
     return [entry for entry in entries if entry is not None], ""
 
 
 def _in_parts(
-    principal: Principal, place: Namespace, pairs: Sequence[Pair], entry: ProposalEntry, *, now: datetime.datetime
+    principal: Principal, namespace: Namespace, pairs: Sequence[Pair], entry: ProposalEntry, *, now: datetime.datetime
 ) -> tuple[list[ProposalEntry], str]:
     """The model is there and gives nothing of use: halves are asked, until one pair is given up alone."""
     if len(pairs) == 1:
         return [entry], ""
     entries = [entry]
     for half in (pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]):
-        found, why = _looked_at(principal, place, half, now=now)
+        found, why = _judge_pairs(principal, namespace, half, now=now)
         entries += found
         if why:
             return entries, why
@@ -157,7 +157,7 @@ def _in_parts(
 
 def _entry(
     principal: Principal,
-    place: Namespace,
+    namespace: Namespace,
     pair: Pair,
     body: dict[str, Any],
     talk: Conversation,
@@ -173,8 +173,8 @@ def _entry(
         known = Proposal.objects.within(principal.project_id).filter(kind=kind, about=about)
         if known.exclude(waiting=False, decision="").exists():
             return None
-    ruling = rule(
-        ProposalCandidate(kind, body, principal.project, place.name, INFERENCE, [pair.older, pair.newer], now)
+    ruling = judge_proposal(
+        ProposalCandidate(kind, body, principal.project, namespace.name, INFERENCE, [pair.older, pair.newer], now)
     )
     if ruling.allowed and not fits:  # whoever judges may be less strict than a proposal has to be
         ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("schema",), ruling.judge)

@@ -5,7 +5,7 @@ from typing import Any
 
 from memories import access
 from memories.access import Principal
-from memories.governance.task_proposals import Situation, conclude, consider
+from memories.governance.task_proposals import Situation, ask_and_judge, store_outcome
 from memories.models import Operation, Proposal, Task
 from memories.operations import BadOptions, Options, Progress
 
@@ -32,7 +32,7 @@ def propose_way_out(principal: Principal, operation: Operation, progress: Progre
             return {"outcome": None, "why": "the task was forgotten"}
         told = {"title": task.title, "summary": task.summary, "status": task.status}
         with progress.alive():
-            considered = consider(
+            considered = ask_and_judge(
                 principal,
                 task.namespace.name,
                 Situation(task.task_id, told),
@@ -41,5 +41,5 @@ def propose_way_out(principal: Principal, operation: Operation, progress: Progre
                 proposal_id=proposal_id,
             )
         progress.check()
-        done = conclude(principal, considered, now=operation.created_at)
+        done = store_outcome(principal, considered, now=operation.created_at)
     return {"proposal": str(done.id), "outcome": done.outcome, "reasons": done.reasons}

@@ -34,14 +34,14 @@ class ReductionRuling:
 SKIPPED = ReductionRuling(ProposalOutcome.SKIPPED, ("no reduction client is bound",))
 
 
-def nothing(why: str) -> ReductionRuling:
+def empty_outcome(why: str) -> ReductionRuling:
     """The model gave nothing that could be judged."""
     return ReductionRuling(ProposalOutcome.NULL, (why,))
 
 
 def judge() -> ReductionClient | None:
     """Who is bound to judge, or None."""
-    return _made(settings.REDUCTION_CLIENT) if settings.REDUCTION_CLIENT else None
+    return _load_judge(settings.REDUCTION_CLIENT) if settings.REDUCTION_CLIENT else None
 
 
 class NoJudge(Exception):
@@ -49,7 +49,7 @@ class NoJudge(Exception):
 
 
 @cache
-def _made(path: str) -> ReductionClient:
+def _load_judge(path: str) -> ReductionClient:
     """Raises NoJudge."""
     try:
         client: ReductionClient = import_string(path)()
@@ -74,13 +74,13 @@ def is_shut() -> bool:
     return not settings.REDUCTION_CLIENT and not settings.ADVISORY_MODE
 
 
-def rule(candidate: ProposalCandidate) -> ReductionRuling:
+def judge_proposal(candidate: ProposalCandidate) -> ReductionRuling:
     """The judgement on a proposal. Whatever goes wrong in judging blocks it."""
     if not settings.REDUCTION_CLIENT:
         return ReductionRuling(ProposalOutcome.ADVISORY_ONLY if settings.ADVISORY_MODE else ProposalOutcome.SKIPPED)
     name = settings.REDUCTION_CLIENT
     try:
-        client = _made(settings.REDUCTION_CLIENT)
+        client = _load_judge(settings.REDUCTION_CLIENT)
         name = client.name
         found = client.reduce(candidate)
         reasons = tuple(str(reason)[:100] for reason in found.reasons)

@@ -15,7 +15,7 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 BEGINNING = re.compile(r"(?:^|[.!?:;\n]\s*)[\"'“‘(*-]*\s*$")
 
 
-def says(claim: ReadClaim, text: str) -> bool:
+def states_claim(claim: ReadClaim, text: str) -> bool:
     """Whether a text makes this claim in its own words: span, value in the span, and each word of the subject."""
     if claim.span not in text or claim.value.casefold() not in claim.span.casefold():
         return False
@@ -24,7 +24,7 @@ def says(claim: ReadClaim, text: str) -> bool:
     return bool(subject) and subject <= told
 
 
-def rests_on(summary: str, texts: Sequence[str]) -> bool:
+def is_grounded(summary: str, texts: Sequence[str]) -> bool:
     """Whether a digest is of these texts: its numbers and names are theirs, most of its words, and of most of them.
 
     A text that gives orders can at most make the digest say what it says itself, and only beside the others' words:

@@ -7,11 +7,11 @@ from pydantic import ValidationError
 
 from conflicts.authority import SOURCE_RANK
 from conflicts.public import ClaimDraft, Newcomer
-from conflicts.reevaluation import Fate, Reassessment, foresee
+from conflicts.reevaluation import Fate, Reassessment, preview_reevaluation
 from memories import access
-from memories.extraction import stated
+from memories.extraction import certain_claims
 from memories.governance.destructive_intent import destroys, sentences
-from memories.governance.grounding import rests_on, says
+from memories.governance.grounding import is_grounded, states_claim
 from memories.governance.reduction_contract import ProposalCandidate, Reduction
 from memories.governance.shapes import DigestShape, ProposalOption, ReadClaim, Supersession
 from memories.models import Fragment, Namespace, Project
@@ -55,7 +55,7 @@ def _digest(candidate: ProposalCandidate) -> Reduction:
     summary = DigestShape.model_validate(candidate.body).summary
     return _verdict(
         "deletion" if destroys(sentences(summary)) else "",
-        "" if rests_on(summary, [source.text for source in candidate.sources]) else "not_in_the_texts",
+        "" if is_grounded(summary, [source.text for source in candidate.sources]) else "not_in_the_texts",
         "" if _agrees(candidate, summary) else "contradiction",
     )
 
@@ -63,14 +63,14 @@ def _digest(candidate: ProposalCandidate) -> Reduction:
 def _claim(candidate: ProposalCandidate) -> Reduction:
     claim = ReadClaim.model_validate(candidate.body)
     (source,) = candidate.sources
-    if not says(claim, source.text):
+    if not states_claim(claim, source.text):
         return _verdict("not_in_the_text")
     with access.enter(access.system_principal(Project.objects.get(name=candidate.project)), why="judge"):
         row = Fragment.objects.select_related("namespace").filter(id=source.id, status=Status.ACTIVE).first()
         if row is None or row.compression != Compression.FULL or row.content != source.text:
             return _verdict("changed_meanwhile")
         newcomer = Newcomer(row, claims=[claim_draft(claim, row)])
-        (finding,) = foresee([newcomer], now=candidate.now)
+        (finding,) = preview_reevaluation([newcomer], now=candidate.now)
         return _verdict(refusal(finding, row))
 
 
@@ -109,24 +109,24 @@ def strongest(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> int:
 
 def _agrees(candidate: ProposalCandidate, text: str) -> bool:
     """Whether a text, as an inference, contradicts nothing of more authority."""
-    said = stated(text, {})
+    said = certain_claims(text, {})
     if not said:
         return True
     project = Project.objects.get(name=candidate.project)
     with access.enter(access.system_principal(project), why="judge"):
-        place = Namespace.objects.within(project.id).filter(name=candidate.namespace).first()
-        if place is None:
+        namespace = Namespace.objects.within(project.id).filter(name=candidate.namespace).first()
+        if namespace is None:
             return True
         guise = Fragment(
             project_id=project.id,
-            namespace=place,
+            namespace=namespace,
             content=text,
             source=SourceClass.INFERENCE,
             authority=candidate.authority,
             created_at=candidate.now,
             updated_at=candidate.now,
         )
-        (finding,) = foresee([Newcomer(guise, statements=said)], now=candidate.now)
+        (finding,) = preview_reevaluation([Newcomer(guise, statements=said)], now=candidate.now)
     return finding.fate not in (Fate.LOSES, Fate.BARRED)
 
 

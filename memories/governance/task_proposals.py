@@ -13,11 +13,11 @@ from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import NotFound, Principal
 from memories.governance.calls import UNUSABLE, Conversation, lineage
-from memories.governance.gate import SKIPPED, ReductionRuling, is_shut, nothing, rule
+from memories.governance.gate import SKIPPED, ReductionRuling, empty_outcome, is_shut, judge_proposal
 from memories.governance.history import ProposalEntry, record
 from memories.governance.reduction_contract import ProposalCandidate
 from memories.governance.shapes import ProposalOption, ProposalPlan
-from memories.ingest import Draft, Prepared, keep, prepare
+from memories.ingest import Draft, Prepared, prepare, store
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Proposal
 from memories.models.enums import FragmentType, ProposalKind, ProposalOutcome, SourceClass, SourceType, Verb
 from memories.models.namespace import FORM
@@ -76,7 +76,7 @@ class Considered:
     prepared: Prepared | None = None
 
 
-def consider(
+def ask_and_judge(
     principal: Principal,
     namespace: str,
     situation: Situation,
@@ -94,13 +94,15 @@ def consider(
     if is_shut():
         return Considered(namespace, entry)
     with access.enter(principal, why="proposal"):
-        place = Namespace.objects.within(principal.project_id).filter(name=namespace).first()
-    talk = Conversation(principal, namespace=place, purpose=ProposalKind.OPTION, now=now, about=about)
-    body = (proposer or StagedProposer()).propose(situation, lambda stage, work: _asked(talk, stage, work))
+        scope = Namespace.objects.within(principal.project_id).filter(name=namespace).first()
+    talk = Conversation(principal, namespace=scope, purpose=ProposalKind.OPTION, now=now, about=about)
+    body = (proposer or StagedProposer()).propose(situation, lambda stage, work: _ask_model(talk, stage, work))
     entry = replace(entry, proposal=body, calls=talk.calls)
     if body is None:
-        return Considered(namespace, replace(entry, ruling=nothing(talk.why or UNUSABLE)))
-    ruling = rule(ProposalCandidate(ProposalKind.OPTION, body, principal.project, namespace, INFERENCE, (), now))
+        return Considered(namespace, replace(entry, ruling=empty_outcome(talk.why or UNUSABLE)))
+    ruling = judge_proposal(
+        ProposalCandidate(ProposalKind.OPTION, body, principal.project, namespace, INFERENCE, (), now)
+    )
     if ruling.allowed:
         try:
             entry = replace(entry, ruling=ruling)
@@ -112,7 +114,7 @@ def consider(
     return Considered(namespace, replace(entry, ruling=ruling))
 
 
-def _asked(talk: Conversation, stage: str, work: dict[str, Any]) -> dict[str, Any] | None:
+def _ask_model(talk: Conversation, stage: str, work: dict[str, Any]) -> dict[str, Any] | None:
     return talk.ask(STAGES[stage], {"task": stage, **work})
 
 
@@ -132,28 +134,28 @@ def _draft(namespace: str, option: ProposalOption, entry: ProposalEntry) -> Draf
     )
 
 
-def conclude(principal: Principal, considered: Considered, *, now: datetime.datetime) -> Proposal:
+def store_outcome(principal: Principal, considered: Considered, *, now: datetime.datetime) -> Proposal:
     """Stores what was considered: an entry of the history and, when it was allowed, the memory."""
     principal.require(Verb.ADMIN)
     # The memory is what a proposal becomes: who may propose needs no further right for it.
     writer = replace(principal, verbs=principal.verbs | {Verb.WRITE})
     entry = considered.entry
     with access.enter(principal, why="proposal"):
-        place = access.writable(principal, considered.namespace)
+        namespace = access.writable(principal, considered.namespace)
         if considered.prepared is not None:
-            fragment, entry = _kept(writer, considered.prepared, entry, now=now)
+            fragment, entry = _store(writer, considered.prepared, entry, now=now)
             entry = replace(entry, fragment=fragment)
-        rows = record(principal, place, [entry], now=now)
+        rows = record(principal, namespace, [entry], now=now)
         if not rows:
             raise NotFound("task")  # it was forgotten meanwhile
         return rows[0]
 
 
-def _kept(
+def _store(
     writer: Principal, prepared: Prepared, entry: ProposalEntry, *, now: datetime.datetime
 ) -> tuple[Fragment | None, ProposalEntry]:
     try:
-        return keep(writer, prepared, now=now)[0].fragment, entry
+        return store(writer, prepared, now=now)[0].fragment, entry
     except BlockedByErasure:
         ruling = ReductionRuling(ProposalOutcome.BLOCKED, ("it was forgotten",), entry.ruling.judge)
         return None, replace(entry, ruling=ruling, proposal=None)

@@ -2,8 +2,8 @@
 
 from memories.ingest import captures, chunking, corrections, embedding_queue, external_keys, files, messages, updates
 from memories.ingest.drafts import Draft
-from memories.ingest.events import keep_event, told_before
-from memories.ingest.pipeline import Prepared, keep, keep_each, prepare
+from memories.ingest.events import find_previous, store_events
+from memories.ingest.pipeline import Prepared, prepare, store, store_each
 
 __all__ = [
     "captures",
@@ -13,12 +13,12 @@ __all__ = [
     "embedding_queue",
     "external_keys",
     "files",
-    "keep",
-    "keep_each",
-    "keep_event",
+    "store",
+    "store_each",
+    "store_events",
     "messages",
     "prepare",
     "Prepared",
-    "told_before",
+    "find_previous",
     "updates",
 ]

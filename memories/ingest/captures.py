@@ -14,7 +14,7 @@ from memories.access import NotPermitted, Principal
 from memories.extraction import carries_material, chatter_reason, repeats, without_echoes
 from memories.ingest.chunking import clean, split
 from memories.ingest.files import Message
-from memories.ingest.messages import ROLE_SOURCE, IngestReport, keep_messages, prepare_messages
+from memories.ingest.messages import ROLE_SOURCE, IngestReport, prepare_messages, store_messages
 from memories.models import Exchange, Fragment, Receipt
 from memories.models.enums import SourceClass, SourceType
 
@@ -101,7 +101,7 @@ def ingest_exchanges(principal: Principal, *, now: datetime.datetime, limit: int
             _ingest(row, now=now)
         except Exception as error:
             log.exception("exchange_not_ingested", exchange=str(row.id), error=type(error).__name__)
-            _put_off(principal, row, now=now)
+            _postpone(principal, row, now=now)
     return len(due)
 
 
@@ -112,14 +112,14 @@ def _ingest(row: Exchange, *, now: datetime.datetime) -> None:
         handed_out = _handed_out(row)
         reasons = [chatter_reason(turn.content, role=turn.role) or _said_before(row, turn) for turn in turns]
     worth = [turn for turn, reason in zip(turns, reasons, strict=True) if reason is None]
-    messages = [_message(row, turn, _unheard(speaker, turn, handed_out)) for turn in worth]
+    messages = [_message(row, turn, _without_handed_out(speaker, turn, handed_out)) for turn in worth]
     said = [message for message in messages if message.content]
     work = prepare_messages(speaker, said, namespace=row.namespace.name)
     with access.enter(speaker, why="capture"):
         # Deleting decides: a worker whose claim ran out meanwhile finds nothing left.
         if not Exchange.objects.within(row.project_id).filter(id=row.id).delete()[0]:
             return
-        report = keep_messages(speaker, work, now=now)
+        report = store_messages(speaker, work, now=now)
     _count(said, work.indexes, report, unkept=[*filter(None, reasons), *["echo"] * (len(messages) - len(said))])
 
 
@@ -144,7 +144,7 @@ def _said_before(row: Exchange, turn: CapturedTurn) -> str | None:
     return "repeated" if set(found.values_list("content", flat=True)) >= set(pieces) else None
 
 
-def _unheard(speaker: Principal, turn: CapturedTurn, handed_out: HandedOut) -> str:
+def _without_handed_out(speaker: Principal, turn: CapturedTurn, handed_out: HandedOut) -> str:
     """What the turn says beyond the memories that were handed out.
 
     Users are taken whole, or not at all where they repeat a memory word by word: the same words in another order are an
@@ -180,14 +180,14 @@ def _message(row: Exchange, turn: CapturedTurn, content: str) -> Message:
     )
 
 
-def _count(said: Sequence[Message], indexes: Sequence[int], report: IngestReport, *, unkept: Sequence[str]) -> None:
+def _count(messages: Sequence[Message], indexes: Sequence[int], report: IngestReport, *, unkept: Sequence[str]) -> None:
     for index in set(indexes):
-        CAPTURED.labels(said[index].role).inc()
+        CAPTURED.labels(messages[index].role).inc()
     for reason in [*(skip.reason for skip in report.skipped), *unkept]:
         SKIPPED.labels(reason).inc()
 
 
-def _put_off(principal: Principal, row: Exchange, *, now: datetime.datetime) -> None:
+def _postpone(principal: Principal, row: Exchange, *, now: datetime.datetime) -> None:
     attempts = row.attempts + 1
     with access.enter(principal, why="capture"):
         mine = Exchange.objects.within(principal.project_id).filter(id=row.id)

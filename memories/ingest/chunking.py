@@ -95,7 +95,7 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
     while (left := len(text) - start) > limit:
         # A last piece too short to be kept by itself gets some of the one before.
         size = min(limit, max(left - SHORT, 1))
-        end = start + _cut(text[start : start + size + 1])
+        end = start + _chunk_end(text[start : start + size + 1])
         yield text[start:end].rstrip()
         start = end
         while text[start : start + 1].isspace():
@@ -103,7 +103,7 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
     yield text[start:]
 
 
-def _cut(window: str) -> int:
+def _chunk_end(window: str) -> int:
     """How much of the window to take: all but one character, unless that one is white space."""
     for cut in CUTS:
         if places := [match.end() for match in cut.finditer(window, len(window) // 4)]:

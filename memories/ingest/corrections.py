@@ -11,7 +11,7 @@ from memories import access
 from memories.access import Principal
 from memories.errors import StaleRevision
 from memories.ingest.drafts import Draft
-from memories.ingest.pipeline import compose, prepare
+from memories.ingest.pipeline import build_fragment, prepare
 from memories.models import Claim, Fragment
 from memories.models.enums import SourceClass, SourceType
 
@@ -54,7 +54,7 @@ def correct(
         agent_id=challenger.agent_id,
     )
     prepared = prepare([draft])
-    fragment = compose(principal, prepared, namespace, now=now)
+    fragment = build_fragment(principal, prepared, namespace, now=now)
     said = [replace(ClaimDraft.of(claim).says, value=value, authority=None)] if claim else []
     typed = Correction(Newcomer(fragment, prepared.vectors[0], said), prepared.model)
     return resolve(principal, conflict_id, replace(settlement, correction=typed), now=now)

@@ -45,7 +45,7 @@ def embed_pending(
     for row in failed:
         row.attempts += 1
         row.not_before = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts, 20))
-    return access.undisturbed(partial(_write, principal, model, due, done, failed)), len(failed)
+    return access.retry_on_contention(partial(_write, principal, model, due, done, failed)), len(failed)
 
 
 def _write(
@@ -84,7 +84,7 @@ def _to_embed(principal: Principal, fragments: list[Fragment]) -> dict[uuid.UUID
     return {row.id: said[row.id] or row.content for row in fragments}
 
 
-def await_reading(admissions: Sequence[Admission]) -> None:
+def queue_reading(admissions: Sequence[Admission]) -> None:
     """Lets what claims nothing yet wait for a language model to read it, if there is one; in the open transaction."""
     if not admissions or current_sidecar() is None:
         return

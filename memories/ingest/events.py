@@ -8,13 +8,13 @@ from conflicts.search_index import BlockedByErasure
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.ingest.drafts import Draft
-from memories.ingest.pipeline import Prepared, keep_each, source_of
+from memories.ingest.pipeline import Prepared, source_of, store_each
 from memories.ingest.updates import revise
 from memories.models import Fragment, Namespace
 from memories.models.enums import STANDING, SourceClass
 
 
-def told_before(
+def find_previous(
     principal: Principal, *, namespace: str, source_type: str, source_id: str, own: bool = False, **more: str
 ) -> Fragment | None:
     """The newest standing fragment of a source, or None; with `own` of those that the principal's owner wrote.
@@ -23,16 +23,16 @@ def told_before(
 
     To be asked inside `access.enter`.
     """
-    places = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
+    namespaces = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)])
     rows = Fragment.objects.within(principal.project_id).filter(
-        namespace__in=places, source_type=source_type, source_id=source_id, status__in=STANDING, **more
+        namespace__in=namespaces, source_type=source_type, source_id=source_id, status__in=STANDING, **more
     )
     rows = rows.filter(owner_id=principal.owner_id) if own else rows
     found: Fragment | None = rows.order_by("-created_at", "-id").first()
     return found
 
 
-def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
+def store_events(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
     """Stores what events tell, in order; what the same source told before gets the new text; None what was forgotten.
 
     Raises NotFound, CeilingExceeded, NotPermitted; nothing is stored then.
@@ -40,17 +40,19 @@ def keep_event(principal: Principal, prepared: Prepared, *, now: datetime.dateti
     principal.require("write")
     with access.enter(principal, why="event"):
         for name in sorted({draft.namespace for draft in prepared.drafts}):
-            place = access.writable(principal, name)
+            namespace = access.writable(principal, name)
             # The same event delivered twice at once is stored once.
-            Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(id=place.id)
-        return [_one(principal, prepared, place, now=now) for place in range(len(prepared.drafts))]
+            Namespace.objects.within(principal.project_id).select_for_update(no_key=True, of=("self",)).get(
+                id=namespace.id
+            )
+        return [_store_one(principal, prepared, namespace, now=now) for namespace in range(len(prepared.drafts))]
 
 
-def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission | None:
+def _store_one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.datetime) -> Admission | None:
     draft, vector = prepared.drafts[place], prepared.vectors[place]
     former = _former(principal, draft)
     if former is None:
-        return keep_each(principal, prepared.only(place), now=now)[0]
+        return store_each(principal, prepared.only(place), now=now)[0]
     changes = _changes(former, draft)
     if not changes:
         return Admission(former, deduplicated=True)
@@ -66,11 +68,11 @@ def _one(principal: Principal, prepared: Prepared, place: int, *, now: datetime.
 def _former(principal: Principal, draft: Draft) -> Fragment | None:
     """What its writer told before under the draft's key; without one, of its source."""
     told = {"namespace": draft.namespace, "source_type": draft.source_type, "source_id": draft.source_id}
-    return told_before(principal, **told, own=True, **({"key": draft.key} if draft.key else {}))
+    return find_previous(principal, **told, own=True, **({"key": draft.key} if draft.key else {}))
 
 
 def _changes(former: Fragment, draft: Draft) -> dict[str, object]:
     """What an event tells otherwise than the last time."""
-    told: dict[str, object] = {"content": draft.content, "outcome": draft.outcome, "extra": draft.extra}
-    told |= {"event_at": draft.event_at, "tags": list(dict.fromkeys([*draft.tags, former.agent_id]))}
-    return {name: value for name, value in told.items() if value != getattr(former, name)}
+    text: dict[str, object] = {"content": draft.content, "outcome": draft.outcome, "extra": draft.extra}
+    text |= {"event_at": draft.event_at, "tags": list(dict.fromkeys([*draft.tags, former.agent_id]))}
+    return {name: value for name, value in text.items() if value != getattr(former, name)}

@@ -11,14 +11,14 @@ from conflicts.public import (
     ClaimDraft,
     Newcomer,
     admit,
-    hold_keys,
+    lock_claimed_keys,
     lock_keys,
     lock_namespace,
     readmit,
 )
 from conflicts.search_index import refuse_forgotten
 from memories.access import NotPermitted, Principal
-from memories.ingest.updates import claims_of, fragment_for_change, keep_former, may_rewrite, refuse_rewriting
+from memories.ingest.updates import claims_of, fragment_for_change, may_rewrite, refuse_rewriting, store_revision
 from memories.models import EmbeddingModel, Fragment, Link
 from memories.models.enums import Compression, LinkKind, Status
 
@@ -41,15 +41,15 @@ def enter(
     admissions: list[Admission] = []
     run: list[Newcomer] = []
     for newcomer in newcomers:
-        place = (newcomer.fragment.namespace_id, newcomer.fragment.key)
-        if place in known:
+        namespace = (newcomer.fragment.namespace_id, newcomer.fragment.key)
+        if namespace in known:
             admissions += admit(run, model=model, now=now)
-            admissions.append(_replaced(principal, known[place], newcomer, model=model, now=now))
+            admissions.append(_replaced(principal, known[namespace], newcomer, model=model, now=now))
             run = []
             continue
         run.append(newcomer)
         if newcomer.fragment.key:
-            known[place] = newcomer.fragment.id
+            known[namespace] = newcomer.fragment.id
     return [*admissions, *admit(run, model=model, now=now)]
 
 
@@ -71,7 +71,7 @@ def _known(fragments: Sequence[Fragment]) -> dict[Place, uuid.UUID]:
 def _replaced(
     principal: Principal, fragment_id: uuid.UUID, newcomer: Newcomer, *, model: EmbeddingModel, now: datetime.datetime
 ) -> Admission:
-    hold_keys(principal.project_id, fragment_id=fragment_id, drafts=newcomer.claims)
+    lock_claimed_keys(principal.project_id, fragment_id=fragment_id, drafts=newcomer.claims)
     row = fragment_for_change(principal, fragment_id)
     if not may_rewrite(principal, row):
         raise NotPermitted("the memory under this key is another owner's")
@@ -90,9 +90,9 @@ def replace(
     """
     said = newcomer.fragment
     new_text, new_words, former = said.content != row.content, said.wording != row.wording, claims_of(row)
-    new_claim = _told(former) != _told(newcomer.claims)
+    new_claim = _claim_words(former) != _claim_words(newcomer.claims)
     if new_claim:
-        keep_former(row)
+        store_revision(row)
     for name in DETAILS:
         setattr(row, name, getattr(said, name))
     row.is_pinned, row.is_anchor = row.is_pinned or said.is_pinned, row.is_anchor or said.is_anchor
@@ -118,6 +118,6 @@ def replace(
     return Admission(row, False, done.superseded, done.pending_conflicts, replaced=True)
 
 
-def _told(drafts: Sequence[ClaimDraft]) -> list[tuple[object, ...]]:
+def _claim_words(drafts: Sequence[ClaimDraft]) -> list[tuple[object, ...]]:
     """What claims say, however they are kept."""
     return [(d.subject, d.predicate, d.value, d.scope, d.session_id, d.valid_from, d.valid_until) for d in drafts]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from conflicts.authority import SOURCE_RANK, lowered_source
 from conflicts.public import Admission
-from conflicts.search_index import forgotten_texts
+from conflicts.search_index import find_forgotten_texts
 from memories import access
 from memories.access import Principal
-from memories.extraction import ReadTurn, are_strangers, extract_parts, material_among
+from memories.extraction import ReadTurn, extract_parts, find_strangers, flag_material
 from memories.ingest.chunking import clean, placed, skip_reason
 from memories.ingest.drafts import Draft
 from memories.ingest.files import Message
-from memories.ingest.pipeline import Prepared, keep_each, prepare
+from memories.ingest.pipeline import Prepared, prepare, store_each
 from memories.models import Fragment, Namespace, Revision
 from memories.models.enums import MATERIAL, SourceClass, SourceType
 
@@ -50,7 +50,7 @@ def drafts_of(messages: Iterable[Message], *, namespace: str) -> tuple[IndexedDr
     """A draft per piece worth keeping (with its message's index), and what was skipped."""
     drafts, skipped = [], []
     messages = list(messages)
-    material = material_among((message.role, clean(message.content)) for message in messages)
+    material = flag_material((message.role, clean(message.content)) for message in messages)
     for index, message in enumerate(messages):
         if reason := skip_reason(message.content, role=message.role):
             skipped.append(Skipped(index, reason))
@@ -100,7 +100,7 @@ def ingest(
     principal: Principal, messages: Sequence[Message], *, namespace: str, now: datetime.datetime, embed_now: bool = True
 ) -> IngestReport:
     """Stores the messages that are worth it; what the namespace already holds under the same source is skipped."""
-    return keep_messages(
+    return store_messages(
         principal, prepare_messages(principal, messages, namespace=namespace, embed_now=embed_now), now=now
     )
 
@@ -124,7 +124,7 @@ def prepare_messages(
         here = Namespace.objects.within(principal.project_id).named([principal.scope(namespace)]).first()
         drafts = _without_strangers(principal, drafts, here)
         ranked = [(here and here.id, draft.content, _rank(principal, draft)) for _, draft in drafts]
-        forgotten = set(forgotten_texts(principal.project_id, ranked))
+        forgotten = set(find_forgotten_texts(principal.project_id, ranked))
     refused = [
         Skipped(index, "already_known" if n in known else "blocked_by_erasure")
         for n, (index, _) in enumerate(drafts)
@@ -143,15 +143,15 @@ def _without_strangers(principal: Principal, drafts: IndexedDrafts, scope: Names
     attested = [(place, draft) for place, (_, draft) in enumerate(drafts) if draft.attested]
     turns = [ReadTurn(draft.content, draft.read_before or ()) for _, draft in attested]
     judged = list(drafts)
-    for (place, draft), is_stranger in zip(attested, are_strangers(principal, turns, scope), strict=True):
+    for (place, draft), is_stranger in zip(attested, find_strangers(principal, turns, scope), strict=True):
         if is_stranger:
             judged[place] = drafts[place][0], replace(draft, attested=False, extra={**draft.extra, MATERIAL: True})
     return judged
 
 
-def keep_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
+def store_messages(principal: Principal, work: PreparedMessages, *, now: datetime.datetime) -> IngestReport:
     """Stores prepared messages in one transaction; what was forgotten meanwhile is skipped too."""
-    kept = keep_each(principal, work.prepared, now=now)
+    kept = store_each(principal, work.prepared, now=now)
     late = [Skipped(i, "blocked_by_erasure") for i, one in zip(work.indexes, kept, strict=True) if one is None]
     skipped = sorted([*work.skipped, *late], key=lambda s: s.index)
     return IngestReport([one for one in kept if one is not None], skipped)

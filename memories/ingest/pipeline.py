@@ -8,12 +8,12 @@ from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, granted_authority, lowered_source
 from conflicts.public import Admission, Newcomer
-from conflicts.search_index import BlockedByErasure, forgotten_among
+from conflicts.search_index import BlockedByErasure, find_forgotten_fragments
 from memories import access
 from memories.access import NotFound, Principal
 from memories.extraction import NOTHING, Reading, read_text
 from memories.ingest.drafts import Draft
-from memories.ingest.embedding_queue import await_reading
+from memories.ingest.embedding_queue import queue_reading
 from memories.ingest.external_keys import enter
 from memories.ingest.updates import require_may_keep
 from memories.language import Routing, route
@@ -59,13 +59,13 @@ def _read(draft: Draft, *, claim: bool = True) -> Reading:
     return read_text(draft.content, draft.extra, speaker=draft.speaker, read_before=draft.read_before, claim=claim)
 
 
-def keep(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
+def store(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission]:
     """Stores what was prepared, in order, all or nothing.
 
     Raises NotFound for a namespace or parent outside the grant, CeilingExceeded, BlockedByErasure.
     """
     with access.enter(principal, why="store"):
-        return [_stored(index, one) for index, one in enumerate(keep_each(principal, prepared, now=now))]
+        return [_stored(index, one) for index, one in enumerate(store_each(principal, prepared, now=now))]
 
 
 def _stored(index: int, admission: Admission | None) -> Admission:
@@ -74,7 +74,7 @@ def _stored(index: int, admission: Admission | None) -> Admission:
     return admission
 
 
-def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
+def store_each(principal: Principal, prepared: Prepared, *, now: datetime.datetime) -> list[Admission | None]:
     """As `keep`, but what was forgotten stops no other: None stands in its place."""
     principal.require("write")
     with access.enter(principal, why="store"):
@@ -85,7 +85,7 @@ def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetim
             _fragment(principal, draft, routing, namespaces[draft.namespace], parents, now)
             for draft, routing in zip(prepared.drafts, prepared.routings, strict=True)
         ]
-        forgotten = set(forgotten_among(fragments))
+        forgotten = set(find_forgotten_fragments(fragments))
         readings = _readings(prepared, fragments)
         newcomers = [
             Newcomer(fragment, vector, draft.claims or reading.claims_for(fragment), reading.statements_of(fragment))
@@ -96,11 +96,13 @@ def keep_each(principal: Principal, prepared: Prepared, *, now: datetime.datetim
         kept = [n for n in range(len(newcomers)) if n not in forgotten]
         entered = enter(principal, [newcomers[n] for n in kept], model=prepared.model, now=now)
         admissions = dict(zip(kept, entered, strict=True))
-        await_reading([one for n, one in admissions.items() if prepared.drafts[n].extract_claim])
+        queue_reading([one for n, one in admissions.items() if prepared.drafts[n].extract_claim])
         return [admissions.get(n) for n in range(len(newcomers))]
 
 
-def compose(principal: Principal, prepared: Prepared, namespace: Namespace, *, now: datetime.datetime) -> Fragment:
+def build_fragment(
+    principal: Principal, prepared: Prepared, namespace: Namespace, *, now: datetime.datetime
+) -> Fragment:
     """The one that was prepared, as a row that is not stored yet. Raises CeilingExceeded."""
     return _fragment(principal, prepared.drafts[0], prepared.routings[0], namespace, {}, now)
 

@@ -7,14 +7,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from conflicts.authority import SOURCE_RANK, bounded_importance, may_protect
-from conflicts.public import ClaimDraft, Newcomer, hold_keys, readmit, rewrite, withdraw
+from conflicts.public import ClaimDraft, Newcomer, end_waiting, lock_claimed_keys, readmit, rewrite
 from conflicts.rulings import protection
 from conflicts.search_index import refuse_forgotten
 from conflicts.votes import is_disputed
 from memories import access
 from memories.access import NotFound, NotPermitted, Principal
 from memories.errors import NovaError, StaleRevision
-from memories.extraction import stated
+from memories.extraction import certain_claims
 from memories.language import route
 from memories.models import (
     Archive,
@@ -91,7 +91,7 @@ def revise(
         (vector,) = embed([changes["content"]], model=model)
     with access.enter(principal, why="revise"):
         if {"content", "claims", "extra"} & changes.keys():
-            hold_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
+            lock_claimed_keys(principal.project_id, fragment_id=fragment_id, drafts=changes.get("claims", ()))
         row = fragment_for_change(principal, fragment_id)
         if revision is not None and revision != row.revision:
             raise StaleRevision("fragment", current=row.revision)
@@ -104,7 +104,7 @@ def revise(
         if new_text:
             fields = {**_read_anew(changes["content"]), **fields, "compression": Compression.FULL}
         if "claims" in changes:
-            keep_former(row)
+            store_revision(row)
         _bound(principal, row, fields)
         for name, value in fields.items():
             setattr(row, name, value)
@@ -158,7 +158,7 @@ def _decide_anew(
         claims = [replace(draft, span=None) for draft in claims]
     disputed = row.status == Status.DISPUTED
     readmit(
-        Newcomer(row, vector, claims, stated(row.content, row.extra)),
+        Newcomer(row, vector, claims, certain_claims(row.content, row.extra)),
         model=model,
         now=now,
         by_a_person=principal.kind == "person",
@@ -172,7 +172,7 @@ def claims_of(row: Fragment) -> list[ClaimDraft]:
     return [ClaimDraft.of(claim) for claim in rows]
 
 
-def keep_former(row: Fragment) -> None:
+def store_revision(row: Fragment) -> None:
     """The former text and claims, when it is these that change; a trigger keeps what is only text."""
     claims = Claim.objects.within(row.project_id).filter(fragment=row).order_by("position")
     told = [
@@ -225,12 +225,12 @@ def archive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.datet
     Raises NotFound, NotPermitted, and History for what does not stand.
     """
     with access.enter(principal, why="archive"):
-        hold_keys(principal.project_id, fragment_id=fragment_id)
+        lock_claimed_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
         refuse_taking_away(principal, row)
         if row.status in (Status.SUPERSEDED, Status.ARCHIVED):
             raise History(f"this memory is {row.status} already")
-        withdraw(row, now=now)
+        end_waiting(row, now=now)
         row.status, row.archived_reason, row.updated_at = Status.ARCHIVED, ARCHIVED_BY_HAND, now
         row.save(update_fields=["status", "archived_reason", "updated_at"])
         return row
@@ -260,7 +260,7 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
     Raises NotFound, NotPermitted also for what a person rejected, and History for what is not archived.
     """
     with access.enter(principal, why="unarchive"):
-        hold_keys(principal.project_id, fragment_id=fragment_id)
+        lock_claimed_keys(principal.project_id, fragment_id=fragment_id)
         row = fragment_for_change(principal, fragment_id)
         if row.status != Status.ARCHIVED:
             raise History(f"this memory is {row.status}, not archived")
@@ -268,7 +268,7 @@ def unarchive(principal: Principal, fragment_id: uuid.UUID, *, now: datetime.dat
         said = Archive.objects.within(row.project_id).originals([row]).get(row.id, row.content)
         row.updated_at = now
         readmit(
-            Newcomer(row, None, claims_of(row), stated(said, row.extra)),
+            Newcomer(row, None, claims_of(row), certain_claims(said, row.extra)),
             now=now,
             by_a_person=principal.kind == "person",
             returning=True,

@@ -15,7 +15,7 @@ ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.
 WORD = words_joined_by("-'’", of=LETTER)
 
 
-def summary(text: str) -> str:
+def summarise(text: str) -> str:
     """The first three sentences as they stand; a text of fewer stays whole."""
     seen, at, says = 0, 0, False
     for end in END.finditer(text):

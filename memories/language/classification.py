@@ -96,15 +96,16 @@ def _steps(text: str, tokens: set[str]) -> bool:
 
 def _search_types(question: str, tokens: set[str], entities: list[RecognisedEntity]) -> list[MemoryType]:
     """The kinds of memory that may answer: every kind the question asks for, else episodic and semantic."""
-    asked: dict[MemoryType, bool] = {
-        "procedural": _asks(question, word_lists.PROCEDURAL_ASKS) or bool(tokens & word_lists.PROCEDURAL_WORDS),
-        "semantic": _asks(question, word_lists.SEMANTIC_ASKS) or bool(tokens & word_lists.SEMANTIC_WORDS),
-        "episodic": _asks(question, word_lists.EPISODIC_ASKS)
+    body: dict[MemoryType, bool] = {
+        "procedural": _matches_phrase(question, word_lists.PROCEDURAL_ASKS)
+        or bool(tokens & word_lists.PROCEDURAL_WORDS),
+        "semantic": _matches_phrase(question, word_lists.SEMANTIC_ASKS) or bool(tokens & word_lists.SEMANTIC_WORDS),
+        "episodic": _matches_phrase(question, word_lists.EPISODIC_ASKS)
         or bool(tokens & word_lists.EPISODIC_WORDS)
         or any(entity.label == "person" for entity in entities),
     }
-    return [kind for kind, wanted in asked.items() if wanted] or ["episodic", "semantic"]
+    return [kind for kind, wanted in body.items() if wanted] or ["episodic", "semantic"]
 
 
-def _asks(question: str, phrases: tuple[str, ...]) -> bool:
+def _matches_phrase(question: str, phrases: tuple[str, ...]) -> bool:
     return any(phrase in question for phrase in phrases)

@@ -12,7 +12,7 @@ from typer import Option
 
 from memories import access, backups, jobs
 from memories.access import NotFound, Principal, keys
-from memories.management.operation_commands import described, told, watched
+from memories.management.operation_commands import describe_operation, operation_json, run_with_progress
 from memories.models import Project
 from memories.models.enums import OperationState
 from memories.operations import BadOptions
@@ -34,7 +34,7 @@ Plain = Annotated[bool, Option("--plain", help="Not encrypted, whatever BACKUP_R
 Identity = Annotated[Path | None, Option(help="The identity file that opens what is encrypted.")]
 
 
-def encryption_wish(recipients: list[str] | None, *, plain: bool = False) -> dict[str, Any]:
+def encryption_option(recipients: list[str] | None, *, plain: bool = False) -> dict[str, Any]:
     """Return the option that says whom a file is encrypted for; nothing leaves it to the setting."""
     if recipients and plain:
         raise CommandError("--plain and --recipient do not go together.")
@@ -50,14 +50,14 @@ def owner_of_backup(backup_id: str) -> Principal:
     for project in Project.objects.order_by("name"):
         principal = access.system_principal(project)
         try:
-            backups.found(principal, wanted)
+            backups.get_backup(principal, wanted)
         except NotFound:
             continue
         return principal
     raise CommandError(f"There is no backup {backup_id}.")
 
 
-def taken_in(
+def import_file(
     path: Path, *, make_project: bool, project: str = "", allow_version: bool = False
 ) -> tuple[Principal, str]:
     """A file as a backup: who works on it, and its id. Raises CommandError when it is no bundle.
@@ -72,7 +72,7 @@ def taken_in(
             if not name:
                 raise CommandError(f"{path} does not say of which project it is: use --project.")
             principal = access.system_principal(_project(name, make=make_project))
-            return principal, str(backups.take_in(principal, file, now=now, allow_version=allow_version).id)
+            return principal, str(backups.import_bundle(principal, file, now=now, allow_version=allow_version).id)
     except (OSError, *REFUSED) as error:
         raise CommandError(f"{path}: {error}") from error
 
@@ -107,9 +107,9 @@ def run(
         )
     except BadOptions as error:
         raise CommandError(f"{error.field}: {error}") from error
-    ended = watched(principal, operation, kind)
+    ended = run_with_progress(principal, operation, kind)
     if not quiet or ended.state != OperationState.SUCCEEDED:
-        command.stdout.write(json.dumps(told(ended)) if as_json else described(ended))
+        command.stdout.write(json.dumps(operation_json(ended)) if as_json else describe_operation(ended))
     if ended.state != OperationState.SUCCEEDED:
         raise SystemExit(1)
     return ended.report or {}

@@ -37,17 +37,17 @@ def run_here(
         jobs.check_options(kind, options, dry_run=dry_run)
     except BadOptions as error:
         raise CommandError(str(error)) from error
-    return [_one(each, kind, options, namespace, dry_run) for each in found]
+    return [_run_one(each, kind, options, namespace, dry_run) for each in found]
 
 
-def _one(project: Project, kind: str, options: dict[str, Any], namespace: str, dry_run: bool) -> dict[str, Any]:
+def _run_one(project: Project, kind: str, options: dict[str, Any], namespace: str, dry_run: bool) -> dict[str, Any]:
     principal = access.system_principal(project)
     with access.enter(principal, why=kind):
-        place = Namespace.objects.within(project.id).named([scope_named(namespace)]).first() if namespace else None
-        if namespace and place is None:
+        scope = Namespace.objects.within(project.id).named([scope_named(namespace)]).first() if namespace else None
+        if namespace and scope is None:
             raise CommandError(f"There is no namespace {namespace!r}.")
     operation = operations.start(
-        principal, kind=kind, namespace=place, options=options, dry_run=dry_run, now=timezone.now()
+        principal, kind=kind, namespace=scope, options=options, dry_run=dry_run, now=timezone.now()
     )
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(f"{project.name} {kind}", total=None)
@@ -55,11 +55,11 @@ def _one(project: Project, kind: str, options: dict[str, Any], namespace: str, d
             principal, operation.id, watcher=lambda _, done, total: bar.update(task, completed=done, total=total)
         )
     operation = ended or operation
-    told = {"project": project.name, "operation": str(operation.id), "state": operation.state}
-    return {**told, **(operation.report or {}), **({"error": operation.error} if operation.error else {})}
+    output = {"project": project.name, "operation": str(operation.id), "state": operation.state}
+    return {**output, **(operation.report or {}), **({"error": operation.error} if operation.error else {})}
 
 
-def tell(reports: Sequence[dict[str, Any]], *, columns: Iterable[str], as_json: bool) -> None:
+def print_reports(reports: Sequence[dict[str, Any]], *, columns: Iterable[str], as_json: bool) -> None:
     """Prints the reports as JSON or as a table of some columns; exit code 1 when one did not succeed."""
     names, console = ["project", "state", *columns], Console()
     if as_json:

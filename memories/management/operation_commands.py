@@ -52,13 +52,13 @@ def namespace_named(name: str, user: str = "") -> tuple[Principal, Namespace]:
     if project is not None:
         principal = access.system_principal(project)
         with access.enter(principal, why="look"):
-            place = Namespace.objects.within(project.id).named([name]).first()
-        if place is not None:
-            return principal, place
+            namespace = Namespace.objects.within(project.id).named([name]).first()
+        if namespace is not None:
+            return principal, namespace
     raise CommandError(f"There is no namespace {name!r}.")
 
 
-def watched(principal: Principal, operation: Operation, name: str) -> Operation:
+def run_with_progress(principal: Principal, operation: Operation, name: str) -> Operation:
     """Runs it here, with a progress bar; the operation at its end."""
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(name, total=None)
@@ -67,10 +67,10 @@ def watched(principal: Principal, operation: Operation, name: str) -> Operation:
             bar.update(task, description=f"{name} {stage}", completed=done, total=total)
 
         jobs.run(principal, operation.id, watcher=show)
-    return found(principal, operation.id)
+    return get_operation(principal, operation.id)
 
 
-def found(principal: Principal, operation_id: uuid.UUID) -> Operation:
+def get_operation(principal: Principal, operation_id: uuid.UUID) -> Operation:
     """An operation as it is now, its namespace at hand."""
     with access.enter(principal, why="look"):
         rows = Operation.objects.within(principal.project_id).select_related("namespace")
@@ -78,7 +78,7 @@ def found(principal: Principal, operation_id: uuid.UUID) -> Operation:
         return row
 
 
-def told(operation: Operation) -> dict[str, Any]:
+def operation_json(operation: Operation) -> dict[str, Any]:
     """An operation as JSON."""
     return {
         "id": str(operation.id),
@@ -95,25 +95,27 @@ def told(operation: Operation) -> dict[str, Any]:
     }
 
 
-def described(operation: Operation) -> str:
+def describe_operation(operation: Operation) -> str:
     """An operation with its report, for people: a table, a line for each number."""
     report = operation.report or {}
-    about = {name: value for name, value in told(operation).items() if name != "report" and value not in (None, "")}
+    about = {
+        name: value for name, value in operation_json(operation).items() if name != "report" and value not in (None, "")
+    }
     of_consolidation = operation.kind in ("consolidate", jobs.UNDO)
     table = Table(show_header=False)
     for name, value in about.items():
         table.add_row(name, _plain(value))
     table.add_section()
-    for name, value in upkeep.consolidation.lines(report) if of_consolidation else report.items():
+    for name, value in upkeep.consolidation.report_lines(report) if of_consolidation else report.items():
         table.add_row(name, _plain(value))
-    return printed(table)
+    return format_table(table)
 
 
 def _plain(value: Any) -> str:
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
-def printed(table: Table) -> str:
+def format_table(table: Table) -> str:
     """A table as text."""
     text = io.StringIO()
     Console(file=text, width=140).print(table)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pydantic import Field
 from rest_framework.exceptions import ValidationError
 
-from conflicts.history import BeliefQuery, Believed, believed, claims
+from conflicts.history import BeliefQuery, Believed, believed_claims, claims
 from conflicts.keys import canonical_key
 from conflicts.public import Admission, ClaimDraft
 from memories import access, ingest
@@ -53,7 +53,7 @@ def create_entities(
             *((entity.name, OBSERVATION, said) for said in entity.observations),
         ]
     ]
-    kept = _keep(caller, place, told, source)
+    kept = _store_claims(caller, place, told, source)
     return {"entities": [entity.model_dump() for entity in new.values()], **_waiting(kept)}
 
 
@@ -62,8 +62,8 @@ def create_relations(
 ) -> dict[str, Any]:
     """Creates relations between entities; those that exist already are left as they are."""
     told = [(relation.source, relation.relationType, relation.to) for relation in relations]
-    kept = _keep(caller, caller.place(namespace), told, source)
-    new = [relation for relation, admission in zip(relations, kept, strict=True) if _stands(admission)]
+    kept = _store_claims(caller, caller.place(namespace), told, source)
+    new = [relation for relation, admission in zip(relations, kept, strict=True) if _is_active(admission)]
     return {"relations": [relation.model_dump(by_alias=True) for relation in new], **_waiting(kept)}
 
 
@@ -76,12 +76,12 @@ def add_observations(
     if missing := [one.entityName for one in observations if canonical_key(one.entityName) not in known]:
         raise ValidationError({"entityName": [f"There is no entity named {', '.join(missing)}."]})
     told = [(addition.entityName, OBSERVATION, said) for addition in observations for said in addition.contents]
-    kept = _keep(caller, place, told, source)
+    kept = _store_claims(caller, place, told, source)
     rest = iter(kept)
     results = [
         {
             "entityName": addition.entityName,
-            "addedObservations": [said for said in addition.contents if _stands(next(rest))],
+            "addedObservations": [said for said in addition.contents if _is_active(next(rest))],
         }
         for addition in observations
     ]
@@ -133,15 +133,15 @@ def search_nodes(caller: Caller, query: str, namespace: Place = None, top_k: Mos
     here = [hit.fragment for hit in hits if hit.fragment.namespace.name == place]
     with access.enter(caller.principal, why="graph"):
         said = Claim.objects.by_fragment(caller.principal.project_id, [fragment.id for fragment in here])
-    return _opened(caller, place, [claim.subject for fragment in here for claim in said.get(fragment.id, ())])
+    return _open_entities(caller, place, [claim.subject for fragment in here for claim in said.get(fragment.id, ())])
 
 
 def open_nodes(caller: Caller, names: Names, namespace: Place = None) -> dict[str, Any]:
     """Entities by their names, with their observations and the relations from and to them."""
-    return _opened(caller, caller.place(namespace), names)
+    return _open_entities(caller, caller.place(namespace), names)
 
 
-def _opened(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
+def _open_entities(caller: Caller, place: str, names: Sequence[str]) -> dict[str, Any]:
     own = _claims(caller, place, subjects=names)
     towards = [one for one in _claims(caller, place, values=names) if not _is_said(one)]
     drawn = draw({one.id: one for one in [*own, *towards]}.values())
@@ -167,7 +167,7 @@ def _claims(
             rows = claims(caller.principal, question, now=timezone.now())
             rows = rows.filter(_any_of(values)) if values else rows
             page = list(rows.order_by("-created_at", "-sequence", "-id")[:most])
-            found |= {one.id: one for one in believed(caller.principal, page) if _has_any(one, values)}
+            found |= {one.id: one for one in believed_claims(caller.principal, page) if _has_any(one, values)}
     return list(found.values())
 
 
@@ -185,23 +185,23 @@ def _known(caller: Caller, place: str, names: Sequence[str]) -> set[str]:
     return {canonical_key(one.subject) for one in _claims(caller, place, subjects=names, most=1)}
 
 
-def _keep(
-    caller: Caller, place: str, told: Iterable[tuple[str, str, str]], source: str | None
+def _store_claims(
+    caller: Caller, place: str, text: Iterable[tuple[str, str, str]], source: str | None
 ) -> list[Admission | None]:
     """Stores claims in one transaction; None for each whose words were forgotten."""
     provenance = {"provenance": {"source": source}} if source else {}
     drafts = []
-    for sequence, (subject, predicate, value) in enumerate(told):
+    for sequence, (subject, predicate, value) in enumerate(text):
         content = sentence(subject, predicate, value)
         claim: dict[str, Any] = {"subject": subject, "predicate": predicate, "value": value}
         # What one entity may be is one thing; what it was observed to be or relates to may be many.
         claim |= {} if predicate == TYPE else {"exclusive": False}
         body = {"namespace": place, "content": content, "claim": claim, "sequence": sequence, **provenance}
         drafts.append(draft_of(validated(FragmentInput, body)))
-    return ingest.keep_each(caller.principal, ingest.prepare(drafts), now=timezone.now())
+    return ingest.store_each(caller.principal, ingest.prepare(drafts), now=timezone.now())
 
 
-def _stands(admission: Admission | None) -> bool:
+def _is_active(admission: Admission | None) -> bool:
     return admission is not None and not admission.deduplicated and admission.fragment.status == Status.ACTIVE
 
 
@@ -210,8 +210,8 @@ def _waiting(kept: Sequence[Admission | None]) -> dict[str, Any]:
     stored = [admission for admission in kept if admission is not None]
     blocked = sum(admission is None for admission in kept)
     conflicts = [conflict.id for admission in stored for conflict in admission.pending_conflicts]
-    told: dict[str, Any] = {"pending_conflicts": conflicts} if conflicts else {}
-    return told | {"blocked_by_erasure": blocked} if blocked else told
+    text: dict[str, Any] = {"pending_conflicts": conflicts} if conflicts else {}
+    return text | {"blocked_by_erasure": blocked} if blocked else text
 
 
 def _unclaim(caller: Caller, one: Believed) -> None:
@@ -237,5 +237,5 @@ def _archive(caller: Caller, found: Iterable[Believed]) -> dict[str, Any]:
             refused.append(one.fragment_id)
         else:
             archived += 1
-    told: dict[str, Any] = {"success": not refused, "message": f"{archived} claims archived"}
-    return told | {"refused": refused} if refused else told
+    text: dict[str, Any] = {"success": not refused, "message": f"{archived} claims archived"}
+    return text | {"refused": refused} if refused else text

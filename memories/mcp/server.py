@@ -110,7 +110,7 @@ def _run(tool: Tool, caller_of: CallerOf, request: Any, given: dict[str, Any]) -
         caller.principal.require(tool.verb)
         return _plain(tool.run(caller, **given))
     except Exception as error:
-        raise ToolError(worded(error)) from error
+        raise ToolError(problem_text(error)) from error
 
 
 def _plain(value: Any) -> Any:
@@ -126,7 +126,7 @@ class ArgumentEncoder(JSONEncoder):
         return obj.model_dump(by_alias=True, exclude_none=True) if hasattr(obj, "model_dump") else super().default(obj)
 
 
-def worded(error: Exception) -> str:
+def problem_text(error: Exception) -> str:
     """The problem that the API would answer, in a line: its code, what is wrong, and where."""
     problem = json.loads(handler(error, {}).content)
     fields = [f"{one['field']}: {one['message']}" if one["field"] else one["message"] for one in problem["errors"]]

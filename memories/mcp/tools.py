@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from conflicts.history import BeliefQuery, believed, claims
+from conflicts.history import BeliefQuery, believed_claims, claims
 from conflicts.resolution import waiting
 from conflicts.votes import vote
 from memories import access, erasure, ingest
@@ -17,13 +17,13 @@ from memories.rest.answers import answers
 from memories.rest.claims import BelievedAnswer, ClaimsQuery
 from memories.rest.conflicts import ConflictQuery
 from memories.rest.conflicts import answers as conflict_answers
-from memories.rest.contexts import ContextInput, answered, context_of
+from memories.rest.contexts import ContextInput, context_answer, context_of
 from memories.rest.fields import validated
-from memories.rest.fragments import answer_of, stored_answer
+from memories.rest.fragments import answer_of, stored_answers
 from memories.rest.ingestion import IngestInput, messages_of
 from memories.rest.inputs import FragmentInput, draft_of
 from memories.rest.search import SearchInput, question_of
-from memories.rest.votes import CorroborateInput, DisputeInput, told
+from memories.rest.votes import CorroborateInput, DisputeInput, vote_answer
 from memories.retrieval import search
 from memories.retrieval.context import build_context
 
@@ -32,7 +32,7 @@ STORED = ("id", "namespace", "status", "deduplicated", "superseded", "pending_co
 Limit = Annotated[int, Field(description="At most this many.", ge=1, le=200)]
 
 
-def given(**fields: Any) -> dict[str, Any]:
+def request_body(**fields: Any) -> dict[str, Any]:
     """The body of a request: what was given."""
     plain = {name: _plain(value) for name, value in fields.items()}
     return {name: value for name, value in plain.items() if value is not None}
@@ -44,7 +44,7 @@ def _plain(value: Any) -> Any:
     return value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
 
 
-def brief(shown: dict[str, Any], *, names: tuple[str, ...] = SHOWN, **more: Any) -> dict[str, Any]:
+def brief_answer(shown: dict[str, Any], *, names: tuple[str, ...] = SHOWN, **more: Any) -> dict[str, Any]:
     """Of an answer of the API, what an agent needs to read; its source is the class that it comes from."""
     source = {"source": shown["provenance"]["source"]} if names is SHOWN else {}
     return {**{name: shown[name] for name in names}, **source, **more}
@@ -66,13 +66,13 @@ def retain(
 ) -> dict[str, Any]:
     """Remembers one fact. A contradiction of a stronger source is quarantined and answers its pending conflicts."""
     told = {"claim": claim, "claims": claims, "extract_claim": extract_claim}
-    said = given(content=content, type=type, tags=tags, event_at=event_at, **told)
+    said = request_body(content=content, type=type, tags=tags, event_at=event_at, **told)
     provenance = {"provenance": {"source": source}} if source else {}
     draft = draft_of(validated(FragmentInput, {**said, **provenance, "namespace": caller.place(namespace)}))
-    admissions = ingest.keep(caller.principal, ingest.prepare([draft]), now=timezone.now())
+    admissions = ingest.store(caller.principal, ingest.prepare([draft]), now=timezone.now())
     with access.enter(caller.principal, why="answer"):
-        (shown,) = stored_answer(caller.principal, admissions)
-    return brief(shown, names=STORED)
+        (shown,) = stored_answers(caller.principal, admissions)
+    return brief_answer(shown, names=STORED)
 
 
 def retain_conversation(
@@ -82,15 +82,17 @@ def retain_conversation(
     conversation_id: Annotated[str | None, Field(description="The same for all parts of a conversation.")] = None,
 ) -> dict[str, Any]:
     """Remembers what is worth it of a conversation, and says what was skipped and why."""
-    said = given(messages=[given(**message.model_dump()) for message in messages], conversation_id=conversation_id)
+    said = request_body(
+        messages=[request_body(**message.model_dump()) for message in messages], conversation_id=conversation_id
+    )
     values = validated(IngestInput, {**said, "namespace": caller.place(namespace)})
     found = ingest.messages.ingest(
         caller.principal, messages_of(values), namespace=values["namespace"], now=timezone.now()
     )
     with access.enter(caller.principal, why="answer"):
-        stored = stored_answer(caller.principal, found.stored)
+        stored = stored_answers(caller.principal, found.stored)
     skipped = [{"index": skip.index, "reason": skip.reason} for skip in found.skipped]
-    return {"stored": [brief(shown, names=STORED) for shown in stored], "skipped": skipped}
+    return {"stored": [brief_answer(shown, names=STORED) for shown in stored], "skipped": skipped}
 
 
 def recall(
@@ -107,14 +109,14 @@ def recall(
 ) -> dict[str, Any]:
     """The memories that answer a question, best first, each with its source, trust and score. What contradicts a claim
     of a stronger source says so (`contradicts`), what may do so names it (`on_record`)."""
-    filters = given(type=type, tags=tags)
-    body = given(query=query, top_k=top_k, session_id=session_id, as_of=as_of, filters=filters or None)
-    body |= given(project_wide=project_wide, floor=floor)
+    filters = request_body(type=type, tags=tags)
+    body = request_body(query=query, top_k=top_k, session_id=session_id, as_of=as_of, filters=filters or None)
+    body |= request_body(project_wide=project_wide, floor=floor)
     values = validated(SearchInput, {**body, "namespace": caller.place(namespace)})
     now = timezone.now()
     found = search(caller.principal, question_of(values, top_k=values["top_k"]), now=now)
     shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
-    results = [{**brief(row, score=hit.score), **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
+    results = [{**brief_answer(row, score=hit.score), **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
     return {"results": results, "degraded": found.degraded, "nothing_relevant": found.nothing_relevant}
 
 
@@ -130,10 +132,10 @@ def context(
     floor: Floor = None,
 ) -> dict[str, Any]:
     """A block of memories to put before a prompt, within a budget of tokens, behind a fence."""
-    body = given(query=query, max_tokens=max_tokens, format=format, session_id=session_id)
-    body |= given(max_memories=top_k, project_wide=project_wide, floor=floor)
+    body = request_body(query=query, max_tokens=max_tokens, format=format, session_id=session_id)
+    body |= request_body(max_memories=top_k, project_wide=project_wide, floor=floor)
     values = validated(ContextInput, {**body, "namespace": caller.place(namespace)})
-    return answered(build_context(caller.principal, context_of(values), now=timezone.now()))
+    return context_answer(build_context(caller.principal, context_of(values), now=timezone.now()))
 
 
 def read_memory(caller: Caller, id: Id) -> dict[str, Any]:
@@ -162,21 +164,21 @@ def unarchive(caller: Caller, id: Id) -> dict[str, Any]:
 
 def reinforce(caller: Caller, id: Id) -> dict[str, Any]:
     """This memory helped: it counts as fresher and more trusted."""
-    return told(vote(caller.principal, _id(id), "reinforce", now=timezone.now()))
+    return vote_answer(vote(caller.principal, _id(id), "reinforce", now=timezone.now()))
 
 
 def dispute(caller: Caller, id: Id, reason: Annotated[str, Field(description="What is wrong.")]) -> dict[str, Any]:
     """This memory is wrong. Of a stronger source it opens a review by a person."""
     values = validated(DisputeInput, {"reason": reason})
-    return told(vote(caller.principal, _id(id), "dispute", now=timezone.now(), **values))
+    return vote_answer(vote(caller.principal, _id(id), "dispute", now=timezone.now(), **values))
 
 
 def corroborate(
     caller: Caller, id: Id, source_id: Annotated[str | None, Field(description="Which source says so too.")] = None
 ) -> dict[str, Any]:
     """Another source says so too; counted once per owner, never for the writer's own."""
-    values = validated(CorroborateInput, given(source_id=source_id))
-    return told(vote(caller.principal, _id(id), "corroborate", now=timezone.now(), **values))
+    values = validated(CorroborateInput, request_body(source_id=source_id))
+    return vote_answer(vote(caller.principal, _id(id), "corroborate", now=timezone.now(), **values))
 
 
 def list_conflicts(
@@ -186,7 +188,7 @@ def list_conflicts(
     limit: Limit = 20,
 ) -> dict[str, Any]:
     """What contradicts what stands and waits for a person to decide, newest first. Agents can't decide it."""
-    query = validated(ConflictQuery, given(namespace=namespace, status=status))
+    query = validated(ConflictQuery, request_body(namespace=namespace, status=status))
     with access.enter(caller.principal, why="list"):
         rows = waiting(caller.principal, status=query["status"], namespace=query.get("namespace"))
         return {"conflicts": conflict_answers(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))}
@@ -202,12 +204,12 @@ def list_claims(
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """What is believed of a subject or a predicate, newest first."""
-    body = given(subject=subject, predicate=predicate, as_of=as_of, known_at=known_at)
+    body = request_body(subject=subject, predicate=predicate, as_of=as_of, known_at=known_at)
     query = validated(ClaimsQuery, {**body, "namespace": caller.place(namespace)})
     asked = {name: query[name] for name in ("namespace", "subject", "predicate", "as_of", "known_at") if name in query}
     with access.enter(caller.principal, why="claims"):
         rows = claims(caller.principal, BeliefQuery(**asked), now=timezone.now())
-        found = believed(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))[:limit]
+        found = believed_claims(caller.principal, list(rows.order_by("-created_at", "-id")[:limit]))[:limit]
         return {"claims": list(BelievedAnswer(found, many=True).data)}
 
 

@@ -237,8 +237,8 @@ class Claim(models.Model):
         return f"{self.subject} · {self.predicate} = {self.value}"
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> "Claim":
+    def read(cls, text: dict[str, Any]) -> "Claim":
         """Return a claim from the database's JSON of it, without its digests."""
         times = ("valid_from", "valid_until", "last_seen_at")
-        parsed = {name: told[name] and parse_datetime(told[name]) for name in times}
-        return cls(**{**told, **parsed})
+        parsed = {name: text[name] and parse_datetime(text[name]) for name in times}
+        return cls(**{**text, **parsed})

@@ -67,11 +67,11 @@ class Seat(models.Model):
     def take(kind: str, holder: str, *, most: int, until: datetime.datetime) -> uuid.UUID | None:
         """Return a seat, or None when the holder has as many as allowed. Those that were left without a word end."""
         seat = uuid.uuid4()
-        asked = {"id": seat, "kind": kind, "holder": holder, "most": most, "until": until}
+        params = {"id": seat, "kind": kind, "holder": holder, "most": most, "until": until}
         with transaction.atomic():
-            execute("SELECT pg_advisory_xact_lock(hashtextextended(%(kind)s || %(holder)s, 20))", asked)
-            execute("DELETE FROM memories_seat WHERE kind = %(kind)s AND holder = %(holder)s AND until < now()", asked)
-            return seat if execute(SIT, asked) else None
+            execute("SELECT pg_advisory_xact_lock(hashtextextended(%(kind)s || %(holder)s, 20))", params)
+            execute("DELETE FROM memories_seat WHERE kind = %(kind)s AND holder = %(holder)s AND until < now()", params)
+            return seat if execute(SIT, params) else None
 
 
 class LoginEvent(models.Model):

@@ -67,7 +67,7 @@ class Digest:
     stands: bool
 
 
-def made_of(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[Digest]:
+def digests_quoting(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[Digest]:
     """Digests that quote one of these memories, evicted ones too."""
     found: dict[uuid.UUID, Digest] = {}
     for row in fetch(MADE_OF, {"project": project_id, "ids": list(ids)}):

@@ -43,8 +43,8 @@ def check_project(options: Options) -> None:
 def permit_deletion(principal: Principal, operation: Operation) -> None:
     """Raise NotPermitted when something in the namespace, or in the project, is believed more than the ceiling."""
     name, whole = operation.options.get("namespace"), Q(project=principal.project_id)
-    place = name and Namespace.objects.within(principal.project_id).named([name]).first()
-    refuse_stronger(principal, with_users(place) if place else whole, what="something that would go")
+    namespace = name and Namespace.objects.within(principal.project_id).named([name]).first()
+    refuse_stronger(principal, with_users(namespace) if namespace else whole, what="something that would go")
 
 
 def refuse_stronger(principal: Principal, here: Q, *, what: str) -> None:
@@ -133,8 +133,8 @@ def _emptied(principal: Principal, here: Q, progress: Progress, *, stage: str, d
             rows = Fragment.objects.within(mine).filter(here)
             ids = list(rows.order_by("id").values_list("id", flat=True)[:BATCH])
             if not ids:
-                stones = Tombstone.objects.within(mine).filter(here)
-                gone = list(stones.values_list("original_id", flat=True))
+                tombstones = Tombstone.objects.within(mine).filter(here)
+                gone = list(tombstones.values_list("original_id", flat=True))
                 RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=gone).delete()
                 return
             RepeatedRequest.objects.within(mine).filter(fragment_ids__overlap=ids).delete()

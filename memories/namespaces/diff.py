@@ -122,7 +122,7 @@ def at_once() -> Iterator[None]:
     execute("SET LOCAL enable_nestloop = on", [])
 
 
-def line_up(way: CopyRoute) -> Lineup:
+def compare_namespaces(way: CopyRoute) -> Lineup:
     """Compares both namespaces; leaves `branch_source`, `branch_target` and `branch_pairs` for `carrying`."""
     with at_once():
         for side in ("source", "target"):

@@ -89,7 +89,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
     lock_namespace(target.id)
     if target.id == source.id or not is_empty(target):
         raise BranchTaken(f"there is {name} already, with memories in it")
-    total = _held(source)
+    total = _lock_memories(source)
     _made_a_branch(source, target)
     way = CopyRoute(source, target, with_users=True)
     with chosen(way) as copied:
@@ -101,7 +101,7 @@ def copy_namespace(source: Namespace, name: str) -> dict[str, Any]:
     return {"namespace": name, "forked_from": source.name, "copied": copied, "blocked_by_erasure": total - copied}
 
 
-def _held(source: Namespace) -> int:
+def _lock_memories(source: Namespace) -> int:
     """Holds every memory of a namespace and its users as it is; how many there are."""
     ((count,),) = fetch(
         """SELECT count(*) FROM (SELECT FROM memories_fragment f JOIN memories_namespace n

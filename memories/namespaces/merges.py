@@ -15,10 +15,17 @@ from memories.models.namespace import is_written, scope_name
 from memories.models.sql import execute, fetch
 from memories.namespaces.copies import CopyRoute
 from memories.namespaces.deletion import refuse_stronger
-from memories.namespaces.diff import line_up
+from memories.namespaces.diff import compare_namespaces
 from memories.namespaces.forks import require_same_user, with_users
 from memories.namespaces.replay import replay
-from memories.namespaces.sync import bring_along, bring_history, bring_rulings, carry, forget_there, take_rulings_away
+from memories.namespaces.sync import (
+    bring_along,
+    bring_history,
+    bring_rulings,
+    delete_rulings,
+    forget_there,
+    sync_details,
+)
 from memories.operations import (
     BadOptions,
     Options,
@@ -76,7 +83,7 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
     target = operation.namespace
     assert target is not None  # the kind asks for one
     model, now = active_model(), operation.created_at
-    told: dict[str, Any] = {}
+    text: dict[str, Any] = {}
     with progress.alive(), access.enter(principal, why="merge"):
         source = Namespace.objects.within(target.project_id).named([operation.options["source"]]).first()
         if source is None:
@@ -84,16 +91,16 @@ def merge(principal: Principal, operation: Operation, progress: Progress) -> dic
         try:
             with transaction.atomic():
                 for way in _ways(source, target, operation):
-                    told = _together(told, _applied(way, operation, progress, model=model, now=now))
-                _refuse_changed(operation, told)
+                    text = _combine_reports(text, _applied(way, operation, progress, model=model, now=now))
+                _refuse_changed(operation, text)
                 if operation.dry_run:
                     raise _OnlyLooked
         except _OnlyLooked:
-            return told
-        progress.save(stage="applied", done=1, total=1, cursor=told)
+            return text
+        progress.save(stage="applied", done=1, total=1, cursor=text)
         failpoints.reach("branches.merge.applied")
     failpoints.reach("branches.merge.committed")
-    return told
+    return text
 
 
 def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterator[CopyRoute]:
@@ -104,7 +111,7 @@ def _ways(source: Namespace, target: Namespace, operation: Operation) -> Iterato
         yield CopyRoute(scope, Namespace.objects.ensure(project_id=target.project_id, name=name), operation.id)
 
 
-def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _combine_reports(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """The reports of two ways as one: the names of the first, counts added, ids one after the other."""
     if not one:
         return other
@@ -120,9 +127,9 @@ def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {name: both(name) for name in one}
 
 
-def _refuse_changed(operation: Operation, told: dict[str, Any]) -> None:
+def _refuse_changed(operation: Operation, text: dict[str, Any]) -> None:
     plan = plan_of(operation)
-    if plan and any((plan.report or {}).get(name) != told[name] for name in ("counts", "skipped_because")):
+    if plan and any((plan.report or {}).get(name) != text[name] for name in ("counts", "skipped_because")):
         raise PlanChanged("the merge would do something else than its plan said")
 
 
@@ -131,22 +138,20 @@ def undo_merge(principal: Principal, operation: Operation, progress: Progress) -
 
     def unlink(run: Operation) -> None:
         Origin.objects.within(run.project_id).filter(operation_id=run.id).delete()
-        take_rulings_away(run.project_id, run.id)
+        delete_rulings(run.project_id, run.id)
 
-    return upkeep.consolidation.take_back(
-        principal, operation, progress, also=unlink, failpoint="branches.merge.undone"
-    )
+    return upkeep.consolidation.undo_run(principal, operation, progress, also=unlink, failpoint="branches.merge.undone")
 
 
 def _applied(
     way: CopyRoute, operation: Operation, progress: Progress, *, model: EmbeddingModel, now: datetime.datetime
 ) -> dict[str, Any]:
-    _hold(way)
+    _lock_namespaces(way)
     erased = forget_there(way, now=now)
     failpoints.reach("branches.merge.forgotten")
-    found = line_up(way)
-    with upkeep.consolidation.recorded(operation):
-        carried = carry(way, found.coming, now=now)
+    found = compare_namespaces(way)
+    with upkeep.consolidation.record_changes(operation):
+        carried = sync_details(way, found.coming, now=now)
         failpoints.reach("branches.merge.carried")
         done = replay(way, found.coming, found.counterparts, model=model, now=now)
         elsewhere = {**found.counterparts, **done.now_is}
@@ -188,7 +193,7 @@ def _applied(
     }
 
 
-def _hold(way: CopyRoute) -> None:
+def _lock_namespaces(way: CopyRoute) -> None:
     """Holds both namespaces with every memory in them: in the order of their ids, as everybody does."""
     for namespace in sorted((way.source, way.target), key=lambda row: row.id):
         lock_namespace(namespace.id)

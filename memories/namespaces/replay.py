@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conflicts.bulk_changes import yield_to
+from conflicts.bulk_changes import supersede_repeated
 from conflicts.public import Admission, ClaimDraft, Newcomer, admit
 from conflicts.rulings import with_protection
-from conflicts.search_index import forgotten_texts
+from conflicts.search_index import find_forgotten_texts
 from memories import failpoints
-from memories.extraction import stated
+from memories.extraction import certain_claims
 from memories.ingest.external_keys import replace
 from memories.models import Claim, Embedding, EmbeddingModel, Fragment
 from memories.models.enums import STANDING, Status
@@ -110,7 +110,7 @@ def _batch(
     for i in ids:
         if i in barred:
             continue
-        if why := objection(found[i], found[i].rank, worth[i], rivals.get(i, [])):
+        if why := why_not_replaced(found[i], found[i].rank, worth[i], rivals.get(i, [])):
             done.skipped[i], done.beside[i] = why, strongest(rivals[i]).id
         else:
             coming.append(found[i])
@@ -139,7 +139,7 @@ def _barred(way: CopyRoute, rows: Iterable[Fragment], under: Mapping[str, Fragme
         (way.target.id, text, min(row.authority, under[row.key].authority if row.key in under else row.authority))
         for row, text in said
     ]
-    return {said[n][0].id for n in forgotten_texts(way.source.project_id, texts)}
+    return {said[n][0].id for n in find_forgotten_texts(way.source.project_id, texts)}
 
 
 def _under_their_keys(way: CopyRoute, rows: Iterable[Fragment]) -> dict[str, Fragment]:
@@ -167,7 +167,7 @@ def _replace(
         done.added.append(standing.id)
 
 
-def objection(row: Fragment, rank: int, relevance: float, rivals: Sequence[BranchRival]) -> str:
+def why_not_replaced(row: Fragment, rank: int, relevance: float, rivals: Sequence[BranchRival]) -> str:
     """Why a memory may not take the place of those that are the same or of one source; nothing when it may. Pure.
 
     `rank` is its authority, or that of who chose it in the source.
@@ -212,7 +212,7 @@ def _newcomers(
             _copy_of(way, row, names),
             vector_of.get(row.id),
             [_elsewhere(ClaimDraft.of(claim), names) for claim in claims.get(row.id, ())],
-            stated(row.content, row.extra) if reads else (),
+            certain_claims(row.content, row.extra) if reads else (),
         )
         for row in rows
     ]
@@ -260,5 +260,5 @@ def _enter(
     still = Fragment.objects.within(way.target.project_id).filter(id__in=rivals, status__in=STANDING)
     yielding = list(still.exclude(id=stands.id).order_by("id").values_list("id", flat=True))
     in_its_place = dict.fromkeys(yielding, stands.id)
-    yield_to(way.target.project_id, way.target.id, in_its_place, now=now)
+    supersede_repeated(way.target.project_id, way.target.id, in_its_place, now=now)
     done.superseded |= in_its_place

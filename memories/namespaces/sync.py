@@ -5,7 +5,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from conflicts.bulk_changes import withdraw_all
+from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.rulings import fragment_ruled
 from memories.erasure import erase
 from memories.models import Fragment
@@ -107,7 +107,7 @@ def forget_there(way: CopyRoute, *, now: datetime.datetime) -> list[uuid.UUID]:
     return sorted(seen)
 
 
-def carry(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.datetime) -> set[uuid.UUID]:
+def sync_details(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.datetime) -> set[uuid.UUID]:
     """Details, freshness, votes and putting away, for what both sides have; the memories of the target that changed.
 
     `coming` are memories of the source that replace their counterparts, or were refused.
@@ -119,7 +119,7 @@ def carry(way: CopyRoute, coming: Sequence[uuid.UUID], *, now: datetime.datetime
             changed |= {i for (i,) in fetch(statement, values)}
         execute(READ, values)
         put_away = [i for (i,) in fetch(PUT_AWAY, values)]
-    withdraw_all(way.source.project_id, put_away, now=now)
+    end_waiting_of_many(way.source.project_id, put_away, now=now)
     Fragment.objects.within(way.source.project_id).filter(id__in=put_away).update(
         status=Status.ARCHIVED, archived_reason="by_hand", updated_at=now
     )
@@ -160,7 +160,7 @@ def bring_rulings(way: CopyRoute, elsewhere: Mapping[uuid.UUID, uuid.UUID]) -> N
         execute(RULED, way.values)
 
 
-def take_rulings_away(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
+def delete_rulings(project_id: uuid.UUID, operation_id: uuid.UUID) -> None:
     """Those that a merge brought."""
     execute(UNRULED, {"project": project_id, "operation": operation_id})
 

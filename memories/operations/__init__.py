@@ -1,7 +1,7 @@
 """Long jobs: the row is the truth, a worker holds it by a lease, and a job run twice changes nothing."""
 
 from memories.operations.kinds import BadOptions, OperationKind, Options
-from memories.operations.leases import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded
+from memories.operations.leases import OPEN, LeaseLost, NotOpen, cancel, claim, start, starter, stranded_operations
 from memories.operations.plans import (
     NoPlan,
     PlanChanged,
@@ -11,7 +11,7 @@ from memories.operations.plans import (
     refuse_unfit_plan,
     runs_of,
 )
-from memories.operations.runner import Cancelled, Progress, code_of, run
+from memories.operations.runner import Cancelled, Progress, error_code_of, run
 
 __all__ = [
     "OPEN",
@@ -28,12 +28,12 @@ __all__ = [
     "cancel",
     "check_plan_id",
     "claim",
-    "code_of",
+    "error_code_of",
     "plan_of",
     "refuse_unfit_plan",
     "run",
     "runs_of",
     "start",
     "starter",
-    "stranded",
+    "stranded_operations",
 ]

@@ -92,7 +92,7 @@ def claim(principal: Principal, operation_id: uuid.UUID, *, now: datetime.dateti
         return Operation.objects.select_related("namespace").get(id=operation_id) if taken else None
 
 
-def keep_hold(principal: Principal, operation: Operation, *, now: datetime.datetime, **values: Any) -> None:
+def renew_lease(principal: Principal, operation: Operation, *, now: datetime.datetime, **values: Any) -> None:
     """Writes values while the lease is ours and renews it. Raises LeaseLost."""
     with access.enter(principal, why="progress"):
         mine = Operation.objects.within(principal.project_id).filter(
@@ -124,17 +124,17 @@ def cancel(principal: Principal, operation_id: uuid.UUID, *, now: datetime.datet
         return operation
 
 
-def stranded(principal: Principal, *, now: datetime.datetime) -> list[uuid.UUID]:
+def stranded_operations(principal: Principal, *, now: datetime.datetime) -> list[uuid.UUID]:
     """Operations that nobody works on: queued for a lease's length, or running with an expired lease."""
     with access.enter(principal, why="sweep"):
-        _give_up(principal, now)
+        _fail_stranded(principal, now)
         waiting = Q(state=OperationState.QUEUED, created_at__lt=now - lease())
         silent = Q(state=OperationState.RUNNING, lease_until__lt=now)
         rows = Operation.objects.within(principal.project_id).filter(waiting | silent, finished_at__isnull=True)
         return list(rows.order_by("created_at").values_list("id", flat=True))
 
 
-def _give_up(principal: Principal, now: datetime.datetime) -> None:
+def _fail_stranded(principal: Principal, now: datetime.datetime) -> None:
     """Ends the operations that have lost their worker too often."""
     Operation.objects.within(principal.project_id).filter(
         state=OperationState.RUNNING, lease_until__lt=now, fence__gte=ATTEMPTS

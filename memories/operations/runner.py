@@ -16,7 +16,7 @@ from memories.errors import NovaError
 from memories.models import Operation
 from memories.models.enums import OperationState
 from memories.models.history import events_of
-from memories.operations.leases import LeaseLost, claim, keep_hold, lease
+from memories.operations.leases import LeaseLost, claim, lease, renew_lease
 
 log = structlog.get_logger(__name__)
 NOTED_EVERY = 1.0  # seconds
@@ -43,7 +43,7 @@ class Progress:
 
         Inside a transaction with the rows of a batch, both are kept or neither: whoever lost the lease writes nothing.
         """
-        keep_hold(
+        renew_lease(
             self.principal, self.operation, now=timezone.now(), stage=stage, done=done, total=total, cursor=cursor
         )
         if self._watcher:
@@ -77,7 +77,7 @@ class Progress:
                 continue
             waited, told = 0.0, self._noted
             try:
-                keep_hold(self.principal, self.operation, now=timezone.now(), **told)
+                renew_lease(self.principal, self.operation, now=timezone.now(), **told)
                 self._cancelled = self._is_to_end()
             except LeaseLost:
                 return  # whoever saves next hears of it
@@ -110,7 +110,7 @@ def run(
     operation = claim(principal, operation_id, now=timezone.now())
     if operation is None:
         return None
-    with access.asked_by(_starter(principal, operation)):
+    with access.attribute_to(_starter(principal, operation)):
         _carry_out(principal, operation, handlers, Progress(principal, operation, watcher))
     return operation
 
@@ -126,7 +126,7 @@ def _starter(principal: Principal, operation: Operation) -> Mapping[str, Any]:
 def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str, Handler], progress: Progress) -> None:
     try:
         progress.check()
-        report = access.undisturbed(
+        report = access.retry_on_contention(
             lambda: handlers[operation.kind](principal, _as_kept(principal, operation), progress)
         )
         _end(principal, operation, OperationState.SUCCEEDED, report=report)
@@ -135,7 +135,7 @@ def _carry_out(principal: Principal, operation: Operation, handlers: Mapping[str
     except Cancelled:
         _end(principal, operation, OperationState.CANCELLED, **_left(progress))
     except Exception as error:  # whatever a handler raises belongs into the row that people look at
-        code = code_of(error)
+        code = error_code_of(error)
         about = {"operation": str(operation.id), "kind": operation.kind, "code": code}
         # What a room refuses by a name of its own is an answer; a traceback tells of what nobody foresaw.
         if code == UNFORESEEN:
@@ -162,7 +162,7 @@ def _left(progress: Progress) -> dict[str, Any]:
     return {"report": progress.report} if progress.report is not None else {}
 
 
-def code_of(error: Exception) -> str:
+def error_code_of(error: Exception) -> str:
     """Return the error's code, if it is one of ours."""
     return error.code if isinstance(error, NovaError) else UNFORESEEN
 
@@ -176,7 +176,7 @@ def _end(principal: Principal, operation: Operation, state: OperationState, **va
     now = timezone.now()
     try:
         with access.enter(principal, why=operation.kind):  # row history tells what ended
-            keep_hold(principal, operation, now=now, state=state, finished_at=now, **values)
+            renew_lease(principal, operation, now=now, state=state, finished_at=now, **values)
     except LeaseLost:
         log.warning("lease_lost", operation=str(operation.id), kind=operation.kind)
         return

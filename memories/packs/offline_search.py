@@ -36,7 +36,7 @@ def search(path: Path, query: str, *, limit: int = 10) -> list[PackHit]:
         words, meaning = _by_words(file, query), _by_meaning(file, query, model)
         scores = {number: words.get(number, 0.0) + meaning.get(number, 0.0) for number in {*words, *meaning}}
         best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
-        return [_found(file, number, words.get(number, 0.0), meaning.get(number, 0.0)) for number in best]
+        return [_search_file(file, number, words.get(number, 0.0), meaning.get(number, 0.0)) for number in best]
 
 
 def _by_words(file: apsw.Connection, query: str) -> dict[int, float]:
@@ -63,7 +63,7 @@ def _of_best(scores: dict[int, float]) -> dict[int, float]:
     return {number: score / most for number, score in scores.items()} if most else {}
 
 
-def _found(file: apsw.Connection, number: int, words: float, meaning: float) -> PackHit:
+def _search_file(file: apsw.Connection, number: int, words: float, meaning: float) -> PackHit:
     asked = "SELECT id, type, content, created_at FROM memories WHERE number = ?"
     row = next(iter(file.execute(asked, (number,))), None)
     if row is None:

@@ -14,7 +14,7 @@ from memories import backups
 from memories.access import Principal
 from memories.models import Backup
 from memories.models.namespace import FORM
-from memories.packs.sqlite import FORMAT, KINDS, VERSION, opened
+from memories.packs.sqlite import FORMAT, KINDS, VERSION, open_file
 
 LONGEST = 16 << 20  # bytes in a row of the bundle
 
@@ -37,7 +37,7 @@ def pack(path: Path) -> Iterator[tuple[apsw.Connection, dict[str, str]]]:
                     yield found
             return
     try:
-        file = opened(path)
+        file = open_file(path)
         try:
             kinds = dict(file.execute(f"SELECT name, type FROM sqlite_schema WHERE name IN ({_names()})"))
             if kinds != KINDS:
@@ -59,7 +59,7 @@ def _names() -> str:
 @contextmanager
 def bundle_of(path: Path) -> Iterator[BinaryIO]:
     """The signed bundle in a pack, as a file. Raises BadPack, NoSpace."""
-    with pack(path) as (file, _), backups.storage.taking_room(), tempfile.TemporaryFile() as copy:
+    with pack(path) as (file, _), backups.storage.report_full_disk(), tempfile.TemporaryFile() as copy:
         query = "SELECT part, CASE WHEN typeof(bytes) = 'blob' AND length(bytes) <= ? THEN bytes END FROM bundle"
         for place, (part, chunk) in enumerate(file.execute(f"{query} ORDER BY part", (LONGEST,))):
             if part != place or chunk is None:
@@ -69,10 +69,10 @@ def bundle_of(path: Path) -> Iterator[BinaryIO]:
         yield copy
 
 
-def taken_in(principal: Principal, path: Path, *, now: datetime.datetime) -> Backup:
+def import_pack(principal: Principal, path: Path, *, now: datetime.datetime) -> Backup:
     """The pack's bundle as an uploaded backup, to be restored. Raises BadPack, and as `backups.take_in`."""
     with bundle_of(path) as bundle:
-        return backups.take_in(principal, bundle, now=now)
+        return backups.import_bundle(principal, bundle, now=now)
 
 
 def project_of(path: Path) -> str:

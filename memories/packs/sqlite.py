@@ -19,7 +19,7 @@ TABLES = """
 KINDS = {"meta": "table", "memories": "table", "words": "table", "vectors": "table", "bundle": "table"}
 
 
-def created(path: Path, *, dim: int) -> apsw.Connection:
+def create_file(path: Path, *, dim: int) -> apsw.Connection:
     """A new file with empty tables; written in one go, so nothing is kept to roll back to."""
     made = _with_vectors(apsw.Connection(str(path)))
     made.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
@@ -27,7 +27,7 @@ def created(path: Path, *, dim: int) -> apsw.Connection:
     return made
 
 
-def opened(path: Path) -> apsw.Connection:
+def open_file(path: Path) -> apsw.Connection:
     """A file to read. Raises apsw.Error when it is no database."""
     found = _with_vectors(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
     # Whoever made the file does not run SQL of his own here.

@@ -16,7 +16,7 @@ from memories.access import NotFound, Principal
 from memories.models import EmbeddingModel, Namespace, Operation
 from memories.models.enums import Status
 from memories.operations import BadOptions, Options, Progress
-from memories.packs.sqlite import FORMAT, VERSION, created
+from memories.packs.sqlite import FORMAT, VERSION, create_file
 from memories.providers import active_model
 
 PART = 1 << 20  # bytes of the bundle in a row
@@ -39,9 +39,9 @@ def stored(principal: Principal, operation: Operation) -> BinaryIO:
     """The file of a pack. Raises FileMissing, also when something that it may hold was forgotten since it was made."""
     name = name_of(operation)
     with access.enter(principal, why="read pack"):
-        if backups.spoiled(principal.project_id, [operation.id]):
+        if backups.list_outdated_packs(principal.project_id, [operation.id]):
             backups.storage.remove(name)
-    return backups.storage.opened(name)
+    return backups.storage.open_file(name)
 
 
 def write(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -49,12 +49,12 @@ def write(principal: Principal, operation: Operation, progress: Progress) -> dic
     namespace, now = operation.namespace, operation.started_at or operation.created_at
     assert namespace is not None  # the kind asks for one
     model = active_model()
-    wish = backups.bundle.BackupRequest(namespaces=(namespace.name,), include_embeddings=True)
-    row = backups.bundle.make(principal, wish, operation=operation, progress=progress, now=now)
+    request = backups.bundle.BackupRequest(namespaces=(namespace.name,), include_embeddings=True)
+    row = backups.bundle.make(principal, request, operation=operation, progress=progress, now=now)
     try:
-        with backups.storage.taking_room(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
+        with backups.storage.report_full_disk(), _sqlite_taking_room(), tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "pack.sqlite"
-            with backups.storage.opened(row.file) as bundle:
+            with backups.storage.open_file(row.file) as bundle:
                 number = fill(path, bundle, namespace=namespace, model=model, progress=progress, now=now)
             failpoints.reach("pack.filled")
             recipients = backups.bundle.recipients_of(operation.options)
@@ -92,13 +92,13 @@ def fill(
     now: datetime.datetime,
 ) -> int:
     """Makes the SQLite file of a bundle; how many memories a search finds in it."""
-    pack = created(path, dim=model.dim)
+    pack = create_file(path, dim=model.dim)
     number = 0
     with pack:
         for told in backups.bundle.records_of(bundle, now=now):
             if told["kind"] == "fragment" and told["row"]["status"] == Status.ACTIVE:
                 number += 1
-                _put(pack, number, told, model=model)
+                _insert_memory(pack, number, told, model=model)
                 if number % STEP == 0:
                     progress.save(stage="pack", done=number, total=None)
         bundle.seek(0)
@@ -111,14 +111,14 @@ def fill(
     return number
 
 
-def _put(pack: apsw.Connection, number: int, told: dict[str, Any], *, model: EmbeddingModel) -> None:
-    row = told["row"]
+def _insert_memory(pack: apsw.Connection, number: int, text: dict[str, Any], *, model: EmbeddingModel) -> None:
+    row = text["row"]
     columns = ("id", "type", "content")
     more = ("source", "authority", "importance", "created_at", "updated_at")
     values = [*(row[name] for name in columns), json.dumps(row["tags"]), *(row[name] for name in more)]
     pack.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, *values))
     pack.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (number, row["content"]))
-    if (vector := _vector(told.get("vectors") or [], model)) is not None:
+    if (vector := _vector(text.get("vectors") or [], model)) is not None:
         pack.execute("INSERT INTO vectors (rowid, embedding) VALUES (?, ?)", (number, vector))
 
 

@@ -51,7 +51,7 @@ def calibrate(model: EmbeddingModel) -> float | None:
     return floor
 
 
-def warm() -> None:
+def load_model_in_background() -> None:
     """Load the active model in the background, so that the first question does not wait, and calibrate a new one."""
     threading.Thread(target=_warm, name="warm", daemon=True).start()
 

@@ -57,7 +57,7 @@ class Encoder(Protocol):
         ...
 
 
-def proper(vectors: Any, *, count: int, dim: int) -> Vectors:
+def unit_vectors(vectors: Any, *, count: int, dim: int) -> Vectors:
     """The vectors brought to length 1. Raises EmbeddingFailed unless they are `count` finite rows of `dim`, none 0."""
     if count == 0:
         return np.empty((0, dim), np.float32)

@@ -74,7 +74,7 @@ def embed(texts: Sequence[str], *, model: EmbeddingModel) -> list[Any]:
     vectors: list[Any] = []
     try:
         for start in range(0, len(texts), AT_ONCE):
-            vectors.extend(_sifted(list(texts[start : start + AT_ONCE]), model))
+            vectors.extend(_embed_each(list(texts[start : start + AT_ONCE]), model))
     except EmbeddingFailed as error:  # what is down for some texts is down for the rest
         _report(error, model, texts=len(texts) - len(vectors))
     return vectors + [None] * (len(texts) - len(vectors))
@@ -114,7 +114,7 @@ def _give_back() -> None:
         connection.close()
 
 
-def _sifted(texts: list[str], model: EmbeddingModel) -> list[Any]:
+def _embed_each(texts: list[str], model: EmbeddingModel) -> list[Any]:
     """A vector per text; None for a text that the provider refuses. Raises EmbeddingFailed when it works for none."""
     try:
         return list(_called(lambda embedder: embedder.embed(texts), model, texts=len(texts)))
@@ -123,7 +123,7 @@ def _sifted(texts: list[str], model: EmbeddingModel) -> list[Any]:
             _report(error, model, texts=1)
             return [None]
         half = len(texts) // 2
-        return _sifted(texts[:half], model) + _sifted(texts[half:], model)
+        return _embed_each(texts[:half], model) + _embed_each(texts[half:], model)
 
 
 def _called(call: Callable[[Embedder], Vectors], model: EmbeddingModel, *, texts: int) -> Vectors:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from memories.providers.embedders import EmbeddingFailed, Readiness, TextsRefused, Vectors, proper
+from memories.providers.embedders import EmbeddingFailed, Readiness, TextsRefused, Vectors, unit_vectors
 from memories.providers.http import JsonService, Unanswered
 
 AT_ONCE = 64  # texts of one request
@@ -43,13 +43,13 @@ class Endpoint:
         rows: list[Any] = []
         for start in range(0, len(texts), AT_ONCE):
             rows.extend(self._ask(list(texts[start : start + AT_ONCE]), patience))
-        return proper(rows, count=len(texts), dim=self.dim)
+        return unit_vectors(rows, count=len(texts), dim=self.dim)
 
     def _ask(self, texts: list[str], patience: float | None) -> Vectors:
         if time.monotonic() < self._failed_at + PAUSE:
             raise EmbeddingFailed("the endpoint failed a moment ago")
         try:
-            vectors = self._answered(texts, patience)
+            vectors = self._request(texts, patience)
         except TextsRefused:
             raise
         except EmbeddingFailed:
@@ -58,14 +58,14 @@ class Endpoint:
         self._works = True
         return vectors
 
-    def _answered(self, texts: list[str], patience: float | None) -> Vectors:
+    def _request(self, texts: list[str], patience: float | None) -> Vectors:
         asked = {"model": self.name, "input": texts, "encoding_format": "float"}
         try:
             answer = self._connected().post("/embeddings", asked, patience=patience)
         except Unanswered as error:
             kind = TextsRefused if error.status in TEXTS_AT_FAULT else EmbeddingFailed
             raise kind(str(error)) from error
-        return proper(in_order(answer, count=len(texts)), count=len(texts), dim=self.dim)
+        return unit_vectors(in_order(answer, count=len(texts)), count=len(texts), dim=self.dim)
 
     def _connected(self) -> JsonService:
         url, key, timeout = settings.EMBEDDINGS_URL, settings.EMBEDDINGS_API_KEY, settings.EMBEDDINGS_TIMEOUT

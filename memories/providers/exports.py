@@ -49,11 +49,11 @@ def exported(source: Path, *, root: Path, load: Load) -> Encoder:
     """The encoder of the model in `source`, exported under `root` when it was not before. Raises ExportFailed."""
     try:
         folder = root / f"{source.parent.name}-{_digest(source)[:16]}"
-        if encoder := _kept(folder, load):
+        if encoder := _load_existing(folder, load):
             return encoder
         root.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.with_suffix(".lock")):
-            return _kept(folder, load) or _made(source, folder, load)
+        with _process_lock(folder.with_suffix(".lock")):
+            return _load_existing(folder, load) or _made(source, folder, load)
     except OSError as error:
         raise ExportFailed(f"{type(error).__name__}: {error}") from error
 
@@ -67,7 +67,7 @@ def _digest(source: Path) -> str:
     return total.hexdigest()
 
 
-def _kept(folder: Path, load: Load) -> Encoder | None:
+def _load_existing(folder: Path, load: Load) -> Encoder | None:
     """The export that is there, None when it is missing or damaged."""
     if not (folder / "model.onnx").exists():
         return None
@@ -81,7 +81,7 @@ def _kept(folder: Path, load: Load) -> Encoder | None:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _process_lock(path: Path) -> Iterator[None]:
     """Holds a lock between processes; the system frees it when its holder dies."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

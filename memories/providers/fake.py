@@ -21,9 +21,9 @@ class FakeEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n, dim) unit vectors; equal texts give equal vectors."""
-        return np.stack([self._one(text) for text in texts]) if texts else np.empty((0, self.dim), np.float32)
+        return np.stack([self._embed_one(text) for text in texts]) if texts else np.empty((0, self.dim), np.float32)
 
-    def _one(self, text: str) -> NDArray[np.float32]:
+    def _embed_one(self, text: str) -> NDArray[np.float32]:
         vector = np.zeros(self.dim, np.float32)
         for word in WORD.findall(text.lower()) or [text]:
             digest = hashlib.sha256(word.encode(errors="replace")).digest()

@@ -130,9 +130,9 @@ class EndpointHandler(FakeHandler):
             self.close_connection = True
 
 
-def serving(**wish: Any) -> AbstractContextManager[FakeEndpoint]:
+def serving(**options: Any) -> AbstractContextManager[FakeEndpoint]:
     """A running endpoint; arguments as FakeEndpoint's."""
-    return running(FakeEndpoint(**wish))
+    return running(FakeEndpoint(**options))
 
 
 def serve(*, port: int, dim: int, mode: str) -> None:

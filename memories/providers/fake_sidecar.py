@@ -162,8 +162,8 @@ class SidecarHandler(FakeHandler):
             self.close_connection = True
 
 
-def _prompt(asked: dict[str, Any]) -> str:
-    return str(asked["prompt"] if "prompt" in asked else asked["messages"][-1]["content"])
+def _prompt(body: dict[str, Any]) -> str:
+    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
 
 
 def _strings(value: Any) -> list[str]:
@@ -222,9 +222,9 @@ WORK: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-def serving(**wish: Any) -> AbstractContextManager[FakeSidecar]:
+def serving(**options: Any) -> AbstractContextManager[FakeSidecar]:
     """A running sidecar; arguments as FakeSidecar's."""
-    return running(FakeSidecar(**wish))
+    return running(FakeSidecar(**options))
 
 
 def serve(*, port: int, mode: str) -> None:

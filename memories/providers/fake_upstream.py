@@ -68,7 +68,7 @@ class UpstreamHandler(FakeHandler):
 
     def do_POST(self) -> None:
         """Answers according to the mode."""
-        asked = self._asked()
+        asked = self._read_request()
         if self.path.partition("?")[0] != "/v1/chat/completions":
             self._elsewhere(asked)
             return
@@ -84,24 +84,24 @@ class UpstreamHandler(FakeHandler):
         elif body.get("stream"):
             self._stream(mode, body)
         else:
-            self._whole(mode, body)
+            self._complete_answer(mode, body)
 
     def do_GET(self) -> None:
         """The list of models, and for any other path what was asked."""
-        self._elsewhere(self._asked())
+        self._elsewhere(self._read_request())
 
     do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
 
-    def _elsewhere(self, asked: UpstreamRequest) -> None:
+    def _elsewhere(self, request: UpstreamRequest) -> None:
         if self.path == "/v1/models":
             models = [{"id": mode, "object": "model", "created": 0, "owned_by": "fake"} for mode in MODES]
             self._send(200, json.dumps({"object": "list", "data": models}).encode(), {"X-Request-Id": "upstream-1"})
             return
-        told = {"method": asked.method, "path": asked.path, "sha256": hashlib.sha256(asked.body).hexdigest()}
+        reply = {"method": request.method, "path": request.path, "sha256": hashlib.sha256(request.body).hexdigest()}
         hostile = {"Set-Cookie": "a=b", "Access-Control-Allow-Origin": "*", "X-NovaMem-Injected": "99"}
-        self._send(418 if "teapot" in self.path else 200, json.dumps(told).encode(), hostile)
+        self._send(418 if "teapot" in self.path else 200, json.dumps(reply).encode(), hostile)
 
-    def _asked(self) -> UpstreamRequest:
+    def _read_request(self) -> UpstreamRequest:
         asked = UpstreamRequest(self.command, self.path, dict(self.headers.items()), self._body())
         if self.server.asked is not None:
             self.server.asked.append(asked)
@@ -123,7 +123,7 @@ class UpstreamHandler(FakeHandler):
             return last if isinstance(last, str) else last[-1]["text"]
         return REPLIES.get(mode, self.server.reply)
 
-    def _whole(self, mode: str, body: dict[str, Any]) -> None:
+    def _complete_answer(self, mode: str, body: dict[str, Any]) -> None:
         if mode == "no_json":
             self._send(200, b"<html>Welcome</html>")
             return
@@ -186,9 +186,9 @@ class UpstreamHandler(FakeHandler):
             self.close_connection = True
 
 
-def serving(**wish: Any) -> AbstractContextManager[FakeUpstream]:
+def serving(**options: Any) -> AbstractContextManager[FakeUpstream]:
     """A running upstream; arguments as FakeUpstream's."""
-    return running(FakeUpstream(**wish))
+    return running(FakeUpstream(**options))
 
 
 def serve(*, port: int, mode: str) -> None:

@@ -29,7 +29,7 @@ class GraphEncoder:
         # One by one: a whole batch would start threads of the tokenizer's own.
         tokens = [self._tokenizer.encode(text).ids for text in texts]
         vectors = np.empty((len(tokens), self._dim), np.float32)
-        for batch in batches([len(ids) for ids in tokens], limit=TOKENS_AT_ONCE):
+        for batch in length_batches([len(ids) for ids in tokens], limit=TOKENS_AT_ONCE):
             vectors[batch] = self._run([tokens[n] for n in batch])
         return vectors
 
@@ -45,7 +45,7 @@ class GraphEncoder:
         return vectors
 
 
-def batches(lengths: Sequence[int], *, limit: int) -> Iterator[list[int]]:
+def length_batches(lengths: Sequence[int], *, limit: int) -> Iterator[list[int]]:
     """Indexes by growing length, in groups that stay within `limit` once padded; at least one to a group."""
     group: list[int] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):

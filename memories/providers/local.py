@@ -8,7 +8,7 @@ from typing import Literal
 
 from django.conf import settings
 
-from memories.providers.embedders import EmbeddingFailed, Encoder, Readiness, Vectors, proper
+from memories.providers.embedders import EmbeddingFailed, Encoder, Readiness, Vectors, unit_vectors
 
 PAUSE = 10.0  # seconds after a failed load in which nobody tries again
 
@@ -40,7 +40,7 @@ class LocalEmbedder(ABC):
     def _embed(self, texts: Sequence[str], how: Literal["encode", "encode_queries"]) -> Vectors:
         try:
             encode = getattr(self._encoder or self._loaded(), how)
-            vectors = proper(encode(texts) if texts else [], count=len(texts), dim=self.dim)
+            vectors = unit_vectors(encode(texts) if texts else [], count=len(texts), dim=self.dim)
         except EmbeddingFailed as error:
             self._error = error
             raise

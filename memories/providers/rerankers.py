@@ -61,13 +61,13 @@ class EndpointReranker:
             if left <= 0:
                 raise RerankingFailed("no answer in time")
             try:
-                answer = self._service.post("", self._asked(query, part), patience=left)
+                answer = self._service.post("", self._request(query, part), patience=left)
             except Unanswered as error:
                 raise RerankingFailed(str(error)) from error
             found += in_order(answer, count=len(part))
         return found
 
-    def _asked(self, query: str, texts: list[str]) -> dict[str, Any]:
+    def _request(self, query: str, texts: list[str]) -> dict[str, Any]:
         if self._model:
             return {"model": self._model, "query": query, "documents": texts, "top_n": len(texts)}
         return {"query": query, "texts": texts, "truncate": True}
@@ -149,7 +149,7 @@ class BoundReranker:
             raise RerankingFailed("it failed often and rests")
         works = False
         try:
-            scores = proper(self._reranker.scores(query, texts), count=len(texts))
+            scores = valid_scores(self._reranker.scores(query, texts), count=len(texts))
             works = True
             self._failing.clear()
             return scores
@@ -162,7 +162,7 @@ class BoundReranker:
             self.circuit.leave(worked=works)
 
 
-def proper(scores: Any, *, count: int) -> list[float]:
+def valid_scores(scores: Any, *, count: int) -> list[float]:
     """Return the scores if they are `count` numbers from 0 to 1. Raise RerankingFailed."""
     if not isinstance(scores, list) or len(scores) != count:
         raise RerankingFailed(f"{count} scores were due")

@@ -100,7 +100,7 @@ class Sidecar:
         refuse_transaction()
         body = self.envelope(ask)
         if not self.circuit.enter():
-            return self._told(body, None, RESTING, 0, 0)
+            return self._log_call(body, None, RESTING, 0, 0)
         start, tries = time.monotonic(), [0]
         text, outcome = self._tried(body, min(self.timeout, patience or self.timeout), tries)
         self.circuit.leave(worked=outcome in (ANSWERED, MISSING, *(f"http_{status}" for status in OWN_FAULT)))
@@ -109,7 +109,7 @@ class Sidecar:
         SECONDS.observe(taken)
         if outcome != ANSWERED:
             log.warning("sidecar_failed", purpose=ask.purpose, outcome=outcome, tries=tries[0])
-        return self._told(body, text, outcome, round(taken * 1000), tries[0])
+        return self._log_call(body, text, outcome, round(taken * 1000), tries[0])
 
     def _tried(self, body: dict[str, Any], patience: float, tries: list[int]) -> tuple[str | None, str]:
         deadline = time.monotonic() + patience
@@ -131,7 +131,9 @@ class Sidecar:
             return None, f"http_{error.status}" if error.kind == "status" else error.kind
         return text, ANSWERED if text else MISSING
 
-    def _told(self, body: dict[str, Any], text: str | None, outcome: str, latency_ms: int, tries: int) -> SidecarAnswer:
+    def _log_call(
+        self, body: dict[str, Any], text: str | None, outcome: str, latency_ms: int, tries: int
+    ) -> SidecarAnswer:
         hashes = request_hash(body), output_hash(text)
         return SidecarAnswer(text, outcome, self.model, self.host, *hashes, latency_ms, tries)
 

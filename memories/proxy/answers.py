@@ -18,7 +18,7 @@ class AssistantAnswer:
     partial: bool
 
 
-def heard(body: bytes, *, content_type: str) -> AssistantAnswer:
+def answer_text(body: bytes, *, content_type: str) -> AssistantAnswer:
     """What the first choice of a chat completion says, streamed or whole."""
     if content_type.partition(";")[0].strip().lower() == "text/event-stream":
         return _streamed(body)

@@ -36,19 +36,19 @@ async def caller_in_time(authorization: str, *, now: datetime.datetime, deadline
         async with asyncio.timeout_at(deadline):
             return await in_thread(caller_of, authorization, now=now)
     except TimeoutError:
-        return caller_of(authorization, now=now, find=_known)
+        return caller_of(authorization, now=now, find=_cached_caller)
 
 
 def caller_of(authorization: str, *, now: datetime.datetime, find: Finding | None = None) -> Principal:
     """The principal behind `Authorization: Bearer nova_…`. Raises Refused: 401, 403, 429, or 503 for a stranger while
     the database is away."""
     scheme, _, key = authorization.strip().partition(" ")
-    principal = (find or _found)(key.strip(), now) if scheme.lower() == "bearer" else None
+    principal = (find or _look_up)(key.strip(), now) if scheme.lower() == "bearer" else None
     if principal is None or principal.key_id is None:
         raise ProxyRefused(
             401, "invalid_api_key", "Incorrect API key provided: give a key of NovaMem (nova_…) as Bearer."
         )
-    usage_counters.note_key(principal.project_id, principal.key_id, at=now)
+    usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
     if seconds := 0.0 if find else _wait(principal):
         raise ProxyRefused(429, "rate_limit_exceeded", "This key has used up its rate.", retry_after=int(seconds) + 1)
     if not principal.verbs & {Verb.READ, Verb.WRITE}:
@@ -64,11 +64,11 @@ def _wait(principal: Principal) -> float:
         return 0.0
 
 
-def _found(key: str, now: datetime.datetime) -> Principal | None:
+def _look_up(key: str, now: datetime.datetime) -> Principal | None:
     try:
         principal = principal_of_key(key, now=now)
     except (OperationalError, InterfaceError):
-        return _known(key, now)
+        return _cached_caller(key, now)
     with _meeting:
         _acquaintances.pop(_digest(key), None)
         if principal:
@@ -76,7 +76,7 @@ def _found(key: str, now: datetime.datetime) -> Principal | None:
     return principal
 
 
-def _known(key: str, now: datetime.datetime) -> Principal:
+def _cached_caller(key: str, now: datetime.datetime) -> Principal:
     """Who held this key within GRACE. Raises OperationalError for a stranger."""
     with _meeting:
         known = _acquaintances.get(_digest(key))

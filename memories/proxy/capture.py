@@ -6,7 +6,7 @@ from memories import jobs
 from memories.access import Principal
 from memories.ingest.captures import capture
 from memories.proxy import metrics
-from memories.proxy.answers import heard
+from memories.proxy.answers import answer_text
 from memories.proxy.options import MemoryOptions
 from memories.proxy.prompts import Prompt
 from memories.proxy.recall import Recalled
@@ -15,7 +15,7 @@ from memories.proxy.relay import MOST, Listener
 
 def listener_of(
     principal: Principal,
-    wish: MemoryOptions,
+    options: MemoryOptions,
     prompt: Prompt,
     recalled: Recalled,
     *,
@@ -24,7 +24,7 @@ def listener_of(
     packed: bool,
 ) -> Listener | None:
     """Takes the bytes of the answer and writes down what is new; None when nothing shall be captured."""
-    if not wish.capture:
+    if not options.capture:
         return None
     if status != 200:
         metrics.UNCAPTURED.labels("upstream_error").inc()
@@ -35,13 +35,13 @@ def listener_of(
         if packed or len(body) > MOST:
             metrics.UNCAPTURED.labels("packed" if packed else "too_long").inc()
         else:
-            said = heard(body, content_type=content_type)
+            said = answer_text(body, content_type=content_type)
             turns.append(prompt.reply(said.text, partial=said.partial))
         row = capture(
             principal,
             turns,
-            namespace=wish.namespace,
-            conversation_id=wish.session,
+            namespace=options.namespace,
+            conversation_id=options.session,
             receipt_id=recalled.receipt_id,
             now=timezone.now(),
         )

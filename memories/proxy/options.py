@@ -11,7 +11,7 @@ from memories.access import NotFound, Principal
 from memories.models.enums import Users, Verb
 from memories.models.namespace import FORM, BadUser
 from memories.proxy.errors import ProxyRefused
-from memories.retrieval import reads_wide
+from memories.retrieval import reads_whole_project
 
 NAMESPACE, SESSION, MODE = "X-NovaMem-Namespace", "X-NovaMem-Session", "X-NovaMem-Mode"
 TOP_K, WIDE, USER = "X-NovaMem-Top-K", "X-NovaMem-Project-Wide", "X-NovaMem-User"
@@ -48,7 +48,7 @@ class MemoryOptions:
     why_not: str = ""
 
 
-def speaker_of(principal: Principal, headers: Mapping[str, str], body: Mapping[str, Any]) -> Principal:
+def principal_for(principal: Principal, headers: Mapping[str, str], body: Mapping[str, Any]) -> Principal:
     """Return who asks, about the user whom the header or else the body names. Raise Refused, NotPermitted,
     UserRequired: a chat without memory (mode off) alone needs no user."""
     if _mode(headers) == Mode.OFF:
@@ -69,7 +69,7 @@ def speaker_of(principal: Principal, headers: Mapping[str, str], body: Mapping[s
         raise ProxyRefused(404, "user_not_found", "There is no such user for this key.", param=place) from error
 
 
-def wish_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
+def options_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
     """The wish of a request. What was not asked for happens as far as the grant reaches; what was asked for and is not
     granted is refused. Raises Refused, NotFound, NotPermitted."""
     asked = _mode(headers)
@@ -79,7 +79,7 @@ def wish_of(principal: Principal, headers: Mapping[str, str]) -> MemoryOptions:
     mode = Mode(asked or Mode.FULL)
     namespace = headers.get(NAMESPACE, "").strip() or only_namespace(principal)
     top_k, wide, floor = _top_k(headers), _wide(headers), _floor(headers)
-    reads_wide(principal, wanted=wide)
+    reads_whole_project(principal, wanted=wide)
     if not namespace or mode is Mode.OFF:
         why_not = "off" if mode is Mode.OFF else "no_namespace"
         return MemoryOptions(namespace, session, recall=False, capture=False, why_not=why_not)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memories.extraction import material_among
+from memories.extraction import flag_material
 from memories.ingest.captures import CapturedTurn
 from memories.ingest.chunking import clean, split
 from memories.proxy.errors import ProxyRefused
@@ -38,7 +38,7 @@ class Prompt:
     @property
     def question(self) -> str:
         """What the last user message asks; "" without one."""
-        texts = [said(message) for message in reversed(self.messages) if message["role"] == "user"]
+        texts = [message_text(message) for message in reversed(self.messages) if message["role"] == "user"]
         text = without_blocks(texts[0]).strip() if texts else ""
         return text if len(text) <= QUESTION else f"{text[: QUESTION // 2]}\n{text[-QUESTION // 2 :]}"
 
@@ -53,7 +53,7 @@ class Prompt:
         found = [index for index, message in enumerate(messages) if message["role"] in roles]
         if found:
             index = found[0] if place == "system" else found[-1]
-            messages[index] = {**messages[index], "content": behind(messages[index]["content"], block)}
+            messages[index] = {**messages[index], "content": append_block(messages[index]["content"], block)}
         else:
             messages.insert(0, {"role": "system", "content": block})
         return json.dumps({**self.body, "messages": messages}, allow_nan=False, separators=(",", ":")).encode()
@@ -65,13 +65,13 @@ class Prompt:
         """
         turns: list[CapturedTurn] = []
         digest = b""
-        material = material_among((message["role"], clean(said(message))) for message in self.messages)
+        material = flag_material((message["role"], clean(message_text(message))) for message in self.messages)
         for sequence, message in enumerate(self.messages):
             digest = _digest(digest, message)
             if message["role"] == "assistant":
                 turns = []
             elif role := HEARD.get(message["role"]):
-                text = said(message)
+                text = message_text(message)
                 bare = without_blocks(text)
                 own = role == "user" and bare == text and _is_one_text(message) and message.keys() == PLAIN
                 attested = own and not (sequence and material[sequence - 1])
@@ -85,7 +85,7 @@ class Prompt:
         for message in self.messages:
             digest = _digest(digest, message)
             digests.add(digest.hex())
-        pieces = (piece for message in self.messages for piece in split(without_blocks(said(message))))
+        pieces = (piece for message in self.messages for piece in split(without_blocks(message_text(message))))
         return Spoken(frozenset(digests), frozenset(map(plain, pieces)))
 
     def reply(self, text: str, *, partial: bool) -> CapturedTurn:
@@ -100,7 +100,7 @@ class Prompt:
 def _digest(before: bytes, message: Message) -> bytes:
     if message["role"] == "assistant":  # clients send it back with fields of their own
         calls = {"tool_calls": message["tool_calls"]} if message.get("tool_calls") else {}
-        message = {"role": "assistant", "content": said(message), **calls}
+        message = {"role": "assistant", "content": message_text(message), **calls}
     return hashlib.sha256(before + json.dumps(message, sort_keys=True).encode()).digest()
 
 
@@ -135,7 +135,7 @@ def _check(message: object, place: str) -> None:
         raise ProxyRefused(400, "invalid_type", f"{place} has to be a string or a list of parts.", param=place)
 
 
-def said(message: Mapping[str, Any]) -> str:
+def message_text(message: Mapping[str, Any]) -> str:
     """The text of a message: its content, or the text parts of it."""
     content = message.get("content")
     if isinstance(content, list):
@@ -150,7 +150,7 @@ def _is_one_text(message: Mapping[str, Any]) -> bool:
     return isinstance(content, str) or (isinstance(content, list) and len(content) == 1)
 
 
-def behind(content: str | list[Any], block: str) -> str | list[Any]:
+def append_block(content: str | list[Any], block: str) -> str | list[Any]:
     """A content with the block behind it: a paragraph, or a text part."""
     if isinstance(content, list):
         return [*content, {"type": "text", "text": block}]

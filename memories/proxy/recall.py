@@ -45,42 +45,42 @@ class Recalled:
         return headers | {"Server-Timing": f"recall;dur={self.seconds * 1000:.1f}"}
 
 
-def patience() -> float:
+def database_deadline() -> float:
     """Until when, in this event loop's time, a request that comes now waits for the database."""
     return asyncio.get_running_loop().time() + PATIENCE
 
 
 async def recall(
-    principal: Principal, wish: MemoryOptions, prompt: Prompt, *, now: datetime.datetime, deadline: float
+    principal: Principal, options: MemoryOptions, prompt: Prompt, *, now: datetime.datetime, deadline: float
 ) -> Recalled:
     """The request with the memories on its question; as it came when there is none, or no answer by the deadline."""
-    if not wish.recall:
-        return Recalled(prompt.raw, why_not=wish.why_not)
+    if not options.recall:
+        return Recalled(prompt.raw, why_not=options.why_not)
     try:
         async with asyncio.timeout_at(deadline):
-            return await in_thread(_look_up, principal, wish, prompt, now)
+            return await in_thread(_look_up, principal, options, prompt, now)
     except Exception as error:
         metrics.UNRECALLED.labels(type(error).__name__).inc()
         log.exception("chat_without_memory", error=type(error).__name__)
         return Recalled(prompt.raw, why_not="unavailable")
 
 
-def _look_up(principal: Principal, wish: MemoryOptions, prompt: Prompt, now: datetime.datetime) -> Recalled:
+def _look_up(principal: Principal, options: MemoryOptions, prompt: Prompt, now: datetime.datetime) -> Recalled:
     begun, query = time.perf_counter(), prompt.question
     if not query:
         return Recalled(prompt.raw, why_not="no_question")
     question = Question(
         query,
-        [wish.namespace],
-        wish.project_wide,
-        floor=wish.floor,
-        session_id=wish.session,
+        [options.namespace],
+        options.project_wide,
+        floor=options.floor,
+        session_id=options.session,
         spoken=prompt.spoken,
     )
     wanted = Request(
         question,
         max_tokens=settings.PROXY_MAX_TOKENS,
-        max_memories=wish.top_k or settings.PROXY_TOP_K,
+        max_memories=options.top_k or settings.PROXY_TOP_K,
         form=FORMS[settings.PROXY_INJECT],
     )
     found = build_context(principal, wanted, now=now)

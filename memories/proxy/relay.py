@@ -2,8 +2,8 @@
 
 Note [the end of an answer]: it may end in five ways. The upstream ends it, or breaks it off: seen while waiting for the
 next piece. The caller leaves: the wait is cancelled, or, while a piece is being sent, only `close` tells. The server
-stops: the wait is cancelled, or `settle` finds the answer still open. In each the connection to the upstream is given
-back and what was heard goes to a thread that no cancellation reaches; a stopping server waits for those threads.
+stops: the wait is cancelled, or `finish_all` finds the answer still open. In each the connection to the upstream is
+given back and what was heard goes to a thread that no cancellation reaches; a stopping server waits for those threads.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ def _write(listener: Listener, heard: bytes) -> None:
         connection.close()
 
 
-async def settle() -> None:
+async def finish_all() -> None:
     """Ends what is still open and waits until everything is written down: the server stops."""
     here = asyncio.get_running_loop()
     for relay in [relay for relay in _open if relay.loop is here]:

@@ -127,7 +127,7 @@ def _sent(headers: Mapping[str, str]) -> dict[str, str]:
     return passed
 
 
-def answered(headers: httpx2.Headers) -> dict[str, str]:
+def response_headers(headers: httpx2.Headers) -> dict[str, str]:
     """The upstream's headers for the caller; none that would speak for this server."""
     return {
         name: value
@@ -136,7 +136,7 @@ def answered(headers: httpx2.Headers) -> dict[str, str]:
     }
 
 
-async def pieces(request: HttpRequest) -> AsyncIterator[bytes]:
+async def response_chunks(request: HttpRequest) -> AsyncIterator[bytes]:
     """The body of a request, piece by piece."""
     while piece := request.read(PIECE):
         yield piece
@@ -157,7 +157,7 @@ def _client(*, trust_env: bool) -> httpx2.AsyncClient:
     return client
 
 
-async def hang_up() -> None:
+async def close_connections() -> None:
     """Closes this event loop's connections."""
     _, client = _clients.pop(asyncio.get_running_loop(), (None, None))
     if client is not None:

@@ -17,9 +17,9 @@ from memories.proxy import metrics, upstream
 from memories.proxy.callers import caller_in_time
 from memories.proxy.capture import listener_of
 from memories.proxy.errors import KNOWN, ProxyRefused, refusal, refused_for
-from memories.proxy.options import MemoryOptions, speaker_of, wish_of
+from memories.proxy.options import MemoryOptions, options_of, principal_for
 from memories.proxy.prompts import Prompt, prompt_of
-from memories.proxy.recall import Recalled, patience, recall
+from memories.proxy.recall import Recalled, database_deadline, recall
 from memories.proxy.relay import Listener, Relay
 
 CHAT = "chat/completions"
@@ -58,7 +58,7 @@ class Chat:
 @refusing
 async def chat(request: HttpRequest) -> HttpResponseBase:
     """A chat completion, with what the memory knows on the question; what is said is captured."""
-    now, deadline = timezone.now(), patience()
+    now, deadline = timezone.now(), database_deadline()
     principal = await caller_in_time(request.headers.get("Authorization", ""), now=now, deadline=deadline)
     asked = await asyncio.to_thread(_admitted, principal, request)
     recalled = await recall(asked.principal, asked.wish, asked.prompt, now=now, deadline=deadline)
@@ -82,18 +82,20 @@ def _admitted(principal: Principal, request: HttpRequest) -> Chat:
     if request.method != "POST":
         raise ProxyRefused(405, "method_not_allowed", "Use POST.")
     prompt = prompt_of(request.body)
-    speaker = speaker_of(principal, request.headers, prompt.body)
-    return Chat(speaker, wish_of(speaker, request.headers), prompt)
+    speaker = principal_for(principal, request.headers, prompt.body)
+    return Chat(speaker, options_of(speaker, request.headers), prompt)
 
 
 @refusing
 async def passed(request: HttpRequest, path: str) -> HttpResponseBase:
     """Whatever else of the upstream the key may use."""
-    principal = await caller_in_time(request.headers.get("Authorization", ""), now=timezone.now(), deadline=patience())
+    principal = await caller_in_time(
+        request.headers.get("Authorization", ""), now=timezone.now(), deadline=database_deadline()
+    )
     upstream.require_path(principal, request.method or "", path)
     has_body = "Content-Length" in request.headers or "Transfer-Encoding" in request.headers
     metrics.PROXIED.labels("other").inc()
-    answer = await upstream.ask(request, path, upstream.pieces(request) if has_body else None)
+    answer = await upstream.ask(request, path, upstream.response_chunks(request) if has_body else None)
     return _handed_on(answer, None, Recalled(b"", why_not="endpoint").headers if _converses(request, path) else {})
 
 
@@ -107,7 +109,7 @@ def _handed_on(answer: httpx2.Response, listener: Listener | None, headers: dict
         Relay(answer, listener),
         status=answer.status_code,
         reason=answer.reason_phrase,
-        headers={**upstream.answered(answer.headers), **headers},
+        headers={**upstream.response_headers(answer.headers), **headers},
     )
     if "Content-Type" not in answer.headers:
         del response["Content-Type"]

@@ -106,7 +106,7 @@ def bearer_of(header: bytes, *, now: datetime.datetime) -> Principal:
             connect()
             principal = principal_of_key(text, now=now)
             if principal and principal.key_id:
-                usage_counters.note_key(principal.project_id, principal.key_id, at=now)
+                usage_counters.count_key_use(principal.project_id, principal.key_id, at=now)
                 return principal
     raise AuthenticationFailed("This key is not valid.")
 

@@ -109,11 +109,11 @@ class ConflictAnswer(serializers.Serializer[Any]):
 def answers(principal: Principal, rows: Sequence[Any]) -> list[Any]:
     """Conflicts, each with the ruling that it opens again."""
     found = binding_on([row for row in rows if row.resolved_at is None])
-    told = {row.id: row for row in with_words(principal, list(found.values()))}
+    answer = {row.id: row for row in with_words(principal, list(found.values()))}
     with_claims(rows)
     for row in rows:
         for side, claim in ((row.newcomer, row.new_claim), (row.existing, row.old_claim)):
             if side:
                 side.told = claim
-        row.ruling = told[found[row.id].id] if row.id in found else None
+        row.ruling = answer[found[row.id].id] if row.id in found else None
     return list(ConflictAnswer(rows, many=True).data)

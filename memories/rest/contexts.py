@@ -60,7 +60,7 @@ def context_of(values: dict[str, Any], *, all_users: bool = False) -> ContextReq
     )
 
 
-def answered(found: Context) -> dict[str, Any]:
+def context_answer(found: Context) -> dict[str, Any]:
     """The block and how it came about, as the API shows it."""
     return {
         "prompt_prefix": found.prompt_prefix,

@@ -27,7 +27,7 @@ def _load(principal: Principal, ids: list[uuid.UUID]) -> dict[uuid.UUID, Fragmen
     return {each: row for each, row in rows.items() if principal.covers_reading(row.namespace.name)}
 
 
-def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
+def stored_answers(principal: Principal, admissions: list[Admission]) -> list[dict[str, Any]]:
     """One answer per admission, in order."""
     fragments = [admission.fragment for admission in admissions]
     rows = _rows(principal, [fragment.id for fragment in fragments])
@@ -37,10 +37,10 @@ def stored_answer(principal: Principal, admissions: list[Admission]) -> list[dic
 BLOCKED = {"status": "blocked_by_erasure", "code": "blocked_by_erasure"}
 
 
-def stored_each(principal: Principal, each: Sequence[Admission | None]) -> list[dict[str, Any]]:
+def batch_answers(principal: Principal, each: Sequence[Admission | None]) -> list[dict[str, Any]]:
     """One answer per item, in order; of one whose text was forgotten, only that."""
-    told = iter(stored_answer(principal, [admission for admission in each if admission is not None]))
-    return [BLOCKED if admission is None else next(told) for admission in each]
+    answer = iter(stored_answers(principal, [admission for admission in each if admission is not None]))
+    return [BLOCKED if admission is None else next(answer) for admission in each]
 
 
 def _as_stored(fragment: Any) -> Fragment:

@@ -66,12 +66,12 @@ def answer_once(request: Request, *, prepare: Callable[[], T], effect: Callable[
         raise ValidationError({"Idempotency-Key": [f"Use 1 to {LONGEST} printable characters."]})
     digest = _digest(request, principal)
     with access.enter(principal, why="replay"):
-        kept = _kept(principal, key, digest)
+        kept = _stored_answer(principal, key, digest)
     if kept is None:
         prepared = prepare()
         with access.enter(principal, why=why):
             _lock(principal, key)
-            kept = _kept(principal, key, digest) or _keep(principal, key, digest, effect(prepared))
+            kept = _stored_answer(principal, key, digest) or _store_answer(principal, key, digest, effect(prepared))
     return Response(kept.answer, status=kept.status)
 
 
@@ -97,7 +97,7 @@ def _lock(principal: Principal, key: str) -> None:
             raise InFlight("a request with this Idempotency-Key is still being worked on")
 
 
-def _kept(principal: Principal, key: str, digest: bytes) -> RepeatedRequest | None:
+def _stored_answer(principal: Principal, key: str, digest: bytes) -> RepeatedRequest | None:
     rows = RepeatedRequest.objects.within(principal.project_id)
     found: RepeatedRequest | None = rows.filter(key_id=principal.key_id, idempotency_key=key).first()
     if found and bytes(found.body_digest) != digest:
@@ -105,7 +105,7 @@ def _kept(principal: Principal, key: str, digest: bytes) -> RepeatedRequest | No
     return found
 
 
-def _keep(principal: Principal, key: str, digest: bytes, answer: IdempotentAnswer) -> RepeatedRequest:
+def _store_answer(principal: Principal, key: str, digest: bytes, answer: IdempotentAnswer) -> RepeatedRequest:
     assert principal.key_id is not None  # whoever comes through the API has a key
     kept: RepeatedRequest = RepeatedRequest.objects.create(
         project_id=principal.project_id,

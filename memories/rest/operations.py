@@ -68,40 +68,40 @@ def require_all(principal: Principal) -> None:
 WITH_USERS = {"fork": "target", "merge": "source", "pack": "", "delete": ""}
 
 
-def of_all_users(principal: Principal, place: Namespace | None) -> Principal:
+def of_all_users(principal: Principal, namespace: Namespace | None) -> Principal:
     """Return who touches a namespace with all its users. Raise NotPermitted where it has some who are not reached."""
-    if place is None or place.user is not None:
+    if namespace is None or namespace.user is not None:
         return principal
     everybody = principal.of_everybody()
     if not principal.speaks_for_all:
         with access.enter(everybody, why="look"):
-            if Namespace.objects.within(place.project_id).below([place]).exists():
+            if Namespace.objects.within(namespace.project_id).below([namespace]).exists():
                 raise NotPermitted("this is about all users of the namespace: name one, or take a key for all of them")
     return everybody
 
 
-def require_places(principal: Principal, kind: str, place: Namespace | None, options: dict[str, Any]) -> None:
+def require_places(principal: Principal, kind: str, namespace: Namespace | None, options: dict[str, Any]) -> None:
     """Raise NotFound, NotPermitted unless all that a job touches is the principal's: the other namespace, the users."""
     other = options.get(WITH_USERS[kind])
     if isinstance(other, str) and is_written(other):
         if not principal.covers(other):
             raise NotFound("namespace")
         of_all_users(principal, access.find(principal, other))
-    of_all_users(principal, place)
+    of_all_users(principal, namespace)
 
 
-def started(
+def started_answer(
     request: Request, *, kind: str, namespace: str | None, options: dict[str, Any], dry_run: bool = False
 ) -> Response:
     """The answer to a request that starts a job: 202 with the operation."""
     principal = principal_of(request)
 
     def effect(_: None) -> IdempotentAnswer:
-        place = place_of(principal, namespace)
+        scope = place_of(principal, namespace)
         if kind in WITH_USERS:
-            require_places(principal, kind, place, options)
-        wish: dict[str, Any] = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
-        return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **wish, now=timezone.now())).data)
+            require_places(principal, kind, scope, options)
+        arguments: dict[str, Any] = {"kind": kind, "namespace": scope, "options": options, "dry_run": dry_run}
+        return IdempotentAnswer(202, OperationAnswer(jobs.start(principal, **arguments, now=timezone.now())).data)
 
     try:
         return answer_once(request, prepare=lambda: None, effect=effect)

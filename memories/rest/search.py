@@ -247,7 +247,7 @@ class SearchAnswer(serializers.Serializer[Any]):
     expected = ExpectedAnswer(required=False)
 
 
-def found(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
+def search_answer(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
     """The answer to a validated search."""
     now = timezone.now()
     if "user" in values or "all_users" in values:  # of one search in a batch

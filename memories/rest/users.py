@@ -28,12 +28,14 @@ def user_at(address: str) -> str:
 def exported(principal: Principal, user: str, namespace: str | None, *, now: datetime.datetime) -> dict[str, Any]:
     """Return all that is kept of a user as it is exported. Raise NotFound."""
     with access.enter(principal.of_everybody(), why="export user"):
-        kept = users.kept_of(principal, user, namespace)
-        stones = tombstones_of([row.namespace for row in kept.tombstones])
+        kept = users.load_user_data(principal, user, namespace)
+        tombstones = tombstones_of([row.namespace for row in kept.tombstones])
         return {
             "user": kept.user,
             "namespaces": kept.namespaces,
             "exported_at": now,
             "memories": answers(kept.memories, now=now),
-            "tombstones": TombstoneAnswer(stones.filter(id__in=[row.id for row in kept.tombstones]), many=True).data,
+            "tombstones": TombstoneAnswer(
+                tombstones.filter(id__in=[row.id for row in kept.tombstones]), many=True
+            ).data,
         }

@@ -38,7 +38,7 @@ class VoteAnswer(serializers.Serializer[Any]):
     conflict_id = serializers.UUIDField(allow_null=True)
 
 
-def told(counted: Counted) -> dict[str, Any]:
+def vote_answer(counted: Counted) -> dict[str, Any]:
     """What a vote did, as the API shows it."""
     row = counted.fragment
     trust = round(row.trust_at(timezone.now()), 4)

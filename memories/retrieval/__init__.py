@@ -2,13 +2,13 @@
 
 from memories.retrieval import context
 from memories.retrieval.candidate_search import indexed
-from memories.retrieval.indexes import analyze, drop_strays, keep_indexes
+from memories.retrieval.indexes import analyze, drop_strays, maintain_indexes
 from memories.retrieval.pipeline import find, search
 from memories.retrieval.questions import Filters, Hit, Question, Results, Spoken, plain
 from memories.retrieval.ranking import BALANCED, PROFILES
-from memories.retrieval.scope import reads_wide
+from memories.retrieval.scope import reads_whole_project
 from memories.retrieval.search_scopes import scopes_of
-from memories.retrieval.statistics import keep_statistics
+from memories.retrieval.statistics import refresh_statistics
 from memories.retrieval.trace import Stage
 
 __all__ = [
@@ -20,12 +20,12 @@ __all__ = [
     "find",
     "Hit",
     "indexed",
-    "keep_indexes",
-    "keep_statistics",
+    "maintain_indexes",
+    "refresh_statistics",
     "plain",
     "PROFILES",
     "Question",
-    "reads_wide",
+    "reads_whole_project",
     "Results",
     "scopes_of",
     "search",

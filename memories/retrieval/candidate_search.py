@@ -17,7 +17,7 @@ from memories.models import Embedding, EmbeddingModel, Fragment
 from memories.models.sql import fetch
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Filters, Reach
-from memories.retrieval.search_plan import FEW, PlanGround, SearchWay, way
+from memories.retrieval.search_plan import FEW, PlanGround, SearchWay, choose_search
 from memories.retrieval.search_scopes import SearchScope, inside, reached, where
 
 # How many texts a question's rare words may stand in together, and where the others have to meet. Times and weights are
@@ -94,14 +94,14 @@ def _in_times(scopes: Sequence[SearchScope], search: Search) -> Few | None:
     return _few(scopes, inside, asked, left=search.filters.conditions())
 
 
-def _few(scopes: Sequence[SearchScope], source: str, asked: list[Any], *, left: Q, marked: bool = False) -> Few | None:
+def _few(scopes: Sequence[SearchScope], source: str, params: list[Any], *, left: Q, marked: bool = False) -> Few | None:
     """What an expression finds in each namespace, where that is not null and no more than few."""
     statement = f"""
         SELECT n.id, trim(BOTH '{{}}' FROM t.found::text), cardinality(t.found)
         FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS n (id, root, scope)
         CROSS JOIN LATERAL (SELECT {source} AS found OFFSET 0) AS t
         WHERE cardinality(t.found) <= %s"""
-    rows = fetch(statement, [*_named(scopes), *asked, FEW])
+    rows = fetch(statement, [*_named(scopes), *params, FEW])
     if not rows:
         return None
     counts = {place: count for place, _, count in rows}
@@ -175,7 +175,7 @@ def keyword_hits(
     read = [*scopes, *others]
     _, *named = _named(read)
     reached_by = [filters.statuses, reach.session_id, reach.at]
-    asked: list[Any] = [
+    params: list[Any] = [
         *([read[0].project_id] if persons else []),
         len(scopes),
         *named,
@@ -186,13 +186,13 @@ def keyword_hits(
         *reached_by,
     ]
     # The marks find whom they found before; naming these costs more.
-    asked.append(among.ids if among and not among.marked else None)
-    asked.append(json.dumps(filters.marks) if filters.marks else None)
+    params.append(among.ids if among and not among.marked else None)
+    params.append(json.dumps(filters.marks) if filters.marks else None)
     if condition:
-        asked += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, scopes[0].project_id, *values, most]
+        params += [FILTERED_BUDGET, FILTERED_ENOUGH * most, FILTERED_POOL, scopes[0].project_id, *values, most]
     else:
-        asked += [max(BUDGET, BUDGET_PER_HIT * most), most, FURTHER * most]
-    rows = fetch(statement, [*asked, FURTHER * most])
+        params += [max(BUDGET, BUDGET_PER_HIT * most), most, FURTHER * most]
+    rows = fetch(statement, [*params, FURTHER * most])
     found = KeywordHits({which: score for which, score, rank, _ in rows if rank <= most})
     found.further = {which: score for which, score, rank, _ in rows if rank > most}
     found.speakers = persons & {speaker_of(beginning) for *_, beginning in rows if beginning}
@@ -212,7 +212,7 @@ def nearest(
     """
     indexed = {} if search.filters.wants_cold else indexed
     few = among.counts if among else {}
-    ways = {scope.id: way(PlanGround(scope.id in indexed, few.get(scope.id))) for scope in scopes}
+    ways = {scope.id: choose_search(PlanGround(scope.id in indexed, few.get(scope.id))) for scope in scopes}
     found = []
     if scanned := [scope for scope in scopes if ways[scope.id] == SearchWay.SCAN]:
         found += _nearest(scanned, search, exact=True)
@@ -248,8 +248,8 @@ def _nearest(
             AND {reach} {f"AND {condition}" if condition else ""} {picked}
         ORDER BY {distance}{" + 0" if exact else ""} LIMIT %s"""
     few = [among.ids] if among else []
-    asked = [search.vector, search.filters.statuses, *told, *values, *few, search.vector, search.most]
-    return fetch(statement, asked)
+    params = [search.vector, search.filters.statuses, *told, *values, *few, search.vector, search.most]
+    return fetch(statement, params)
 
 
 def indexed(scopes: Sequence[SearchScope], model: EmbeddingModel) -> dict[uuid.UUID, int]:

@@ -190,8 +190,8 @@ def _load(
     )
     mine = scopes[0].project_id
     cues = [*(search.cues.period or ("infinity", "infinity")), *([phrases] if phrases else []), search.cues.keys]
-    told = [*[search.now] * len(AGES), *cues, *values, mine, search.vector, mine, mine, *asked]
-    return [_candidate(row) for row in fetch(statement, told)]
+    params = [*[search.now] * len(AGES), *cues, *values, mine, search.vector, mine, mine, *asked]
+    return [_candidate(row) for row in fetch(statement, params)]
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
@@ -224,6 +224,6 @@ def load_neighbours(scopes: Sequence[SearchScope], candidates: Sequence[Candidat
             AND (EXISTS (SELECT FROM memories_claim WHERE {CLAIMED} AND {reach})
                 OR NOT EXISTS (SELECT FROM memories_claim WHERE {CLAIMED})) {f"AND {condition}" if condition else ""}"""
     places = [list(column) for column in zip(*sorted(beside), strict=True)]
-    asked = [scopes[0].project_id, search.filters.statuses, *places, *told, *values]
-    ids = [row[0] for row in fetch(statement, asked)]
+    params = [scopes[0].project_id, search.filters.statuses, *places, *told, *values]
+    ids = [row[0] for row in fetch(statement, params)]
     return load(scopes, ids, search) if ids else []

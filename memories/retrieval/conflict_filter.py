@@ -58,22 +58,24 @@ def rivalry(
         claimed[claim.fragment_id].add(bytes(claim.key_digest))
 
     def strength(claim: Any) -> tuple[bool, bool, int, int, datetime.datetime, uuid.UUID]:
-        place = places.get(claim.namespace_id, 0)
+        namespace = places.get(claim.namespace_id, 0)
         near = claim.namespace_id in nearest and (may_protect(claim.rank) or claim.rank >= for_all)
         near = near and claim.rank >= ruled
-        return near, place < FOREIGN, claim.rank, -place, claim.fragment.updated_at, claim.fragment_id
+        return near, namespace < FOREIGN, claim.rank, -namespace, claim.fragment.updated_at, claim.fragment_id
 
     lost = defaultdict[uuid.UUID, set[bytes]](set)
     for (key, _), group in rivals.items():
         for_all = max((claim.rank for claim in group if claim.namespace_id not in nearest), default=0)
         ruled = max((c.rank for c in group if c.namespace_id not in nearest and c.rank > c.authority), default=0)
         group.sort(key=strength, reverse=True)
-        for fragment_id in {claim.fragment_id for claim in group} - {claim.fragment_id for claim in _shown(group)}:
+        for fragment_id in {claim.fragment_id for claim in group} - {
+            claim.fragment_id for claim in _shown_claims(group)
+        }:
             lost[fragment_id].add(key)
     return Rivalry(claimed, lost)
 
 
-def _shown(group: Sequence[Claim]) -> list[Claim]:
+def _shown_claims(group: Sequence[Claim]) -> list[Claim]:
     """The claims of a key that an answer shows; the strongest come first."""
     lasting = _compatible([claim for claim in group if not claim.session_id])
     here = _compatible([claim for claim in group if claim.session_id])

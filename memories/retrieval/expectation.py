@@ -11,7 +11,7 @@ from memories.retrieval.scope import Places
 from memories.retrieval.trace import REASONS, Path, Stage, Trail
 
 
-def whereabouts(
+def explain_expected(
     principal: Principal, question: Question, places: Places, trail: Trail, *, now: datetime.datetime
 ) -> dict[str, Any]:
     """{id, stage, reason, …}: where the expected fragment's way ended. A foreign one looks like a missing one."""

@@ -15,7 +15,7 @@ def evidence(candidate: Candidate, bm25: float) -> float:
     return max(0.0, candidate.cosine or 0.0) + WORD * (bm25 - COMMON)
 
 
-def reached(
+def reaches_floor(
     candidates: Iterable[Candidate], *, bm25: Mapping[UUID, float], asked_for: Iterable[UUID], floor: float
 ) -> bool:
     """Return whether one of them reaches the floor, or is a claim `asked_for`.

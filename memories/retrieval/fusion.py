@@ -37,7 +37,7 @@ def fuse(candidates: Sequence[Candidate], *, bm25: Scores, cues: Cues) -> dict[u
     words = _scaled(_joined(candidates, bm25, {-1: part * WORDS_BEFORE, 1: part * WORDS_AFTER}))
     meaning = _scaled(_joined(candidates, cosine, {1: MEANING_AFTER}))
     weight = WORDS if words and meaning else 1.0
-    told = _told(candidates, cues)
+    told = _cue_boosts(candidates, cues)
     most = weight * bool(words) + bool(meaning) + max(told.values(), default=0.0)
     scores = {c.id: weight * words.get(c.id, 0.0) + meaning.get(c.id, 0.0) + told[c.id] for c in candidates}
     joined = _joined(candidates, scores, {-2: TWO_AWAY, 2: TWO_AWAY})
@@ -51,7 +51,7 @@ def reranked(relevance: Scores, scores: Scores) -> dict[uuid.UUID, float]:
     return {i: scores.get(i, least * value) for i, value in relevance.items()}
 
 
-def _told(candidates: Sequence[Candidate], cues: Cues) -> dict[uuid.UUID, float]:
+def _cue_boosts(candidates: Sequence[Candidate], cues: Cues) -> dict[uuid.UUID, float]:
     """Return by id what the cues add: they boost and never filter, and count only where they tell candidates apart."""
     named = {c.speaker for c in candidates if c.speaker} & cues.words
     speaker = named if len(named) == 1 else set()

@@ -36,7 +36,7 @@ class Size:
     whole: bool
 
 
-def keep_indexes(principal: Principal) -> tuple[int, int]:
+def maintain_indexes(principal: Principal) -> tuple[int, int]:
     """Builds the indexes that the project's namespaces need by now and drops the others; (built, dropped).
 
     Nothing is locked meanwhile: searches go on by exact scan until an index is ready.

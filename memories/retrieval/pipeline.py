@@ -22,11 +22,11 @@ from memories.retrieval import ranking
 from memories.retrieval.candidate_search import Search, indexed, keyword_hits, nearest, passing
 from memories.retrieval.candidates import Candidate, load, load_claims, load_neighbours
 from memories.retrieval.conflict_filter import Rivalry, rivalry
-from memories.retrieval.expectation import whereabouts
-from memories.retrieval.floor import reached
+from memories.retrieval.expectation import explain_expected
+from memories.retrieval.floor import reaches_floor
 from memories.retrieval.fusion import fuse, reranked
 from memories.retrieval.precedence import RankedSeat, Seating
-from memories.retrieval.query_features import Cues, understand
+from memories.retrieval.query_features import Cues, extract_cues
 from memories.retrieval.questions import Hit, Question, Results
 from memories.retrieval.scope import Places, places_of
 from memories.retrieval.search_scopes import SearchScope
@@ -60,17 +60,17 @@ class UnderstoodQuestion:
 def search(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """The best memories for a question, best first; they count as read. Raises NotFound, NoSuchModel."""
     results = find(principal, question, now=now)
-    usage_counters.note_reads(principal.project_id, results.ids, at=now)
-    usage_counters.note_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
+    usage_counters.count_reads(principal.project_id, results.ids, at=now)
+    usage_counters.count_search(principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now)
     return results
 
 
 def find(principal: Principal, question: Question, *, now: datetime.datetime) -> Results:
     """As `search`, without counting the hits as read."""
-    return answer(principal, prepared(principal, question, now=now), now=now)
+    return answer(principal, prepare_question(principal, question, now=now), now=now)
 
 
-def prepared(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
+def prepare_question(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
     """Read, embed and rerank, before the transaction in which the question is answered.
 
     Raise NoSuchModel, NotPermitted; with a reranker NotFound, too.
@@ -89,20 +89,20 @@ def prepared(principal: Principal, question: Question, *, now: datetime.datetime
     return replace(asked, took=took, pool=pool, reranked=by_id)
 
 
-def _most_relevant(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> list[Hit]:
+def _most_relevant(principal: Principal, question: UnderstoodQuestion, *, now: datetime.datetime) -> list[Hit]:
     """What a reranker reads: as many as it may, of what may answer."""
-    if not asked.question.top_k:
+    if not question.question.top_k:
         return []
     depth = settings.RERANKER_DEPTH
-    wanted = replace(asked.question, top_k=depth, profile="relevance", weights=None, explain=False, expect=None)
-    return _answered(principal, replace(asked, question=wanted), now=now).hits
+    wanted = replace(question.question, top_k=depth, profile="relevance", weights=None, explain=False, expect=None)
+    return _search(principal, replace(question, question=wanted), now=now).hits
 
 
 def _understood(principal: Principal, question: Question, *, now: datetime.datetime) -> UnderstoodQuestion:
     principal.require("read")
     took: dict[str, float] = {}
     with _timed(took, "read"):
-        cues = understand(question.query, now=now)
+        cues = extract_cues(question.query, now=now)
     with _timed(took, "embed"):
         model = model_named(question.model) if question.model else active_model()
         vector, impersonal = _vectors(question.query, cues, model)
@@ -110,15 +110,15 @@ def _understood(principal: Principal, question: Question, *, now: datetime.datet
     return UnderstoodQuestion(question, cues, model, vector, impersonal, took, pool)
 
 
-def answer(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
+def answer(principal: Principal, question: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     """Return what answers a question; a part of the transaction that is open, if one is. Raise NotFound."""
-    results = _answered(principal, asked, now=now)
+    results = _search(principal, question, now=now)
     for stage, milliseconds in results.took_ms.items():
         TOOK.labels(stage).observe(milliseconds / 1000)
     return results
 
 
-def _answered(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
+def _search(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.datetime) -> Results:
     question, model, vector, took = asked.question, asked.model, asked.vector, dict(asked.took)
     trail = Trail(asked.cues)
     if vector is not None:
@@ -135,7 +135,7 @@ def _answered(principal: Principal, asked: UnderstoodQuestion, *, now: datetime.
                 hits = _loaded(principal, question, ranked, trail)
             if question.explain:
                 trail.terms = terms_of([*places.own, *places.others], question, trail.bm25, now=now)
-        expected = whereabouts(principal, question, places, trail, now=now) if question.expect else None
+        expected = explain_expected(principal, question, places, trail, now=now) if question.expect else None
     took["total"] = round(sum(took.values()), 3)
     return Results(
         hits,
@@ -258,7 +258,7 @@ def _ranked(
     asked_for = [claim.fragment_id for claim in claims.asked_for] if claims and trail.floor else []
     # Who names somebody that speaks there asks about them; without their names little is left to be alike.
     floor = 0.0 if trail.speakers else trail.floor or 0.0
-    if left and not reached(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
+    if left and not reaches_floor(left, bm25=trail.bm25, asked_for=asked_for, floor=floor):
         trail.nothing_relevant = True
         trail.stop_all([one.id for one in left], Stage.FLOOR)
         return []
@@ -295,7 +295,7 @@ def _rivalry(found: Sequence[Candidate], places: Places, principal: Principal) -
     return rivalry(rivals, project_id=principal.project_id, places=places.ranks, nearest=places.nearest)
 
 
-def freshness(question: Question, *, foreign: bool) -> float:
+def freshness_bound(question: Question, *, foreign: bool) -> float:
     """The least relevance that a memory may have now; another agent's has to be fresh."""
     return max(question.filters.min_relevance, settings.RETRIEVAL_CROSS_AGENT_THRESHOLD if foreign else 0.0)
 
@@ -304,7 +304,7 @@ def _refused(
     question: Question, candidate: Candidate, places: Places, *, by_meaning: bool, by_key: bool
 ) -> Stage | None:
     """Where its way ends, if it does. What its key brought in needs no likeness that the caller does not ask for."""
-    floor = freshness(question, foreign=places.is_foreign(candidate.namespace_id))
+    floor = freshness_bound(question, foreign=places.is_foreign(candidate.namespace_id))
     is_asked_for = by_key and question.min_similarity <= 0
     if by_meaning and not is_asked_for and (candidate.cosine or 0.0) < question.min_similarity:
         return Stage.SIMILARITY

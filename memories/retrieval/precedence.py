@@ -62,8 +62,8 @@ class Seating:
         self._by_id = {candidate.id: candidate for candidate in self.candidates}
         self._seat_all(self.candidates, capped=True)
         self._seat_all(self.waiting, capped=False)
-        for claim in self._left():
-            self._take(self._by_id[claim], self.scores[claim])
+        for claim in self._free_seats():
+            self._seat(self._by_id[claim], self.scores[claim])
         return sorted(self.seats.values(), key=lambda seat: (-seat.score, bool(seat.contradicts or seat.on_record)))
 
     def _asked_for(self) -> dict[uuid.UUID, Upheld]:
@@ -74,13 +74,13 @@ class Seating:
         found = [claim for claim in self.claims.asked_for if claim.fragment_id in here]
         return {claim.fragment_id: claim for claim in found[: min(MOST_RESERVED, max(1, self.top_k // 2))]}
 
-    def _left(self) -> list[uuid.UUID]:
+    def _free_seats(self) -> list[uuid.UUID]:
         return [claim for claim in self._reserved if claim not in self.seats]
 
     def _seat_all(self, candidates: Sequence[Candidate], *, capped: bool) -> None:
         queue = [(-self.scores[one.id], False, one.id) for one in candidates if one.id not in self.seats]
         heapq.heapify(queue)
-        while queue and len(self.seats) + len(self._left()) < self.top_k:
+        while queue and len(self.seats) + len(self._free_seats()) < self.top_k:
             cost, lowered, which = heapq.heappop(queue)
             if which in self.seats:
                 continue
@@ -96,11 +96,11 @@ class Seating:
                 continue
             for claim in missing:
                 if claim in self._reserved:
-                    self._take(self._by_id[claim], score)
-            if len(self.seats) + len(self._left()) < self.top_k:
-                self._take(candidate, score, held)
+                    self._seat(self._by_id[claim], score)
+            if len(self.seats) + len(self._free_seats()) < self.top_k:
+                self._seat(candidate, score, held)
 
-    def _take(self, candidate: Candidate, score: float, held: Held = Held()) -> None:
+    def _seat(self, candidate: Candidate, score: float, held: Held = Held()) -> None:
         reserved = candidate.id in self._reserved
         self.seats[candidate.id] = RankedSeat(candidate, score, held.contradicts, reserved, held.on_record)
         self._taken.update(self._groups(candidate))
@@ -133,7 +133,9 @@ class Seating:
         outdone = [claim for claim in stronger if claim.key in candidate.lost]
         first = max(outdone, key=lambda claim: claim.rank, default=None)
         told = [(claim.subject, claim.predicate, claim.value) for claim in candidate.claims]
-        held = Held(first) if first else held_against(candidate.wording, candidate.vector, told, stronger, self.claims)
+        held = (
+            Held(first) if first else claims_against(candidate.wording, candidate.vector, told, stronger, self.claims)
+        )
         asked = [claim for claim in stronger if claim.fragment_id in self._reserved]
         before = [claim for claim in (held.contradicts, held.on_record) if claim]
         before = [claim for claim in before if claim == held.contradicts or claim in asked]
@@ -141,7 +143,7 @@ class Seating:
         return held, [i for i in above if i in self._by_id]
 
 
-def held_against(
+def claims_against(
     text: str, vector: Vector | None, told: Sequence[Told], stronger: Sequence[Upheld], claims: ClaimsAtHand
 ) -> Held:
     """Return what a text, and what is claimed beside it, say against claims that are stronger."""
@@ -158,7 +160,9 @@ def may_hold(claim: Upheld, text: Candidate | Fragment, places: Places, *, rank:
     return mine is None or mine == theirs or theirs is None and claim.namespace_id in places.ranks
 
 
-def held(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) -> dict[uuid.UUID, Held]:
+def claims_against_fragments(
+    fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places
+) -> dict[uuid.UUID, Held]:
     """Return what fragments say against stronger claims, by id; their vectors are not at hand."""
 
     def said(row: Fragment) -> Held:
@@ -170,6 +174,6 @@ def held(fragments: Sequence[Fragment], claims: ClaimsAtHand, places: Places) ->
             for one in claims.claims
             if may_hold(one, row, places, rank=row.authority) and not claims.is_settled(one, own)
         ]
-        return held_against(row.wording, None, told, stronger, claims) if stronger else Held()
+        return claims_against(row.wording, None, told, stronger, claims) if stronger else Held()
 
     return {row.id: said(row) for row in fragments}

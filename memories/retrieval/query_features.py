@@ -31,7 +31,7 @@ class Cues:
     first_person: bool = False
 
 
-def understand(question: str, *, now: datetime.datetime) -> Cues:
+def extract_cues(question: str, *, now: datetime.datetime) -> Cues:
     """The cues of a question that is asked `now`; relative times count from there, in its time zone."""
     routing = route(question)
     persons, impersonal = _without_persons(question, routing)

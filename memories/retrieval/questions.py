@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+")
 
 
-def first_words(query: str, most: int) -> str:
+def limit_words(query: str, most: int) -> str:
     """Return a question up to its last word of so many: what it costs grows with its words."""
     ends = [word.end() for word in islice(WORD.finditer(query), most + 1)]
     return query[: ends[most - 1]] if len(ends) > most else query
@@ -97,10 +97,10 @@ class Filters:
         """What can be asked of the fragment row itself."""
         among = {"type": self.type, "agent_id": self.agent, "source_type": self.source_type, "tier": self.tier}
         among["outcome"] = self.outcome
-        asked: dict[str, Any] = {f"{name}__in": values for name, values in among.items() if values}
-        asked |= {"tags__overlap": self.tags} if self.tags else {}
+        body: dict[str, Any] = {f"{name}__in": values for name, values in among.items() if values}
+        body |= {"tags__overlap": self.tags} if self.tags else {}
         exact = {"conversation_id": self.conversation_id, "workflow_id": self.workflow_id}
-        return Q(**asked, **{name: value for name, value in exact.items() if value}) & self.ranges
+        return Q(**body, **{name: value for name, value in exact.items() if value}) & self.ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Question:
 
     def __post_init__(self) -> None:
         """Reads the first words only, at every door."""
-        object.__setattr__(self, "query", first_words(self.query, settings.QUERY_WORDS))
+        object.__setattr__(self, "query", limit_words(self.query, settings.QUERY_WORDS))
 
     def reach(self, now: datetime.datetime) -> Reach:
         """Whose session asks, and for what time."""

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from conflicts.keys import CLAIMED, NAMES, Naming, named
+from conflicts.keys import CLAIMED, NAMES, Naming, names_from
 from memories import access
 from memories.access import NotPermitted, Principal
 from memories.models import Namespace
@@ -95,7 +95,7 @@ def places_of(principal: Principal, question: Question) -> Places:
     keys = [*((root, user) for root, user in asked if user is not None), *((root, None) for root, _ in asked)]
     order = {key: n for n, key in enumerate(dict.fromkeys([*keys, (shared, None)]))}
     wanted_roots = {root for root, _ in asked}
-    wide = reads_wide(principal, wanted=question.project_wide)
+    wide = reads_whole_project(principal, wanted=question.project_wide)
     whole = principal.all_users and question.all_users
     wanted = {"project": principal.project_id, "wide": wide, "whole": whole}
     wanted |= {"roots": [root for root, _ in order], "users": [user for _, user in order]}
@@ -108,14 +108,14 @@ def places_of(principal: Principal, question: Question) -> Places:
     others = [row for row in rows if _key(row) not in order and row.id not in family and row.forked_from_id is None]
     scopes = [SearchScope.of(row, whole=whole and row.root_name in wanted_roots) for row in own]
     beside = next((row.id for row in own if row.root_name not in wanted_roots), None)
-    return Places(scopes, scopes_of(others), beside, {row.id: named(row.named) for row in own if row.named})
+    return Places(scopes, scopes_of(others), beside, {row.id: names_from(row.named) for row in own if row.named})
 
 
 def _key(row: Namespace) -> tuple[str, str | None]:
     return row.root_name, row.user
 
 
-def reads_wide(principal: Principal, *, wanted: bool | None) -> bool:
+def reads_whole_project(principal: Principal, *, wanted: bool | None) -> bool:
     """Whether other agents' memories answer too. Raises NotPermitted when they are asked for and not granted."""
     if wanted and not principal.may_read_wide:
         raise NotPermitted("project_wide needs a key that may read wide")

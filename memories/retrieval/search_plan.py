@@ -31,7 +31,7 @@ class PlanGround:
     passing: int | None = None
 
 
-def way(ground: PlanGround) -> SearchWay:
+def choose_search(ground: PlanGround) -> SearchWay:
     """The cheapest way that misses nothing: exact wherever no index stands, or where filters leave few."""
     if ground.passing == 0:
         return SearchWay.NOTHING

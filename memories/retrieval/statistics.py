@@ -40,7 +40,7 @@ DUE = """
         OR t.texts < %(large)s AND s.documents IS NOT NULL"""
 
 
-def keep_statistics(principal: Principal, *, now: datetime.datetime) -> int:
+def refresh_statistics(principal: Principal, *, now: datetime.datetime) -> int:
     """Counts the project's large scopes that changed much since they were counted; answers how many."""
     with access.enter(principal, why="statistics"):
         due = fetch(DUE, {"project": principal.project_id, "large": LARGE, "drift": DRIFT})

@@ -76,8 +76,8 @@ def _told_from(question: str, now: datetime.datetime) -> Period | None:
     return None
 
 
-def _number(told: str) -> int:
-    return NUMBERS.get(told) or int(told)
+def _number(text: str) -> int:
+    return NUMBERS.get(text) or int(text)
 
 
 def _span(unit: str, number: int = 1) -> relativedelta:

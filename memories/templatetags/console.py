@@ -259,9 +259,9 @@ def minus(number: int, rows: Any) -> int:
 
 
 @register.simple_tag
-def list_url(asked: ExplorerQuery, **filters: Any) -> str:
+def list_url(query: ExplorerQuery, **filters: Any) -> str:
     """The list of the memories of every status that pass these filters alone."""
-    return replace(ExplorerQuery(project=asked.project, status=ALL), **filters).url()
+    return replace(ExplorerQuery(project=query.project, status=ALL), **filters).url()
 
 
 @register.simple_tag
@@ -271,6 +271,6 @@ def user_url(user: str) -> str:
 
 
 @register.simple_tag
-def memory_url(asked: ExplorerQuery, fragment_id: uuid.UUID) -> str:
+def memory_url(query: ExplorerQuery, fragment_id: uuid.UUID) -> str:
     """Another memory, opened beside the same list."""
-    return asked.url(fragment_id, cursor=asked.cursor)
+    return query.url(fragment_id, cursor=query.cursor)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
 
-from memories.operations import Cancelled, LeaseLost, code_of
+from memories.operations import Cancelled, LeaseLost, error_code_of
 
 Row = TypeVar("Row")
 Made = TypeVar("Made")
@@ -20,8 +20,8 @@ NOT_OF_A_ROW = (OperationalError, InterfaceError, MemoryError, Cancelled, LeaseL
 class SetAside:
     """The rows that a run could not work on."""
 
-    def __init__(self, phase: str = "", told: Sequence[dict[str, str]] = ()) -> None:
-        self.phase, self.told = phase, list(told)
+    def __init__(self, phase: str = "", text: Sequence[dict[str, str]] = ()) -> None:
+        self.phase, self.told = phase, list(text)
 
     def __contains__(self, row_id: uuid.UUID) -> bool:
         return any(each["id"] == str(row_id) for each in self.told)
@@ -32,7 +32,7 @@ class SetAside:
 
     def note(self, row_id: uuid.UUID, error: Exception) -> None:
         """Keep in mind that the phase failed on a row."""
-        about = {"id": str(row_id), "phase": self.phase, "code": code_of(error), "type": type(error).__name__}
+        about = {"id": str(row_id), "phase": self.phase, "code": error_code_of(error), "type": type(error).__name__}
         log.warning("row_set_aside", **about, exc_info=error)
         self.told.append(about)
 

@@ -57,9 +57,9 @@ def compare(
     """
     principal.require("read")
     with access.enter(principal, why="compare"):
-        places = access.chosen(principal, namespace)
-        probes = [Probe("given", text, [place.id for place in places]) for text in queries]
-        probes += _sampled(principal, places, sample)
+        namespaces = access.requested_scopes(principal, namespace)
+        probes = [Probe("given", text, [place.id for place in namespaces]) for text in queries]
+        probes += _sampled(principal, namespaces, sample)
     asked = [(probe, _vector(probe.text, model), _vector(probe.text, other)) for probe in probes]
     with access.enter(principal, why="compare"):
         return [
@@ -70,9 +70,9 @@ def compare(
         ]
 
 
-def _sampled(principal: Principal, places: Sequence[Namespace], number: int) -> list[Probe]:
+def _sampled(principal: Principal, namespaces: Sequence[Namespace], number: int) -> list[Probe]:
     """The newest active memories, each to be asked for within its own namespace."""
-    rows = Fragment.objects.within(principal.project_id).filter(namespace__in=places, status=Status.ACTIVE)
+    rows = Fragment.objects.within(principal.project_id).filter(namespace__in=namespaces, status=Status.ACTIVE)
     newest = rows.order_by("-created_at", "-id")[:number]
     return [Probe("sample", row.content, [row.namespace_id], itself=row.id) for row in newest]
 

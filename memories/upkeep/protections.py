@@ -30,8 +30,8 @@ def refuse_hiding(principal: Principal, row: Fragment, condition: str, *, now: d
     """Raise NotPermitted where the condition holds: its owner or a person may hide it, nobody else."""
     if may_rewrite(principal, row):
         return
-    asked = {"project": row.project_id, "id": row.id, "now": now}
+    params = {"project": row.project_id, "id": row.id, "now": now}
     if fetch(
-        f"SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = %(id)s AND {condition}", asked
+        f"SELECT FROM memories_fragment f WHERE f.project_id = %(project)s AND f.id = %(id)s AND {condition}", params
     ):
         raise NotPermitted("this memory is believed: only its owner or a person may put it out of reach")

@@ -127,8 +127,8 @@ TARGETS: Mapping[str, Rebuild] = {
     "keywords": Batches(500, _write_keywords),
     "embeddings": Batches(64, write_embeddings, prepare=_embed),
     "links": Batches(250, graph.relink),
-    "graph": Batches(500, graph.reproject, finish=graph.drop_unmentioned),
-    "episodes": Batches(500, graph.regather, finish=graph.drop_unspoken),
+    "graph": Batches(500, graph.rebuild_graph, finish=graph.drop_unmentioned),
+    "episodes": Batches(500, graph.rebuild_episodes, finish=graph.drop_unspoken),
     # No row of it fails alone.
-    "clusters": lambda principal, operation, progress, _: graph.recluster(principal, operation, progress),
+    "clusters": lambda principal, operation, progress, _: graph.rebuild_clusters(principal, operation, progress),
 }

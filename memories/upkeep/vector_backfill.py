@@ -71,7 +71,7 @@ def backfill(principal: Principal, operation: Operation, progress: Progress) -> 
             aside.together(batch, partial(_write, model, vectors), name=lambda row: row.id)
             progress.save(stage="embeddings", done=done, total=total, cursor=at)
         progress.check()
-    note_ready(model)
+    mark_ready(model)
     report = {"model": model.name, "embedded": at["embedded"], "missing": missing(principal, model)}
     return {**report, **aside.report()}
 
@@ -81,7 +81,7 @@ def _write(model: EmbeddingModel, vectors: Mapping[uuid.UUID, Any], batch: Seque
         write_embeddings(batch, (model, vectors))
 
 
-def note_ready(model: EmbeddingModel) -> None:
+def mark_ready(model: EmbeddingModel) -> None:
     """A building model is ready once each fragment of each project has its vector or waits for it."""
     if not any(_unmarked(access.system_principal(project), model) for project in Project.objects.all()):
         EmbeddingModel.objects.filter(id=model.id, state=ModelState.BUILDING).update(state=ModelState.READY)

@@ -20,7 +20,7 @@ from memories.ingest.files import Message
 from memories.models import Namespace
 from memories.retrieval import fusion, pipeline
 from memories.retrieval.candidate_search import KeywordHits
-from memories.retrieval.query_features import understand
+from memories.retrieval.query_features import extract_cues
 from script.benches._scoring import DEPTHS, Row, is_beam, means, questions, scored, sessions, table
 
 # What each cue is made of, and what it is when the question gives none.
@@ -81,7 +81,7 @@ def only(parts: frozenset[str]) -> Iterator[None]:
             for name in BESIDE:
                 switch(fusion, name, 0.0)
         silent = {name: value for cue, none in CUES.items() if cue not in parts for name, value in none.items()}
-        switch(pipeline, "understand", lambda *given, **more: replace(understand(*given, **more), **silent))
+        switch(pipeline, "extract_cues", lambda *given, **more: replace(extract_cues(*given, **more), **silent))
         yield
 
 

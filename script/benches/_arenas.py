@@ -25,9 +25,11 @@ FACTS = (
 def issue_cast(project: Project, foreign: Project) -> dict[str, str]:
     """The text of a key for everybody of the cast."""
 
-    def issued(where: Project, owner: str, **wish: Any) -> str:
+    def issued(where: Project, owner: str, **options: Any) -> str:
         patterns = [f"{where.name}:*"]
-        return keys.issue(where, keys.KeyRequest(namespaces=patterns, requests_per_minute=0, **wish), owner=owner).text
+        return keys.issue(
+            where, keys.KeyRequest(namespaces=patterns, requests_per_minute=0, **options), owner=owner
+        ).text
 
     texts = {who: issued(project, **part) for who, part in CAST.items()}
     return {**texts, "foreign": issued(foreign, **FOREIGN)}

@@ -309,27 +309,27 @@ def _mcp(crossing: Crossing, key: str) -> None:
 
 
 def _compat(crossing: Crossing, key: str) -> None:
-    place = {"X-NovaMem-Namespace": crossing.namespace}
+    headers = {"X-NovaMem-Namespace": crossing.namespace}
     base = "/compat/mem0"
     turns = [{"role": "user", "content": TEXTS[1]}]
     crossing.request("service", "POST", f"{base}/v3/memories/add/", {
-        "messages": turns, "user_id": "ann", "infer": False}, place)  # fmt: skip
+        "messages": turns, "user_id": "ann", "infer": False}, headers)  # fmt: skip
     asked = {"query": "safe word", "filters": {"user_id": "ann"}}
-    crossing.require_open("POST", f"{base}/v3/memories/search/", asked, **place)
+    crossing.require_open("POST", f"{base}/v3/memories/search/", asked, **headers)
     for query in ("safe word", "stairs"):
         crossing.attempt(
-            key, "POST", f"{base}/v3/memories/search/", {"query": query, "filters": {"user_id": "ben"}}, **place
+            key, "POST", f"{base}/v3/memories/search/", {"query": query, "filters": {"user_id": "ben"}}, **headers
         )
-    crossing.attempt(key, "POST", f"{base}/v3/memories/", {"filters": {"user_id": "ben"}}, **place)
-    crossing.attempt(key, "DELETE", f"{base}/v1/memories/?user_id=ben", **place)
+    crossing.attempt(key, "POST", f"{base}/v3/memories/", {"filters": {"user_id": "ben"}}, **headers)
+    crossing.attempt(key, "DELETE", f"{base}/v1/memories/?user_id=ben", **headers)
     crossing.attempt(key, "POST", f"{base}/v3/memories/add/", {
-        "messages": [{"role": "user", "content": TEXTS[0]}], "user_id": "ben", "infer": False}, **place)  # fmt: skip
+        "messages": [{"role": "user", "content": TEXTS[0]}], "user_id": "ben", "infer": False}, **headers)  # fmt: skip
     for each in crossing.ids if key == "bound" else []:
         path = f"{base}/v1/memories/{each}/"
-        crossing.attempt(key, "GET", path, **place)
-        crossing.attempt(key, "GET", f"{path}history/", **place)
-        crossing.attempt(key, "PUT", path, {"text": "Ben was here."}, **place)
-        crossing.attempt(key, "DELETE", path, **place)
+        crossing.attempt(key, "GET", path, **headers)
+        crossing.attempt(key, "GET", f"{path}history/", **headers)
+        crossing.attempt(key, "PUT", path, {"text": "Ben was here."}, **headers)
+        crossing.attempt(key, "DELETE", path, **headers)
 
 
 def _bridges(crossing: Crossing, key: str) -> None:

@@ -17,36 +17,36 @@ CHUNKS: list[tuple[str, Any]] = [
 ]
 
 
-def flip_envelope(told: dict[str, Any], dice: random.Random) -> bytes:
+def flip_envelope(record: dict[str, Any], rng: random.Random) -> bytes:
     """A bit of the text."""
-    text = bytearray(json.dumps(told).encode())
-    text[dice.randrange(len(text))] ^= 1 << dice.randrange(8)
+    text = bytearray(json.dumps(record).encode())
+    text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
     return bytes(text)
 
 
-def cut_envelope(told: dict[str, Any], dice: random.Random) -> bytes:
+def cut_envelope(record: dict[str, Any], rng: random.Random) -> bytes:
     """Only its beginning."""
-    text = json.dumps(told).encode()
-    return text[: dice.randrange(len(text))]
+    text = json.dumps(record).encode()
+    return text[: rng.randrange(len(text))]
 
 
-def deep_envelope(told: dict[str, Any], dice: random.Random) -> bytes:
+def deep_envelope(text: dict[str, Any], rng: random.Random) -> bytes:
     """Nested too deeply."""
-    return json.dumps(told).replace('"chunks"', '"x": ' + "[" * 5000 + "]" * 5000 + ', "chunks"').encode()
+    return json.dumps(text).replace('"chunks"', '"x": ' + "[" * 5000 + "]" * 5000 + ', "chunks"').encode()
 
 
-def hostile_head(told: dict[str, Any], dice: random.Random) -> bytes:
+def hostile_head(text: dict[str, Any], rng: random.Random) -> bytes:
     """Something beside the chunks that can't be."""
-    name = dice.choice(["schemaVersion", "exportedAtMs", "chunks"])
-    return json.dumps({**told, name: dice.choice(["x", -1, None, {}, [7]])}).encode()
+    name = rng.choice(["schemaVersion", "exportedAtMs", "chunks"])
+    return json.dumps({**text, name: rng.choice(["x", -1, None, {}, [7]])}).encode()
 
 
-def hostile_chunk(told: dict[str, Any], dice: random.Random) -> bytes:
+def hostile_chunk(text: dict[str, Any], rng: random.Random) -> bytes:
     """A field that can't be."""
-    chunks, (name, value) = list(told["chunks"]), dice.choice(CHUNKS)
-    place = dice.randrange(len(chunks))
+    chunks, (name, value) = list(text["chunks"]), rng.choice(CHUNKS)
+    place = rng.randrange(len(chunks))
     chunks[place] = {**chunks[place], name: value}
-    return json.dumps({**told, "chunks": chunks}).encode()
+    return json.dumps({**text, "chunks": chunks}).encode()
 
 
 CAN_BE = {flip_envelope}  # what may still be an envelope

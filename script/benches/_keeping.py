@@ -22,19 +22,19 @@ Deed = Callable[[str, Topic], Run]
 
 def waited(project: Project, time: str) -> None:
     """Make all that the project holds older. A birth never changes: the owner takes the trigger away meanwhile."""
-    asked = {"project": project.id, "time": time}
+    params = {"project": project.id, "time": time}
     with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
         cursor.execute("ALTER TABLE memories_fragment DISABLE TRIGGER fragment_before")
         cursor.execute(
             """UPDATE memories_fragment SET created_at = created_at - %(time)s::interval,
                    updated_at = updated_at - %(time)s::interval WHERE project_id = %(project)s""",
-            asked,
+            params,
         )
         cursor.execute("ALTER TABLE memories_fragment ENABLE TRIGGER fragment_before")
         cursor.execute(
             """UPDATE memories_access SET last_accessed_at = last_accessed_at - %(time)s::interval
                WHERE project_id = %(project)s""",
-            asked,
+            params,
         )
 
 
@@ -44,12 +44,12 @@ def upkeep(kind: str, *, time: str = LONG, **options: Any) -> Deed:
     def run(world: Any) -> None:
         project = Project.objects.get(name=world.namespace.split(":")[0])
         waited(project, time)
-        principal, place = access.system_principal(project), None
+        principal, namespace = access.system_principal(project), None
         if kind == "consolidate":
             with access.enter(principal, why="bench"):
-                place = Namespace.objects.get(name=world.namespace)
-        wish = {"kind": kind, "namespace": place, "options": options, "dry_run": False, "now": timezone.now()}
-        ended = jobs.run(principal, jobs.start(principal, **wish, wake_up=False).id)
+                namespace = Namespace.objects.get(name=world.namespace)
+        arguments = {"kind": kind, "namespace": namespace, "options": options, "dry_run": False, "now": timezone.now()}
+        ended = jobs.run(principal, jobs.start(principal, **arguments, wake_up=False).id)
         connections.close_all()
         if ended is None or ended.state != "succeeded":
             raise RuntimeError(f"{kind} ended {ended and ended.error}")

@@ -63,19 +63,21 @@ def live(principal: Principal, client: APIClient, other: APIClient) -> None:
 def _fork(principal: Principal, source: str, target: str) -> None:
     with access.enter(principal, why="bench"):
         namespace = Namespace.objects.within(principal.project_id).get(name=source)
-    wish: dict[str, Any] = {"kind": "fork", "namespace": namespace, "options": {"target": target}}
-    ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+    options: dict[str, Any] = {"kind": "fork", "namespace": namespace, "options": {"target": target}}
+    ended = jobs.run(principal, jobs.start(principal, **options, now=timezone.now(), wake_up=False).id)
     assert ended is not None
     assert ended.state == "succeeded", ended.error
 
 
 def _read_and_leave(principal: Principal, *, reads: list[str], leaves: list[str]) -> None:
     now = timezone.now()
-    usage_counters.note_reads(principal.project_id, [uuid.UUID(one) for one in reads], at=now)
+    usage_counters.count_reads(principal.project_id, [uuid.UUID(one) for one in reads], at=now)
     usage_counters.flush()
     gone = {uuid.UUID(one): upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {}) for one in leaves}
     with access.enter(principal, why="bench"):
-        upkeep.lifecycle.leave(principal.project_id, gone, copied=CopyReason.EVICTED, operation_id=None, now=now)
+        upkeep.lifecycle.remove_fragments(
+            principal.project_id, gone, copied=CopyReason.EVICTED, operation_id=None, now=now
+        )
 
 
 def fell_over(client: APIClient, principal: Principal) -> str:

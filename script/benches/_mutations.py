@@ -42,56 +42,56 @@ def signed(lines: Lines) -> bytes:
     return packed([*lines, Footer.of(len(lines) - 1, digest).line()])
 
 
-def flip_file(lines: Lines, dice: random.Random) -> bytes:
+def flip_file(lines: Lines, rng: random.Random) -> bytes:
     data = bytearray(packed(lines))
-    data[dice.randrange(10, len(data))] ^= 1 << dice.randrange(8)
+    data[rng.randrange(10, len(data))] ^= 1 << rng.randrange(8)
     return bytes(data)
 
 
-def flip_text(lines: Lines, dice: random.Random) -> bytes:
+def flip_text(lines: Lines, rng: random.Random) -> bytes:
     text = bytearray(b"".join(line + b"\n" for line in lines))
-    text[dice.randrange(len(text))] ^= 1 << dice.randrange(8)
+    text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
     return gzip.compress(bytes(text), 1, mtime=0)
 
 
-def cut(lines: Lines, dice: random.Random) -> bytes:
+def cut(lines: Lines, rng: random.Random) -> bytes:
     text = b"".join(line + b"\n" for line in lines)
-    end = sum(len(line) + 1 for line in lines[: dice.randrange(1, len(lines))]) + dice.choice((-1, 0, 1))
+    end = sum(len(line) + 1 for line in lines[: rng.randrange(1, len(lines))]) + rng.choice((-1, 0, 1))
     return gzip.compress(text[:end], 1, mtime=0)
 
 
-def cut_file(lines: Lines, dice: random.Random) -> bytes:
+def cut_file(lines: Lines, rng: random.Random) -> bytes:
     data = packed(lines)
-    return data[: dice.randrange(len(data))]
+    return data[: rng.randrange(len(data))]
 
 
-def drop(lines: Lines, dice: random.Random) -> bytes:
-    n = dice.randrange(1, len(lines) - 1)
+def drop(lines: Lines, rng: random.Random) -> bytes:
+    n = rng.randrange(1, len(lines) - 1)
     return packed(lines[:n] + lines[n + 1 :])
 
 
-def double(lines: Lines, dice: random.Random) -> bytes:
-    n = dice.randrange(1, len(lines) - 1)
+def double(lines: Lines, rng: random.Random) -> bytes:
+    n = rng.randrange(1, len(lines) - 1)
     return signed([*lines[: n + 1], *lines[n:-1]])
 
 
-def move(lines: Lines, dice: random.Random) -> bytes:
-    one, other = sorted(dice.sample(range(1, len(lines) - 1), 2))
+def move(lines: Lines, rng: random.Random) -> bytes:
+    one, other = sorted(rng.sample(range(1, len(lines) - 1), 2))
     changed = list(lines[:-1])
     changed[one], changed[other] = changed[other], changed[one]
     return signed(changed)
 
 
-def splice(lines: Lines, dice: random.Random) -> bytes:
-    data, n = packed(lines), dice.randrange(1, 200)
-    place = dice.randrange(len(data))
-    return data[:place] + dice.randbytes(n) + data[place:]
+def splice(lines: Lines, rng: random.Random) -> bytes:
+    data, n = packed(lines), rng.randrange(1, 200)
+    place = rng.randrange(len(data))
+    return data[:place] + rng.randbytes(n) + data[place:]
 
 
-def hostile(lines: Lines, dice: random.Random) -> bytes:
+def hostile(lines: Lines, rng: random.Random) -> bytes:
     """A field that can't be, in a bundle that is rightly signed."""
     places = [n for n, line in enumerate(lines) if b'"kind": "fragment"' in line]
-    n, (name, value) = dice.choice(places), dice.choice(FIELDS)
+    n, (name, value) = rng.choice(places), rng.choice(FIELDS)
     told = json.loads(lines[n])
     told["row"][name] = value
     return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
@@ -106,9 +106,9 @@ ANY: list[Any] = [
 ]
 
 
-def any_field(lines: Lines, dice: random.Random) -> bytes:
+def any_field(lines: Lines, rng: random.Random) -> bytes:
     """Any value in any place of any record, in a bundle that is rightly signed."""
-    n = dice.randrange(1, len(lines) - 1)
+    n = rng.randrange(1, len(lines) - 1)
     told = json.loads(lines[n])
     places: list[tuple[Any, Any]] = []
 
@@ -119,61 +119,61 @@ def any_field(lines: Lines, dice: random.Random) -> bytes:
                 look(value[key], depth + 1)
 
     look(told, 0)
-    holder, key = dice.choice(places)
-    holder[key] = dice.choice([value for value in ANY if value != holder[key] or type(value) is not type(holder[key])])
+    holder, key = rng.choice(places)
+    holder[key] = rng.choice([value for value in ANY if value != holder[key] or type(value) is not type(holder[key])])
     return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
 
 
-def vector(lines: Lines, dice: random.Random) -> bytes:
+def vector(lines: Lines, rng: random.Random) -> bytes:
     """A vector of another dimension, length or kind, in a bundle that is rightly signed."""
-    n = dice.choice([n for n, line in enumerate(lines) if b'"vectors": [' in line and b'"kind": "fragment"' in line])
+    n = rng.choice([n for n, line in enumerate(lines) if b'"vectors": [' in line and b'"kind": "fragment"' in line])
     told = json.loads(lines[n])
     numbers = vectors.unpacked(told["vectors"][0]["vector"]).copy()
-    wrong = dice.choice([numbers[:-1], numbers[:0], numbers * 0, numbers])
+    wrong = rng.choice([numbers[:-1], numbers[:0], numbers * 0, numbers])
     if len(wrong) == len(numbers):
-        wrong[dice.randrange(len(wrong))] = dice.choice([math.nan, math.inf, 1e30, 7.0])
+        wrong[rng.randrange(len(wrong))] = rng.choice([math.nan, math.inf, 1e30, 7.0])
     told["vectors"][0]["vector"] = base64.b64encode(wrong.tobytes()).decode()
     return signed([*lines[:n], json.dumps(told).encode(), *lines[n + 1 : -1]])
 
 
-def raw(lines: Lines, dice: random.Random) -> bytes:
+def raw(lines: Lines, rng: random.Random) -> bytes:
     """A line that is no proper JSON, or too much of it."""
-    n = dice.randrange(1, len(lines) - 1)
+    n = rng.randrange(1, len(lines) - 1)
     start = lines[n][:-1]
-    more = dice.choice(
+    more = rng.choice(
         [b', "x": NaN}', b', "x": 1e999}', b', "x": ' + b"[" * 5000 + b"]" * 5000 + b"}", b"", b"\xff}", b"\0}"]
         + [b', "kind": "fragment"}', b', "x": ' + b"1" * 5000 + b"}", b', "x": [' + b"[]," * 400_000 + b"1]}"]
     )
     return signed([*lines[:n], start + more, *lines[n + 1 : -1]])
 
 
-def head(lines: Lines, dice: random.Random) -> bytes:
+def head(lines: Lines, rng: random.Random) -> bytes:
     """Another manifest."""
     told = json.loads(lines[0])
-    name = dice.choice(sorted(set(told) - {"exportedAtMs", "instance", "counts", "upto", "since", "base", "salt"}))
+    name = rng.choice(sorted(set(told) - {"exportedAtMs", "instance", "counts", "upto", "since", "base", "salt"}))
     # Of another type: a manifest that is rightly signed and could be one is no damage.
-    told[name] = dice.choice([v for v in (None, 7, "x", [], {}) if type(v) is not type(told[name])])
+    told[name] = rng.choice([v for v in (None, 7, "x", [], {}) if type(v) is not type(told[name])])
     return signed([json.dumps(told).encode(), *lines[1:-1]])
 
 
-def foot(lines: Lines, dice: random.Random) -> bytes:
+def foot(lines: Lines, rng: random.Random) -> bytes:
     """A forged footer."""
     told = json.loads(lines[-1])
-    name = dice.choice(["count", "sha256", "signature"])
-    told[name] = dice.choice([0, -1, "", "00" * 64, "00" * 32, None, []])
+    name = rng.choice(["count", "sha256", "signature"])
+    told[name] = rng.choice([0, -1, "", "00" * 64, "00" * 32, None, []])
     return packed([*lines[:-1], json.dumps(told).encode()])
 
 
-def bomb(lines: Lines, dice: random.Random) -> bytes:
-    return gzip.compress(lines[0] + b"\n" + b"\0" * dice.choice((30_000_000, 60_000_000)), 1, mtime=0)
+def bomb(lines: Lines, rng: random.Random) -> bytes:
+    return gzip.compress(lines[0] + b"\n" + b"\0" * rng.choice((30_000_000, 60_000_000)), 1, mtime=0)
 
 
-def long_line(lines: Lines, dice: random.Random) -> bytes:
-    noise = dice.randbytes(200_000).hex().encode()
+def long_line(lines: Lines, rng: random.Random) -> bytes:
+    noise = rng.randbytes(200_000).hex().encode()
     return gzip.compress(lines[0] + b"\n" + noise * 50, 1, mtime=0)
 
 
-def wide(lines: Lines, dice: random.Random) -> bytes:
+def wide(lines: Lines, rng: random.Random) -> bytes:
     """Four memories of 990,000 values each, with one character that makes their text four times as large."""
     many = b",".join(b'"%x": 0.%d' % (n, n % 10) for n in range(990_000))
     extra = '"extra": {"\U0001f600": 1, '.encode() + many + b"}"
@@ -197,6 +197,6 @@ COMMON: list[Mutation] = [
 RARE = [bomb, long_line, wide]  # slow ones
 
 
-def mutations(dice: random.Random, count: int) -> Iterator[Mutation]:
+def mutations(rng: random.Random, count: int) -> Iterator[Mutation]:
     """Which ones are tried; a slow one now and then."""
-    return (dice.choice(RARE) if number % 100 == 99 else dice.choice(COMMON) for number in range(count))
+    return (rng.choice(RARE) if number % 100 == 99 else rng.choice(COMMON) for number in range(count))

@@ -50,9 +50,9 @@ class Tenancy:
         self.project = keys.ensure_project(f"{name}-{uuid.uuid4().hex[:8]}")
         self.principal = access.system_principal(self.project)
         self.namespace = f"{self.project.name}:main"
-        wish = {"namespaces": [f"{self.project.name}:*"], "requests_per_minute": 0}
+        options = {"namespaces": [f"{self.project.name}:*"], "requests_per_minute": 0}
         self.texts = {
-            who: keys.issue(self.project, keys.KeyRequest(**wish, **it), owner=who).text for who, it in KEYS.items()
+            who: keys.issue(self.project, keys.KeyRequest(**options, **it), owner=who).text for who, it in KEYS.items()
         }
         self._said("user", "$750", "user_explicit")
         self._said("guesser", "$13", "inference")
@@ -113,7 +113,7 @@ def _backup(principal: Principal) -> Any:
     ended = jobs.run(principal, started.id)
     assert ended
     assert ended.report, ended.error
-    return backups.found(principal, uuid.UUID(ended.report["backup_id"]))
+    return backups.get_backup(principal, uuid.UUID(ended.report["backup_id"]))
 
 
 def _bundles(world: Tenancy) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _bundles(world: Tenancy) -> Iterator[str]:
 def _verbs(world: Tenancy) -> Iterator[str]:
     place, conflict = world.namespace, world.conflict
     resolve = f"/api/v1/conflicts/{conflict['id']}/resolve"
-    asked: list[tuple[str, str, Any]] = [
+    params: list[tuple[str, str, Any]] = [
         *(
             ("POST", resolve, {"action": action, "revision": conflict["revision"], **more})
             for action, more in (
@@ -146,7 +146,7 @@ def _verbs(world: Tenancy) -> Iterator[str]:
         ("POST", f"/api/v1/namespaces/{place}/merge", {"target": f"{world.project.name}:side"}),
     ]
     world.send("user", "POST", "/api/v1/namespaces", {"name": f"{world.project.name}:side"})
-    for method, path, body in asked:
+    for method, path, body in params:
         status, _ = world.send("low", method, path, body)
         work(world.project)
         yield world.judge(refused=status == 403)
@@ -163,9 +163,9 @@ def _paths(world: Tenancy) -> Iterator[str]:
 def _models(world: Tenancy) -> Iterator[str]:
     _, listed = world.send("low", "GET", "/api/v1/models")
     active = next(row["id"] for row in listed["results"] if row["state"] == "active")
-    wish = {"name": "fake", "provider": "fake", "dim": 384}
+    request = {"name": "fake", "provider": "fake", "dim": 384}
     for path in ("", *(f"/{active}/{deed}" for deed in ("backfill", "compare", "activate", "retire"))):
-        status, answer = world.send("low", "POST", f"/api/v1/models{path}", {"force": True} if path else wish)
+        status, answer = world.send("low", "POST", f"/api/v1/models{path}", {"force": True} if path else request)
         yield "" if status == 403 else f"models{path}: {status} {answer}"
 
 

@@ -40,17 +40,17 @@ class Ground:
     fragments: int
 
 
-def sentence(dice: random.Random) -> str:
+def sentence(rng: random.Random) -> str:
     """Plain words, and some as rare as words are: the n-th of the vocabulary is n times as rare as the first."""
-    words = [dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE)]
-    rare = " ".join(dice.choices(VOCABULARY, cum_weights=OFTEN, k=6))
+    words = [rng.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE)]
+    rare = " ".join(rng.choices(VOCABULARY, cum_weights=OFTEN, k=6))
     return f"{words[0]} {words[1]} a {words[2]} {words[3]} {words[4]}: {rare}."
 
 
-def question(dice: random.Random) -> str:
+def question(rng: random.Random) -> str:
     """As long as people's questions are, with one of the rarer words."""
-    who, did, kind, what, where = (dice.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE))
-    (rare,) = dice.choices(VOCABULARY, cum_weights=OFTEN)
+    who, did, kind, what, where = (rng.choice(column) for column in (WHO, DID, KIND, WHAT, WHERE))
+    (rare,) = rng.choices(VOCABULARY, cum_weights=OFTEN)
     return f"When was it that {who} {did} a {kind} {what} {where}, {rare}?"
 
 
@@ -82,14 +82,14 @@ def fill(texts: Texts, name: str, fragments: int) -> list[Ground]:
     grounds = []
     for number, count in enumerate(track(layout(name, fragments), description=f"{fragments:,} fragments, {name}")):
         project = keys.ensure_project(f"scale-{mark}-{number}")
-        wish = keys.KeyRequest(
+        request = keys.KeyRequest(
             namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output", requests_per_minute=0
         )
-        issued = keys.issue(project, wish, owner="bench")
+        issued = keys.issue(project, request, owner="bench")
         principal = access.system_principal(project)
         store(principal, f"{project.name}:main", texts, count)
-        retrieval.keep_statistics(principal, now=timezone.now())
-        retrieval.keep_indexes(principal)
+        retrieval.refresh_statistics(principal, now=timezone.now())
+        retrieval.maintain_indexes(principal)
         grounds.append(Ground(principal, f"{project.name}:main", issued.text, count))
     with connections["owner"].cursor() as cursor:
         cursor.execute("ANALYZE")

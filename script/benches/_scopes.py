@@ -84,8 +84,8 @@ def fill(users: int) -> dict[str, Tenant]:
     for kind in ("users", "one", "small"):
         before = _octets()
         project = keys.ensure_project(f"{kind}-{mark}")
-        wish = keys.KeyRequest([f"{project.name}:*"], ["read", "write"], "tool_output", requests_per_minute=0)
-        key = keys.issue(project, wish, owner="bench").text
+        request = keys.KeyRequest([f"{project.name}:*"], ["read", "write"], "tool_output", requests_per_minute=0)
+        key = keys.issue(project, request, owner="bench").text
         principal = access.system_principal(project)
         _fill(principal, kind, users if kind != "small" else SMALL)
         _settle(principal)
@@ -98,8 +98,8 @@ def fill(users: int) -> dict[str, Tenant]:
 
 def _make_centres() -> None:
     """Embeddings of real sentences, in a table of the session."""
-    dice, model = random.Random(1), active_model()
-    found = embed([sentence(dice) for _ in range(CENTRES)], model=model)
+    rng, model = random.Random(1), active_model()
+    found = embed([sentence(rng) for _ in range(CENTRES)], model=model)
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMP TABLE centres (number integer PRIMARY KEY, vector halfvec)")
         cursor.executemany(
@@ -159,8 +159,8 @@ def _settle(principal: Principal) -> None:
         spaces = Namespace.objects.within(principal.project_id).iterator(chunk_size=10_000)
         while batch := list(itertools.islice(spaces, 10_000)):
             insert([Connected(project_id=row.project_id, namespace=row, model=model, changed=False) for row in batch])
-    retrieval.keep_statistics(principal, now=timezone.now())
-    retrieval.keep_indexes(principal)
+    retrieval.refresh_statistics(principal, now=timezone.now())
+    retrieval.maintain_indexes(principal)
     audit.seal(principal, now=timezone.now())
 
 

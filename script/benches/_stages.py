@@ -35,8 +35,8 @@ def work(project: Project) -> None:
 def back_up(project: Project) -> str:
     """Make a backup of the project; its id."""
     principal = access.system_principal(project)
-    wish: dict[str, Any] = {"kind": "backup", "namespace": None, "options": {}, "dry_run": False}
-    ended = jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+    options: dict[str, Any] = {"kind": "backup", "namespace": None, "options": {}, "dry_run": False}
+    ended = jobs.run(principal, jobs.start(principal, **options, now=timezone.now(), wake_up=False).id)
     connections.close_all()
     if ended is None or not ended.report:
         raise RuntimeError(f"no backup was made: {ended and ended.error}")
@@ -94,8 +94,8 @@ class Stage:
         project = self._project()
         namespaces = [f"{project.name}:*"]
         texts = {
-            who: keys.issue(project, keys.KeyRequest(namespaces, requests_per_minute=0, **wish), owner=who).text
-            for who, wish in {**KEYS, "judge": JUDGE}.items()
+            who: keys.issue(project, keys.KeyRequest(namespaces, requests_per_minute=0, **options), owner=who).text
+            for who, options in {**KEYS, "judge": JUDGE}.items()
         }
         connections.close_all()
 

@@ -32,8 +32,8 @@ from memories.models import Namespace
 
 def timed(principal: Any, kind: str, **options: Any) -> tuple[dict[str, Any], float]:
     """Runs a job; its report and the seconds."""
-    wish: dict[str, Any] = {"kind": kind, "namespace": None, "options": options, "now": timezone.now()}
-    operation = jobs.start(principal, **wish, wake_up=False)
+    arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options, "now": timezone.now()}
+    operation = jobs.start(principal, **arguments, wake_up=False)
     start = time.perf_counter()
     ended = jobs.run(principal, operation.id)
     took = time.perf_counter() - start
@@ -45,7 +45,7 @@ def timed(principal: Any, kind: str, **options: Any) -> tuple[dict[str, Any], fl
 def digest(principal: Any, report: dict[str, Any]) -> str:
     """Of the record lines."""
     whole = hashlib.sha256()
-    with backups.storage.opened(report["file"]) as file, gzip.open(file) as lines:
+    with backups.storage.open_file(report["file"]) as file, gzip.open(file) as lines:
         kept = b""
         for number, line in enumerate(lines):
             if number > 1:
@@ -82,8 +82,8 @@ def measure(size: int) -> None:
         audit.seal(principal, now=timezone.now())
         steps.append(("seal", time.perf_counter() - start, peak() - filled))
 
-    def step(kind: str, **wish: Any) -> dict[str, Any]:
-        report, took = timed(principal, kind, **wish)
+    def step(kind: str, **options: Any) -> dict[str, Any]:
+        report, took = timed(principal, kind, **options)
         steps.append((kind, took, peak() - filled))
         return report
 

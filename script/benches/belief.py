@@ -39,7 +39,7 @@ BATCH, BATCHES = 1000, 5
 
 def run_machine(examples: int, steps: int) -> None:
     """The state machine, in this process."""
-    wish = hypothesis_settings(
+    request = hypothesis_settings(
         max_examples=examples,
         stateful_step_count=steps,
         deadline=None,
@@ -48,7 +48,7 @@ def run_machine(examples: int, steps: int) -> None:
         phases=[Phase.generate, Phase.shrink],
     )
     start = time.perf_counter()
-    run_state_machine_as_test(Belief, settings=wish)
+    run_state_machine_as_test(Belief, settings=request)
     took = time.perf_counter() - start
     print(f"\nmachine: {examples} examples of {steps} steps agree with the model, {took:.0f} s")
 
@@ -67,9 +67,9 @@ def arena(client: httpx2.Client) -> races.Arena:
     """A project of its own, with a key for everybody."""
     project = keys.ensure_project(f"bench-{uuid.uuid4().hex[:12]}")
     texts = {}
-    for who, wish in races.cast().items():
-        owner = wish.pop("owner")
-        asked = keys.KeyRequest(namespaces=[f"{project.name}:*"], requests_per_minute=0, **wish)
+    for who, options in races.cast().items():
+        owner = options.pop("owner")
+        asked = keys.KeyRequest(namespaces=[f"{project.name}:*"], requests_per_minute=0, **options)
         texts[who] = keys.issue(project, asked, owner=owner).text
     connections.close_all()
     return races.Arena(send_over(client, texts), f"{project.name}:main")

@@ -61,14 +61,14 @@ def main() -> None:
     parser.add_argument("--envelopes", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    dice = random.Random(options.seed)
+    rng = random.Random(options.seed)
     project = keys.ensure_project(f"bundles-{uuid.uuid4().hex[:8]}")
     principal, client = access.system_principal(project), caller(project, "user_explicit")
     live(principal, client, caller(project, "document"))
     made, _ = timed(principal, "backup", include_embeddings=True)
-    with backups.storage.opened(made["file"]) as file:
+    with backups.storage.open_file(made["file"]) as file:
         lines = gzip.decompress(file.read()).splitlines()
-    with backups.storage.opened(made["file"]) as file:
+    with backups.storage.open_file(made["file"]) as file:
         envelope = json.loads(json.dumps(backups.bundle.envelope_of(file, now=timezone.now()), default=str))
     with access.enter(principal, why="bench"):
         Namespace.objects.within(project.id).delete()
@@ -76,15 +76,15 @@ def main() -> None:
     # Made in a process of their own: what that takes is no memory of the product's.
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=_know, initargs=(lines,)) as making:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        for mutate in track(mutations(dice, options.mutations), total=options.mutations, description="files"):
-            data = making.submit(_mutated, mutate, dice.random()).result()
+        for mutate in track(mutations(rng, options.mutations), total=options.mutations, description="files"):
+            data = making.submit(_mutated, mutate, rng.random()).result()
             if outcome := damaged(principal, client, made, data, whole=lines, can_be=mutate is any_field):
                 seen[outcome, mutate.__name__] += 1
         making.submit(_lay_gigabyte, storages["backups"].path(made["file"])).result()
     seen[tried(principal, made["backup_id"]), "gigabyte"] += 1
     for _ in track(range(options.envelopes), description="envelopes"):
-        change = dice.choice(ENVELOPES)
-        outcome = sent(principal, change(envelope, dice))
+        change = rng.choice(ENVELOPES)
+        outcome = sent(principal, change(envelope, rng))
         if outcome == "undetected" and change in CAN_BE:
             outcome = "applied whole"
         seen[outcome, change.__name__] += 1
@@ -146,7 +146,7 @@ def sent(principal: Any, data: bytes) -> str:
     """Sends an envelope in and restores it, and takes it back; what happened."""
     with access.enter(principal, why="bench"), transaction.atomic():
         try:
-            row = backups.take_in(principal, io.BytesIO(data), now=timezone.now())
+            row = backups.import_bundle(principal, io.BytesIO(data), now=timezone.now())
         except (backups.bundle.BrokenBundle, backups.restoration.WrongProject):
             return "refused"
         except Exception:  # noqa: BLE001  # whatever it is, is what is looked for
@@ -176,8 +176,8 @@ def tried(principal: Any, backup_id: str, *, asks: Any = None) -> str:
 
 def ran(principal: Any, kind: str, **options: Any) -> Any:
     """A job that has ended."""
-    wish: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
-    return jobs.run(principal, jobs.start(principal, **wish, now=timezone.now(), wake_up=False).id)
+    arguments: dict[str, Any] = {"kind": kind, "namespace": None, "options": options}
+    return jobs.run(principal, jobs.start(principal, **arguments, now=timezone.now(), wake_up=False).id)
 
 
 def stands(principal: Any, client: Any) -> bool:

@@ -55,7 +55,7 @@ def quarrel(principal: object, namespace: str) -> None:
         for n in range(CONFLICTS)
         for claim in [ClaimDraft(f"trip {n}", "budget", value)]
     ]
-    ingest.keep(principal, ingest.prepare(drafts, embed_now=False), now=timezone.now())
+    ingest.store(principal, ingest.prepare(drafts, embed_now=False), now=timezone.now())
 
 
 def main() -> None:

@@ -66,24 +66,24 @@ def ask(client: httpx2.Client, ground: Ground, query: str, filters: dict[str, An
 
 def asked(grounds: list[Ground], seed: int) -> Iterator[tuple[Ground, str, str]]:
     """Who asks what, with which filter: large namespaces are asked as often as they are large."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     weights = [ground.fragments for ground in grounds]
     kinds = ["none", *FILTERS]  # a third without
     while True:
-        yield dice.choices(grounds, weights)[0], question(dice), dice.choice(kinds)
+        yield rng.choices(grounds, weights)[0], question(rng), rng.choice(kinds)
 
 
 def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list[float], place: int) -> None:
     """One of the writers that store twenty a second together, each in its turn, until told to stop."""
-    dice = random.Random(900 + place)
+    rng = random.Random(900 + place)
     with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
         due = time.perf_counter() + place / WRITES
         while not stop.wait(max(0.0, due - time.perf_counter())):
-            ground = dice.choice(grounds)
+            ground = rng.choice(grounds)
             start = time.perf_counter()
             client.post(
                 "/api/v1/fragments",
-                json={"namespace": ground.namespace, "content": sentence(dice)},
+                json={"namespace": ground.namespace, "content": sentence(rng)},
                 headers={"Authorization": f"Bearer {ground.key}"},
             ).raise_for_status()
             times.append((time.perf_counter() - start) * 1000)
@@ -92,11 +92,11 @@ def write_on(url: str, grounds: list[Ground], stop: threading.Event, times: list
 
 def in_batches(url: str, ground: Ground) -> None:
     """Texts a second in batches over HTTP: embedded later, and at once beside the embedder alone."""
-    dice, alone, beside = random.Random(4), list[float](), f"{ground.principal.project}:batches"
+    rng, alone, beside = random.Random(4), list[float](), f"{ground.principal.project}:batches"
     took: dict[str, list[float]] = {"later": [], "now": []}
     with httpx2.Client(base_url=url, timeout=600, trust_env=False) as client:
         for when, size in [("later", 1_000)] * 5 + [("now", 200)] * 3:
-            texts = [sentence(dice) for _ in range(size)]
+            texts = [sentence(rng) for _ in range(size)]
             body = {"fragments": [{"namespace": beside, "content": text} for text in texts], "embed": when}
             start = time.perf_counter()
             answer = client.post(
@@ -180,9 +180,9 @@ def bare(url: str, ground: Ground, rounds: int) -> None:
                     if cursor.description:
                         cursor.fetchall()
             own = time.perf_counter()
-            wish = wanted(query, vector, Filters(), most=10)
+            request = wanted(query, vector, Filters(), most=10)
             with access.enter(ground.principal, why="bench"):
-                nearest([space], wish, indexed=ready)
+                nearest([space], request, indexed=ready)
             alone = time.perf_counter() - own
             parts["its own SQL"].append((own - start) * 1000)
             parts["vector SQL alone"].append((embedded - start + alone) * 1000)
@@ -205,7 +205,7 @@ def said(ground: Ground, query: str) -> list[tuple[Any, Any]]:
 
     with connection.execute_wrapper(listen):
         body = {"namespace": ground.namespace, "query": query, "project_wide": False}
-        search.found(ground.principal, validated(search.SearchInput, body))
+        search.search_answer(ground.principal, validated(search.SearchInput, body))
     return heard
 
 
@@ -227,11 +227,11 @@ def recall(grounds: list[Ground], rounds: int) -> None:
             space = Namespace.objects.within(ground.principal.project_id).get(name=ground.namespace)
             ready = indexed([space], model)
             for kind, filters in FILTERS.items():
-                wish = wanted(query, vector, Filters(**validated(search.FilterInput, filters)), most=100)
+                request = wanted(query, vector, Filters(**validated(search.FilterInput, filters)), most=100)
                 began = time.perf_counter()
-                near = list(nearest([space], wish, indexed=ready, among=passing([space], wish))[0])[:10]
+                near = list(nearest([space], request, indexed=ready, among=passing([space], request))[0])[:10]
                 between = time.perf_counter()
-                exact = list(nearest([space], wish, indexed={})[0])[:10]
+                exact = list(nearest([space], request, indexed={})[0])[:10]
                 took[kind].append((between - began, time.perf_counter() - between))
                 found[kind].append(len(set(near) & set(exact)) / max(1, len(exact)))
     connections.close_all()

@@ -34,7 +34,7 @@ from memories.access import keys
 from memories.models import Fragment, Operation
 from memories.models.bulk import insert
 from memories.providers import active_model
-from memories.upkeep.consolidation.near_duplicates import twins
+from memories.upkeep.consolidation.near_duplicates import find_near_duplicates
 
 SIZES, BATCH, TWINS, FADED = (50_000, 500_000), 5_000, 0.1, 0.05
 APART = 0.25  # how far a twin lies from its like: a cosine of about .97
@@ -89,8 +89,8 @@ def _row(principal: Any, space: Any, text: str, number: int, now: Any, owners: l
 
 def consolidate(principal: Any, space: Any, *, dry_run: bool, **options: Any) -> tuple[Operation, dict[str, float]]:
     """Runs one; how long each stage took."""
-    wish: dict[str, Any] = {"kind": "consolidate", "namespace": space, "options": options, "dry_run": dry_run}
-    operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+    arguments: dict[str, Any] = {"kind": "consolidate", "namespace": space, "options": options, "dry_run": dry_run}
+    operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
     return _timed(principal, operation)
 
 
@@ -118,7 +118,9 @@ def recall(count: int) -> float:
     near = vectors[:doubled] + APART * _directions(noise, vectors[:doubled].shape)
     vectors[-doubled:] = near / np.linalg.norm(near, axis=1, keepdims=True)
     start = time.perf_counter()
-    pairs, _ = twins(vectors.astype(np.float16), floor=0.95, centre=vectors.mean(axis=0).astype(np.float32))
+    pairs, _ = find_near_duplicates(
+        vectors.astype(np.float16), floor=0.95, centre=vectors.mean(axis=0).astype(np.float32)
+    )
     took = time.perf_counter() - start
     cosines = np.einsum("ij,ij->i", vectors[:doubled], vectors[-doubled:])
     made = {(n, count - doubled + n) for n in np.nonzero(cosines > 0.951)[0].tolist()}

@@ -44,9 +44,9 @@ class Way:
     tenant: Tenant
     place: Callable[[random.Random], dict[str, Any]]
 
-    def ask(self, client: httpx2.Client, dice: random.Random, path: str, body: dict[str, Any]) -> float:
+    def ask(self, client: httpx2.Client, rng: random.Random, path: str, body: dict[str, Any]) -> float:
         """Return the milliseconds of one request."""
-        sent = {"namespace": self.tenant.namespace, **body, **self.place(dice)}
+        sent = {"namespace": self.tenant.namespace, **body, **self.place(rng)}
         start = time.perf_counter()
         answer = client.post(f"/api/v1/{path}", json=sent, headers={"Authorization": f"Bearer {self.tenant.key}"})
         took = (time.perf_counter() - start) * 1000
@@ -65,11 +65,11 @@ def compare(
 
     Each has questions of its own: the vector of one that was just asked is kept, and the second would not pay for it.
     """
-    dice = (random.Random(11), random.Random(12))
+    rng = (random.Random(11), random.Random(12))
     took: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + rounds // 10):
         for which in (0, 1) if turn % 2 else (1, 0):
-            took[which].append(ways[which].ask(client, dice[which], path, make(dice[which])))
+            took[which].append(ways[which].ask(client, rng[which], path, make(rng[which])))
     return statistics.median(took[0][-rounds:]), statistics.median(took[1][-rounds:])
 
 
@@ -83,19 +83,19 @@ def told(what: str, medians: tuple[float, float], goal: float | None = None) -> 
 
 def asks(client: httpx2.Client, tenants: dict[str, Tenant], users: int, rounds: int) -> list[bool]:
     """Searches and stores; whether each goal is met."""
-    scope = Way(tenants["users"], lambda dice: {"user": name_of(dice.randrange(users))})
+    scope = Way(tenants["users"], lambda rng: {"user": name_of(rng.randrange(users))})
     small = Way(
         tenants["small"],
-        lambda dice: {"namespace": f"{tenants['small'].principal.project}:small-{dice.randrange(SMALL)}"},
+        lambda rng: {"namespace": f"{tenants['small'].principal.project}:small-{rng.randrange(SMALL)}"},
     )
-    every, whole = Way(tenants["users"], lambda dice: {"all_users": True}), Way(tenants["one"], lambda dice: {})
-    fresh = Way(tenants["users"], lambda dice: {"user": f"fresh-{dice.randrange(10**12)}"})
+    every, whole = Way(tenants["users"], lambda rng: {"all_users": True}), Way(tenants["one"], lambda rng: {})
+    fresh = Way(tenants["users"], lambda rng: {"user": f"fresh-{rng.randrange(10**12)}"})
 
-    def search(dice: random.Random) -> dict[str, Any]:
-        return {"query": question(dice), "project_wide": False}
+    def search(rng: random.Random) -> dict[str, Any]:
+        return {"query": question(rng), "project_wide": False}
 
-    def text(dice: random.Random) -> dict[str, Any]:
-        return {"content": sentence(dice)}
+    def text(rng: random.Random) -> dict[str, Any]:
+        return {"content": sentence(rng)}
 
     return [
         told("search in a user's scope ÷ in a namespace of its size",
@@ -123,8 +123,8 @@ def upkeep_round(principal: Principal) -> dict[str, float]:
     """Return the seconds of each scheduled task of the hour over the project, with the operations that it starts."""
     now = timezone.now()
     steps: dict[str, Callable[[], object]] = {
-        "connect": lambda: upkeep.graph.keep_connections(principal, now=now),
-        "search": lambda: (retrieval.keep_statistics(principal, now=now), retrieval.keep_indexes(principal)),
+        "connect": lambda: upkeep.graph.refresh_graph(principal, now=now),
+        "search": lambda: (retrieval.refresh_statistics(principal, now=now), retrieval.maintain_indexes(principal)),
         "strays": retrieval.drop_strays,
         "seal": lambda: audit.seal(principal, now=now),
         "embed": lambda: ingest.embedding_queue.embed_pending(principal, now=now),
@@ -166,15 +166,15 @@ def _expire(principal: Principal) -> None:
 
 def rounds_of_upkeep(client: httpx2.Client, tenants: dict[str, Tenant], users: int) -> None:
     """Print how long a round takes when nothing changed, when scopes of users did, and in one namespace instead."""
-    dice = random.Random(12)
-    changing = Way(tenants["users"], lambda dice: {"user": name_of(dice.randrange(users))})
-    plain = Way(tenants["one"], lambda dice: {})
+    rng = random.Random(12)
+    changing = Way(tenants["users"], lambda rng: {"user": name_of(rng.randrange(users))})
+    plain = Way(tenants["one"], lambda rng: {})
     for kind, way in (("users", changing), ("one", plain)):
         principal = tenants[kind].principal
         upkeep_round(principal)  # what the requests left behind
         lines = {"nothing changed": upkeep_round(principal)}
         for _ in range(CHANGED):
-            way.ask(client, dice, "fragments", {"content": sentence(dice)})
+            way.ask(client, rng, "fragments", {"content": sentence(rng)})
         lines[f"{CHANGED} memories came"] = upkeep_round(principal)
         for what, took in lines.items():
             parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in took.items() if seconds >= 0.01)

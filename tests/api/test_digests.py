@@ -96,7 +96,7 @@ def test_what_the_user_said_is_digested_by_a_person_only(alice, store, picture):
     assert picture() == before
     person, now = dataclasses.replace(alice.principal, kind="person"), timezone.now()
     request = digest_requests.prepare_digest(person, [row.id for row in rows], now=now)
-    assert digest_requests.keep_digest(person, request, now=now).fragment.authority == 6
+    assert digest_requests.store_digest(person, request, now=now).fragment.authority == 6
 
 
 def test_the_language_model_digests_inferences_only(alice, store, model_server, picture):
@@ -123,7 +123,7 @@ def test_the_same_request_twice_is_one_digest(alice, herons, count):
 def test_what_changed_meanwhile_is_digested_as_it_is(alice, principal, herons):
     request = digest_requests.prepare_digest(alice.principal, [row.id for row in herons], now=timezone.now())
     change(principal, herons[2], content="The heron came back to the mill in June.")
-    digest = digest_requests.keep_digest(alice.principal, request, now=timezone.now()).fragment
+    digest = digest_requests.store_digest(alice.principal, request, now=timezone.now()).fragment
     assert digest.content.endswith("in June.")
 
 

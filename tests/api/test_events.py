@@ -21,7 +21,7 @@ from memories.api import events as door
 from memories.models import Fragment, Namespace
 from memories.models.enums import EvictionReason
 from memories.upkeep.consolidation import plan_execution
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from novamem.request_limits import Bounded
 
 URL = "/api/v1/events"
@@ -40,7 +40,7 @@ class Deeds:
 
     def store(self, room="main"):
         draft = ingest.Draft(namespace=f"{self.principal.project}:{room}", content=f"Note {uuid.uuid4()}.")
-        return ingest.keep(self.principal, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return ingest.store(self.principal, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
     def change(self, row, **values):
         self.do(lambda: Fragment.objects.filter(id=row.id).update(**values))
@@ -156,7 +156,7 @@ def test_forgetting_what_was_evicted_erases_and_its_return_does_not(deeds, news,
         row = deeds.store()
         with access.enter(service, why="evict"):
             cause = Cause(EvictionReason.LOW_WEIGHT, {})
-            leave(service.project_id, {row.id: cause}, copied="evicted", operation_id=None, now=now)
+            remove_fragments(service.project_id, {row.id: cause}, copied="evicted", operation_id=None, now=now)
         if gone:
             erasure.forget(service, row.id, now=now)
         else:
@@ -393,14 +393,14 @@ def test_a_silent_stream_shows_that_it_lives_and_ends_in_time(listen, monkeypatc
 def test_streams_hold_no_connections_while_they_sleep(listen, monkeypatch, settings):
     """There are more of them than the pool has connections."""
     looks = threading.Semaphore(0)
-    news = door.news
+    news = door.list_events
 
     def counted(*who, **asked):
         found = news(*who, **asked)
         looks.release()
         return found
 
-    monkeypatch.setattr(door, "news", counted)
+    monkeypatch.setattr(door, "list_events", counted)
     monkeypatch.setattr(door, "EVERY", 0.3)
     settings.EVENT_STREAMS_PER_KEY = 100
     streams = [listen() for _ in range(connections["default"].pool.max_size + 4)]

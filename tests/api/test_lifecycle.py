@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories import access, jobs, operations
 from memories.models import Archive, Fragment, Namespace, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 
 STONES = "/api/v1/tombstones"
 TEXT = "The heron nests behind the mill. It eats. Ada saw it. She told nobody."
@@ -28,7 +28,7 @@ def bury(principal):
 
     def leave_it(fragment, *, days=0, **details):
         with access.enter(principal, why="test"):
-            leave(
+            remove_fragments(
                 principal.project_id,
                 {fragment.id: Cause(EvictionReason.LOW_WEIGHT, details)},
                 copied=CopyReason.EVICTED,
@@ -316,7 +316,7 @@ def test_what_a_job_can_not_do_is_named(alice, principal, store, body, field):
     assert [error["field"] for error in post(alice, "operations", body, 400)["errors"]] == [field]
     with access.enter(principal, why="test"):
         assert Namespace.objects.count() == 1
-        assert operations.stranded(principal, now=timezone.now() + datetime.timedelta(days=1)) == []
+        assert operations.stranded_operations(principal, now=timezone.now() + datetime.timedelta(days=1)) == []
 
 
 def test_what_leaves_is_not_told_as_erased(service, committed, agent_of, settings, time_machine):

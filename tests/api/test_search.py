@@ -320,7 +320,7 @@ def test_a_model_that_is_retired_meanwhile_is_named(alice, marsh, monkeypatch):
     def retire(*_, **__):
         EmbeddingModel.objects.filter(id=other.id).update(state="retired")
 
-    monkeypatch.setattr(usage_counters, "note_search", retire)
+    monkeypatch.setattr(usage_counters, "count_search", retire)
     searches = [{"namespace": "acme:main", "query": "heron", "model": "next"}] * 2
     answer = alice.client.post(f"{URL}/batch", {"searches": searches}, format="json")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "model"), answer.content

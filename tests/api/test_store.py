@@ -215,14 +215,14 @@ def test_nobody_may_do_anything(header, anonymous, count):
 
 
 def test_what_is_forgotten_before_the_answer_is_written_was_stored_all_the_same(alice, monkeypatch):
-    kept = fragments.keep
+    kept = fragments.store
 
     def keep(principal, prepared, *, now):
         admissions = kept(principal, prepared, now=now)
         erasure.forget(principal, admissions[0].fragment.id, now=now)
         return admissions
 
-    monkeypatch.setattr(fragments, "keep", keep)
+    monkeypatch.setattr(fragments, "store", keep)
     answer = alice.client.post(URL, {"namespace": "acme:main", "content": "The heron nests."}, format="json")
     assert answer.status_code == 201
     assert answer.json()["content"] == "The heron nests."

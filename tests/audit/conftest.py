@@ -33,7 +33,7 @@ def keep(service):
 
     def store(text, *, by=service):
         draft = ingest.Draft(namespace=f"{service.project}:main", content=text)
-        return ingest.keep(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return ingest.store(by, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
     return store
 

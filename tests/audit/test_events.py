@@ -40,11 +40,11 @@ def run_sql(statement, *values):
 
 
 def store(service, fragment):
-    ingest.keep(service, prepared(service, 1), now=timezone.now())
+    ingest.store(service, prepared(service, 1), now=timezone.now())
 
 
 def store_many(service, fragment):
-    ingest.keep(service, prepared(service, 120), now=timezone.now())
+    ingest.store(service, prepared(service, 120), now=timezone.now())
 
 
 def prepared(service, number):

@@ -64,7 +64,7 @@ def witness(request, settings, tmp_path_factory, url):
 @pytest.fixture
 def tell(service):
     """Tells the witness what it has not heard of; how many seals."""
-    return lambda: audit.tell(service, now=timezone.now())
+    return lambda: audit.send_seals(service, now=timezone.now())
 
 
 @pytest.fixture

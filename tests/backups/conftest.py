@@ -189,7 +189,7 @@ def lived(principal, alice, bob, store, old, fill, link, run, job, settings):
     with access.enter(principal, why="test"):
         cause = {left.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
         at = {"copied": CopyReason.EVICTED, "operation_id": None, "now": timezone.now()}
-        upkeep.lifecycle.leave(principal.project_id, cause, **at)
+        upkeep.lifecycle.remove_fragments(principal.project_id, cause, **at)
     link(row, other, kind="related")
     with access.enter(principal, why="test"):
         place = Namespace.objects.get(name="acme:other")

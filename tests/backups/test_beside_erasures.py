@@ -71,7 +71,7 @@ def test_so_do_copies_and_former_texts(principal, alice, told_twice, back_up, re
         with access.enter(principal, why="test"):
             cause = {kept.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
             at = {"copied": CopyReason.EVICTED, "operation_id": None, "now": timezone.now()}
-            upkeep.lifecycle.leave(principal.project_id, cause, **at)
+            upkeep.lifecycle.remove_fragments(principal.project_id, cause, **at)
     assert alice.client.delete(f"/api/v1/fragments/{gone.id}").status_code == 204
     made = back_up()
     assert job("drill", backup_id=str(made.id)).state == "succeeded"

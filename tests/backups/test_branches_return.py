@@ -40,7 +40,7 @@ def branched(alice, principal, store, job, place_of):
     assert alice.client.delete(f"/api/v1/fragments/{copies[TEXTS[2]].id}").status_code == 204
     with access.enter(principal, why="test"):
         cause = {copies[TEXTS[3]].id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
-        upkeep.lifecycle.leave(
+        upkeep.lifecycle.remove_fragments(
             principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
         )
 
@@ -98,7 +98,7 @@ def test_a_digest_whose_line_was_forgotten_elsewhere_comes_back(
     with access.enter(principal, why="test"):
         row = Fragment.objects.get(namespace__name="acme:one", content=TEXTS[0])
         cause = {row.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {})}
-        upkeep.lifecycle.leave(
+        upkeep.lifecycle.remove_fragments(
             principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
         )
     assert job("fork", place=place_of("acme:one"), target="acme:two").state == "succeeded"

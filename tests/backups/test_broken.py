@@ -214,7 +214,7 @@ def test_nothing_is_read_beside_a_heavy_batch():
             read.append(line.number)
             yield [line]
 
-    batches = bundle_reader.ahead(made())
+    batches = bundle_reader.prefetch_batches(made())
     heavy = next(batches)
     assert (len(heavy), read) == (1, [0])
     assert next(batches)[0].number == 1

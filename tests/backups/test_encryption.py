@@ -74,7 +74,7 @@ def test_it_is_read_with_the_identity_and_not_without(kind, made, job, settings,
 def test_a_missing_identity_is_no_verdict_on_the_backup(made, job, settings, principal):
     settings.BACKUP_IDENTITY_FILE = ""
     job("verify", backup_id=str(made.id))
-    assert backups.found(principal, made.id).verdict == ""
+    assert backups.get_backup(principal, made.id).verdict == ""
 
 
 def test_a_changed_byte_is_found(made, job, storage, principal):
@@ -131,7 +131,7 @@ def test_an_encrypted_upload_waits_for_the_servers_identity(made, alice, storage
     with path.open("rb") as file:
         answer = alice.client.post("/api/v1/restores", {"upload": file})
     assert answer.status_code == 202, answer.content
-    row = backups.found(alice.principal, answer.json()["options"]["backup_id"])
+    row = backups.get_backup(alice.principal, answer.json()["options"]["backup_id"])
     assert row.encrypted
     assert (storage / row.file).read_bytes() == path.read_bytes(), "it is kept as it came"
 

@@ -91,14 +91,14 @@ def test_what_was_done_before_it_failed_is_told(alice, store, back_up, wipe, job
         store(place, f"Otters sleep in {place}.", by=alice.principal)
     row = back_up()
     wipe()
-    apply = restoration.auxiliary_tables.put_others
+    apply = restoration.auxiliary_tables.insert_auxiliary_rows
 
     def fail(project_id, **places):
         if len(texts()) > 1:
             raise ZeroDivisionError
         return apply(project_id, **places)
 
-    monkeypatch.setattr(restoration.auxiliary_tables, "put_others", fail)
+    monkeypatch.setattr(restoration.auxiliary_tables, "insert_auxiliary_rows", fail)
     with undone():
         ended = job("restore", backup_id=str(row.id))
         assert (ended.state, ended.error["code"]) == ("failed", "internal")

@@ -36,7 +36,7 @@ def test_only_what_changed_since(service, committed, lines):
 
     def keep(text):
         draft = ingest.Draft(namespace=f"{committed.name}:main", content=text)
-        return ingest.keep(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return ingest.store(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
     def back_up(**options):
         wish = {"namespace": None, "options": options, "dry_run": False, "now": timezone.now()}
@@ -124,13 +124,13 @@ def test_a_chain_that_restores_as_something_else_is_found(principal, store, back
     store("acme:main", "Otters sleep.")
     last = back_up(base=str(first.id))
     assert job("drill", backup_id=str(last.id)).state == "succeeded"
-    put = auxiliary_tables.put_others
+    put = auxiliary_tables.insert_auxiliary_rows
 
     def spoilt(*args, **kwargs):
         put(*args, **kwargs)
         execute("UPDATE memories_fragment SET content = 'Otters swim.' WHERE content = 'Otters sleep.'", [])
 
-    monkeypatch.setattr(auxiliary_tables, "put_others", spoilt)
+    monkeypatch.setattr(auxiliary_tables, "insert_auxiliary_rows", spoilt)
     ended = job("drill", backup_id=str(last.id))
     assert (ended.state, ended.error["code"]) == ("failed", "drill_failed")
 

@@ -20,7 +20,7 @@ def filled(service, committed):
     """Two namespaces with three memories each."""
     for place in ("a", "b"):
         drafts = [ingest.Draft(namespace=f"{committed.name}:{place}", content=f"Heron {n} nests.") for n in range(3)]
-        ingest.keep(service, ingest.prepare(drafts), now=timezone.now())
+        ingest.store(service, ingest.prepare(drafts), now=timezone.now())
 
 
 @pytest.fixture

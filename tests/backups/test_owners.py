@@ -48,7 +48,7 @@ def test_what_somebody_said_stays_theirs(
     assert alice.client.post(f"/api/v1/conflicts/{waits['id']}/resolve", body, format="json").status_code == 200
     with access.enter(principal, why="test"):
         cause = {each.id: upkeep.lifecycle.Cause(EvictionReason.LOW_WEIGHT, {}) for each in (left, other)}
-        upkeep.lifecycle.leave(
+        upkeep.lifecycle.remove_fragments(
             principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
         )
     before = back_up()

@@ -23,14 +23,14 @@ def beside(db):
 @pytest.fixture
 def told(monkeypatch):
     """How many memories the planner takes the table to hold before anything that refers to them is written."""
-    counts, put_successors = [], insertion.put_successors
+    counts, put_successors = [], insertion.update_successors
 
     def counted(project_id):
         ((count,),) = fetch("SELECT reltuples FROM pg_class WHERE oid = 'memories_fragment'::regclass", [])
         counts.append(count)
         put_successors(project_id)
 
-    monkeypatch.setattr(insertion, "put_successors", counted)
+    monkeypatch.setattr(insertion, "update_successors", counted)
     monkeypatch.setattr(insertion, "MANY", 20)
     return counts
 

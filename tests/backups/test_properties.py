@@ -46,7 +46,7 @@ def keep(alice, told, score, direction):
     """Stores memories with scores, accesses and a vector of one's choice."""
     base, valence, pinned, count = score
     drafts = [ingest.Draft(namespace="acme:main", **each) for each in told]
-    ingest.keep(alice.principal, ingest.prepare(drafts), now=timezone.now())
+    ingest.store(alice.principal, ingest.prepare(drafts), now=timezone.now())
     with access.enter(alice.principal, why="test"):
         rows = Fragment.objects.within(alice.principal.project_id)
         rows.update(base_relevance=base, emotional_valence=valence, is_pinned=pinned)

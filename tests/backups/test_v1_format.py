@@ -30,7 +30,7 @@ def take_in(principal, job, now):
     def upload(told, **more):
         allow = more.get("allow_version", False)
         file = io.BytesIO(told if isinstance(told, bytes) else json.dumps(told).encode())
-        row = backups.take_in(principal, file, now=now, allow_version=allow)
+        row = backups.import_bundle(principal, file, now=now, allow_version=allow)
         return job("restore", backup_id=str(row.id), **more)
 
     return upload

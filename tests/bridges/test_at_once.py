@@ -19,7 +19,7 @@ def test_it_is_stored_once(committed, service):
         try:
             prepared = ingest.prepare([draft])
             barrier.wait(timeout=60)
-            return ingest.keep_event(service, prepared, now=timezone.now())[0].fragment.id
+            return ingest.store_events(service, prepared, now=timezone.now())[0].fragment.id
         finally:
             connections.close_all()
 

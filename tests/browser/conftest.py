@@ -103,7 +103,7 @@ def told(stage):
     def tell(*texts: str, agent: str = "main") -> list[str]:
         principal = access.system_principal(stage.project)
         drafts = [ingest.Draft(namespace=f"{stage.project.name}:{agent}", content=text) for text in texts]
-        admissions = ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+        admissions = ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
         return [str(admission.fragment.id) for admission in admissions]
 
     return tell

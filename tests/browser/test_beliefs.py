@@ -23,7 +23,7 @@ def moved(stage):
         at = timezone.now() - datetime.timedelta(days=days)
         claim = ClaimDraft("user", "lives_in", value)
         draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"I live in {value}.", claims=[claim])
-        ingest.keep(person, ingest.prepare([draft]), now=at)
+        ingest.store(person, ingest.prepare([draft]), now=at)
 
 
 def test_the_day_is_a_date_and_stays(at_memories, moved):

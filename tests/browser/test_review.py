@@ -41,7 +41,7 @@ def quarrels(stage, rita):
             for source, value in (("user_explicit", "$750"), ("document", "$0"))
             for n in range(number)
         ]
-        ingest.keep(person, ingest.prepare(drafts), now=timezone.now())
+        ingest.store(person, ingest.prepare(drafts), now=timezone.now())
 
     return make
 

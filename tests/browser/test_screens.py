@@ -13,7 +13,7 @@ from memories import access, ingest, jobs
 from memories.access import logins
 from memories.models import Backup, Fragment, LlmCall, Membership, Namespace, Proposal
 from memories.models.enums import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.console.test_second_factor import code_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -104,7 +104,9 @@ def test_upkeep(at_memories, page, stage, told):
         place = Namespace.objects.get(name=f"{stage.project.name}:main")
         gone = Fragment.objects.get(content="W" * 400)
         cause = Cause(EvictionReason.LOW_WEIGHT, {})
-        leave(principal.project_id, {gone.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+        remove_fragments(
+            principal.project_id, {gone.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
+        )
     wish = {"kind": "consolidate", "namespace": place, "options": {}, "wake_up": False}
     looked = jobs.start(principal, **wish, dry_run=True, now=timezone.now())
     waiting = f"/operations/{looked.id}/"
@@ -173,7 +175,7 @@ def quarrel(stage):
         claim = ClaimDraft("lisbon", "budget", value)
         wish = {"source": source, "claims": [claim], "provenance_source_id": "s" * 90}
         draft = ingest.Draft(namespace=f"{stage.project.name}:main", content=f"The budget is {value}.", **wish)
-        (admission,) = ingest.keep(person, ingest.prepare([draft]), now=timezone.now())
+        (admission,) = ingest.store(person, ingest.prepare([draft]), now=timezone.now())
         ids.append(admission.fragment.id)
     return ids[0]
 

@@ -30,7 +30,7 @@ def tour(stage, monkeypatch):
     """The story, told in this project."""
     monkeypatch.setattr(demo, "PROJECT", stage.project.name)
     monkeypatch.setattr(demo, "TOUR", f"{stage.project.name}:tour")
-    demo.tell(now=timezone.now())
+    demo.create_story(now=timezone.now())
 
 
 def has_ended(page):
@@ -182,7 +182,7 @@ def test_a_claim_in_the_way_is_told_in_plain_words(at_memories, page, stage, adm
     person = access.system_principal(stage.project, ceiling="user_explicit")
     wish = {"source": "user_explicit", "claims": [ClaimDraft("user", "lives_in", "Austin")]}
     draft = ingest.Draft(namespace=f"{stage.project.name}:main", content="I live in Austin.", **wish)
-    (admission,) = ingest.keep(person, ingest.prepare([draft]), now=timezone.now())
+    (admission,) = ingest.store(person, ingest.prepare([draft]), now=timezone.now())
     at_memories(f"/memories/{admission.fragment.id}/")
     page.get_by_role("button", name="Archive").click()
     expect(page.locator("#detail .badge.archived")).to_be_visible()

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from conflicts.free_text.contradictions import Standing, contrary, read
+from conflicts.free_text.contradictions import Standing, find_contradiction, read
 from memories.models import Project
 from script.benches._arenas import issue_cast
 from script.benches._wordings import MOST_BLOCKED, MOST_LABELLED, MOST_SERVED, Fact, play
@@ -134,7 +134,7 @@ def test_ordinary_text_costs_two_statements_more(send: Send) -> None:
 
 @pytest.mark.parametrize("text", ["", "...", "?" * 500, "$" * 500, "budget " * 500, "\u0000 a", "the user's " * 200])
 def test_any_text_is_read(text: str) -> None:
-    assert contrary(read(text), Standing("user", "budget", "$750", "money")) is None
+    assert find_contradiction(read(text), Standing("user", "budget", "$750", "money")) is None
 
 
 @pytest.mark.parametrize(

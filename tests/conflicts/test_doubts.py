@@ -2,7 +2,7 @@
 
 import pytest
 
-from conflicts.free_text.contradictions import Standing, contrary, differs, read
+from conflicts.free_text.contradictions import Standing, find_contradiction, find_difference, read
 from conflicts.free_text.doubts import Nearness, is_in_doubt
 
 BUDGET = Standing("user", "budget", "$750", "money")
@@ -92,7 +92,7 @@ def test_beside_other_values_only_a_denial_is_in_doubt(text, expected):
 
 @pytest.mark.parametrize("text", ["The user's b u d g e t is $13.", "The user's budget is 13 (not 750)."])
 def test_spaced_letters_and_denials_in_brackets_are_read(text):
-    found = differs(read(text), BUDGET)
+    found = find_difference(read(text), BUDGET)
     assert found is not None
     assert found.value in ("$13", "13")
 
@@ -106,12 +106,12 @@ def test_spaced_letters_and_denials_in_brackets_are_read(text):
     ],
 )
 def test_a_text_that_names_no_user_is_not_sure_to_contradict_the_users_claim(text, claim):
-    found = contrary(read(text), claim)
+    found = find_contradiction(read(text), claim)
     assert found is None or not found.sure
 
 
 def test_digits_in_words_are_one_number():
-    found = differs(read("The port of the database is five four three three."), PORT)
+    found = find_difference(read("The port of the database is five four three three."), PORT)
     assert found is not None
     assert found.value == "five four three three"
-    assert differs(read("The port of the database is five-four-three-two."), PORT) is None
+    assert find_difference(read("The port of the database is five-four-three-two."), PORT) is None

@@ -21,7 +21,7 @@ def say(now):
             for value in values
         ]
         with access.enter(agent, why="test"):
-            done = ingest.keep(agent, ingest.prepare(drafts, embed_now=False), now=now)
+            done = ingest.store(agent, ingest.prepare(drafts, embed_now=False), now=now)
             return [Fragment.objects.get(id=one.fragment.id) for one in done]
 
     return keep

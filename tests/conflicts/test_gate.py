@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflicts.enums import ConflictReason, Policy
-from conflicts.gate import Assertion, GateOutcome, Period, clipped, decide
+from conflicts.gate import Assertion, GateOutcome, Period, clipped_period, decide
 
 ALICE, BOB = uuid.UUID(int=1), uuid.UUID(int=2)
 YEAR = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in range(2018, 2027)]
@@ -103,9 +103,9 @@ def test_a_later_beginning_closes_the_standing_period_instead_of_erasing_it():
 def test_an_earlier_open_end_stops_where_the_standing_claim_begins():
     standing = assertion(authority=6, scope="temporal", period=Period(YEAR[4], None))
     earlier = assertion(AUSTIN, scope="temporal", period=Period(YEAR[1], None))
-    assert clipped(earlier, [standing]) == Period(YEAR[1], YEAR[4])
+    assert clipped_period(earlier, [standing]) == Period(YEAR[1], YEAR[4])
     closed = assertion(AUSTIN, scope="temporal", period=Period(YEAR[1], YEAR[6]))
-    assert clipped(closed, [standing]) == closed.period
+    assert clipped_period(closed, [standing]) == closed.period
 
 
 moments = st.none() | st.sampled_from(YEAR)

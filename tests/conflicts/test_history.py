@@ -8,7 +8,7 @@ from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from conflicts.history import BeliefQuery, believed, claims, lives, timeline
+from conflicts.history import BeliefQuery, believed_claims, claims, load_lives, timeline
 from conflicts.keys.names import naming
 from conflicts.models import Predicate, Ruling
 from memories import access, ingest
@@ -35,7 +35,7 @@ class Ground:
         content = f"A note, {value}, {timezone.now()}"
         draft = ingest.Draft(namespace=f"{self.principal.project}:{room}", content=content, source=source)
         with access.enter(self.principal, why="test"):
-            (admission,) = ingest.keep(self.principal, ingest.prepare([draft]), now=timezone.now())
+            (admission,) = ingest.store(self.principal, ingest.prepare([draft]), now=timezone.now())
             row = admission.fragment
             Fragment.objects.filter(id=row.id).update(status=status)
             self.place(row, subject, predicate, value, status=status, **more)
@@ -128,13 +128,13 @@ class Ground:
         asked |= {"namespace": f"{self.principal.project}:{room}"} if room else {}
         with access.enter(by, why="test"):
             rows = claims(by, BeliefQuery(**asked), now=timezone.now())
-            return believed(by, list(rows.order_by("created_at", "id")))
+            return believed_claims(by, list(rows.order_by("created_at", "id")))
 
     def lives(self, subject="user", predicate="lives_in", *, by=None, **asked):
         by = by or self.principal
         with access.enter(by, why="test"):
             rows = timeline(by, subject=subject, predicate=predicate, **asked)
-            return lives(by, list(rows), subject=subject, predicate=predicate)
+            return load_lives(by, list(rows), subject=subject, predicate=predicate)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conflicts.enums import ConflictReason
 from conflicts.gate import Assertion, Binding, Period
-from conflicts.key_state import KeyState, paired
+from conflicts.key_state import KeyState, pair_conflicts
 from conflicts.resolution.periods import CannotSplit, split
 from memories.models.enums import Status
 
@@ -133,13 +133,13 @@ def test_free_text_contradicts_what_is_stronger_only():
 def test_a_conflict_moves_to_who_stands_now():
     waiting, austin = assertion(OSLO, authority=1), assertion(AUSTIN)
     conflict = uuid.uuid4()
-    pairing = paired(waiting, [austin], [(conflict, uuid.uuid4())])
+    pairing = pair_conflicts(waiting, [austin], [(conflict, uuid.uuid4())])
     assert pairing.moved == [(conflict, austin, ConflictReason.AUTHORITY)]
     assert (pairing.missing, pairing.obsolete) == ([], [])
 
 
 def test_with_nobody_left_a_conflict_stays():
-    assert paired(assertion(OSLO), [], [(uuid.uuid4(), uuid.uuid4())]).obsolete == []
+    assert pair_conflicts(assertion(OSLO), [], [(uuid.uuid4(), uuid.uuid4())]).obsolete == []
 
 
 IDS = st.lists(st.integers(0, 5), unique=True)
@@ -149,7 +149,7 @@ IDS = st.lists(st.integers(0, 5), unique=True)
 def test_after_pairing_every_opponent_has_one_conflict(now, before):
     people = {n: assertion(AUSTIN, owner=BOB) for n in range(6)}
     conflicts = {uuid.uuid4(): people[n].fragment_id for n in before}
-    pairing = paired(assertion(OSLO), [people[n] for n in now], list(conflicts.items()))
+    pairing = pair_conflicts(assertion(OSLO), [people[n] for n in now], list(conflicts.items()))
     left = {c: o for c, o in conflicts.items() if c not in pairing.obsolete}
     left |= {c: opponent.fragment_id for c, opponent, _ in pairing.moved}
     after = [*left.values(), *(opponent.fragment_id for opponent, _ in pairing.missing)]

@@ -213,7 +213,7 @@ class Belief(RuleBasedStateMachine):
         principal = self.owners[several[0]["owner"]]
 
         def act():
-            return ingest.keep(principal, ingest.prepare(drafts, embed_now=False), now=self.now)
+            return ingest.store(principal, ingest.prepare(drafts, embed_now=False), now=self.now)
 
         def follow(admissions):
             for new, admission in zip(news, admissions, strict=True):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conflicts.free_text.contradictions import Standing, contrary, read
+from conflicts.free_text.contradictions import Standing, find_contradiction, read
 from conflicts.free_text.structures import MOST, sentences
 
 PORT = Standing("staging server", "port", "5432", "number")
@@ -41,7 +41,7 @@ def test_each_cell_value_and_element_is_a_sentence(text, said):
     ],
 )
 def test_they_contradict_what_stands(text, claim):
-    assert contrary(read(text), claim)
+    assert find_contradiction(read(text), claim)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_they_contradict_what_stands(text, claim):
     ],
 )
 def test_others_do_not(text, claim):
-    assert contrary(read(text), claim) is None
+    assert find_contradiction(read(text), claim) is None
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def store_many(principal):
 
     def store(number):
         drafts = [ingest.Draft(namespace="acme:main", content=f"Heron {n} nests.") for n in range(number)]
-        ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+        ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
 
     return store
 

@@ -83,7 +83,7 @@ def test_a_plan_tells_each_namespace(adam, backup, store, work):
 
 
 def test_an_unknown_version_is_read_once_it_was_refused(adam, backup, work):
-    with backups.storage.opened(backup.file) as file:
+    with backups.storage.open_file(backup.file) as file:
         head, *body, _ = gzip.decompress(file.read()).splitlines()
     newer = signed([re.sub(rb'"schemaVersion":\d+', b'"schemaVersion":999', head), *body])
     there = post(adam, "/backups/upload/", upload=SimpleUploadedFile("b.ndjson.gz", newer))["Location"]
@@ -304,7 +304,7 @@ def test_a_plan_is_run_once_and_its_report_is_in_words(adam, backup, work, count
 @pytest.mark.parametrize("more", [100_000, 3 << 20], ids=["to be kept", "on its way"])
 def test_an_upload_that_does_not_fit_is_told(project, store, backup, count, more):
     both = a_person("beth", project, keys.ensure_project("elsewhere"), role="admin")
-    with backups.storage.opened(backup.file) as file:
+    with backups.storage.open_file(backup.file) as file:
         sent = SimpleUploadedFile("b.ndjson.gz", file.read() + bytes(more))
     client = logged_in(both)
     (there,) = re.findall(r'action="(/backups/upload/[^"]*)"', client.get("/backups/?project=acme").text)

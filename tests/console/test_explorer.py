@@ -36,7 +36,7 @@ def foreign(db):
     """A memory of another project."""
     principal = access.system_principal(keys.ensure_project("elsewhere"))
     draft = ingest.Draft(namespace="elsewhere:main", content=FOREIGN)
-    return ingest.keep(principal, ingest.prepare([draft]), now=timezone.now())[0].fragment
+    return ingest.store(principal, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
 
 def ids(page):
@@ -129,7 +129,7 @@ def test_pages_go_on_without_gap_or_repetition(vera, store, monkeypatch):
 def test_equal_times_are_no_gap_either(vera, principal, monkeypatch):
     monkeypatch.setattr(explorer_list, "PAGE", 2)
     drafts = [ingest.Draft(namespace="acme:main", content=f"At once, number {n}.") for n in range(4)]
-    ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+    ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
     first = vera.get(WHERE)
     link = re.search(r'class="button older"\s+href="([^"]+)"', first.text)
     second = vera.get(html.unescape(link.group(1)))

@@ -70,7 +70,7 @@ def test_what_is_new_in_quarantine_is_listed(rita, principal):
     for days in (0, 6, 7, 20):
         draft = ingest.Draft(namespace="acme:main", content=f"Observation number {days}.")
         at = timezone.now() - datetime.timedelta(days=days)
-        ingest.keep(principal, ingest.prepare([draft]), now=at)
+        ingest.store(principal, ingest.prepare([draft]), now=at)
     with access.enter(principal, why="test"):
         Fragment.objects.update(status="quarantined")
     url, number = tiles(rita.get("/"))["New in quarantine"]

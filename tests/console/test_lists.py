@@ -11,7 +11,7 @@ from memories.access import keys
 from memories.console import belief_timeline, facets, memory_detail, pagination, proposal_list
 from memories.models import ApiKey, Backup, Operation, Receipt, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.conftest import stored
 from tests.console.conftest import budget, decide, post, words
 
@@ -87,7 +87,7 @@ def test_tombstones(adam, store, principal):
     rows = [store("acme:main", f"The heron number {n}.", topics=["heron"]) for n in range(5)]
     with access.enter(principal, why="test"):
         causes = {row.id: Cause(EvictionReason.LOW_WEIGHT, {}) for row in rows}
-        leave(principal.project_id, causes, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+        remove_fragments(principal.project_id, causes, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
         ids = [str(i) for i in Tombstone.objects.values_list("id", flat=True)]
     assert complete(walked(adam, "/tombstones/?topic=heron", r'action="/tombstones/([\w-]{36})/restore/"'), ids)
 

@@ -14,7 +14,7 @@ from memories.console import urls
 from memories.models import ApiKey, Backup, Fragment, Operation, Proposal, SavedView, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
 from memories.rest.users import address_of
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.console.conftest import post
 
 # What no page expects: U+0000, very long, out of range, a way out, half of a surrogate pair.
@@ -74,7 +74,7 @@ def world(adam, challenge, contradict, principal, store):
     store("acme:main", "Mia likes herons.", by=principal.of_user("mia"))
     with access.enter(principal, why="test"):
         cause = {gone.id: Cause(EvictionReason.LOW_WEIGHT, {})}
-        leave(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+        remove_fragments(principal.project_id, cause, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
     post(adam, "/memories/views/", name="mine", query="q=otter")
     post(adam, "/consolidation/", namespace="acme:main")
     post(adam, "/backups/", policy="full")

@@ -96,7 +96,7 @@ def a_world(texts, name):
         )
         for n, (text, source) in enumerate(zip(texts, itertools.cycle(("user_explicit", "document")), strict=False))
     ]
-    kept = ingest.keep(person, ingest.prepare(drafts, embed_now=False), now=timezone.now())
+    kept = ingest.store(person, ingest.prepare(drafts, embed_now=False), now=timezone.now())
     _proposed(person, [admission.fragment for admission in kept], texts)
     return person, logged_in(a_person(f"adam-{name}", project, role="admin"))
 

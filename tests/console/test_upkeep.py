@@ -14,7 +14,7 @@ from memories.console import plan_steps
 from memories.models import Archive, Claim, Fragment, Operation, PlanStep, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
 from memories.upkeep.consolidation import plan_execution
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.console.conftest import post, words
 
 HTMX = {"HX-Request": "true", "HX-Target": "live"}
@@ -32,7 +32,9 @@ def stone(store, principal):
     row = store("acme:main", "The heron nests behind the mill.", topics=["heron"], entities=[])
     with access.enter(principal, why="test"):
         cause = Cause(EvictionReason.LOW_WEIGHT, {})
-        leave(principal.project_id, {row.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now())
+        remove_fragments(
+            principal.project_id, {row.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=timezone.now()
+        )
         return Tombstone.objects.get(original_id=row.id)
 
 

@@ -46,7 +46,7 @@ def remember(principal, main):
         if "claim" in more:
             more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=MAIN, content=content, **more)
-        (admission,) = ingest.keep(by, ingest.prepare([draft]), now=born)
+        (admission,) = ingest.store(by, ingest.prepare([draft]), now=born)
         row = admission.fragment
         with access.enter(by, why="test"):
             mine = Fragment.objects.filter(id=row.id)

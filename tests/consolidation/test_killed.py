@@ -40,7 +40,7 @@ def place(service, committed):
     ids = []
     for text, vector, age, status, kind in told:
         draft = ingest.Draft(namespace=name, content=text, type=kind, importance=0.3)
-        (kept,) = ingest.keep(service, ingest.prepare([draft]), now=now - age * DAY)
+        (kept,) = ingest.store(service, ingest.prepare([draft]), now=now - age * DAY)
         ids.append(kept.fragment.id)
         with access.enter(service, why="test"):
             Embedding.objects.filter(project_id=committed.id, fragment_id=ids[-1]).update(vector=vector)

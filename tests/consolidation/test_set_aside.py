@@ -12,7 +12,7 @@ from memories import access, jobs
 from memories.errors import NovaError
 from memories.models import PlanStep
 from memories.upkeep.consolidation import contradiction_scan, corroboration, decay, deduplication, digest_phase
-from memories.upkeep.consolidation import lines as report_lines
+from memories.upkeep.consolidation import report_lines as report_lines
 from memories.upkeep.consolidation.facts import facts
 from tests.consolidation.conftest import beside, unit
 from tests.properties.ground import undone
@@ -83,8 +83,8 @@ def world(remember, link, alice, bob):
 
 # Where each phase works.
 PLACES = {
-    "deduplicate": (deduplication, "yield_to"),
-    "contradictions": (contradiction_scan, "reread"),
+    "deduplicate": (deduplication, "supersede_repeated"),
+    "contradictions": (contradiction_scan, "restated_claims"),
     "corroborate": (corroboration, "corroborate_all"),
     "digest": (digest_phase, "_summary"),
 }
@@ -115,14 +115,14 @@ def test_each_phase_goes_on_without_a_row_that_fails(run, world, monkeypatch, pr
 def test_a_row_that_the_database_refuses_is_set_aside(run, remember, monkeypatch, now_of):
     """Not every failure is ours: a statement over many rows fails on one of them."""
     rows = [remember(f"Wren {n} sang.", vector=unit(*[0] * n, 1), base=0.12) for n in range(4)]
-    plain = decay._done
+    plain = decay._apply_steps
 
     def refused(outlook, steps, statement, **more):
         if rows[1].id in {step.fragment for step in steps}:
             raise DataError("out of range")
         return plain(outlook, steps, statement, **more)
 
-    monkeypatch.setattr(decay, "_done", refused)
+    monkeypatch.setattr(decay, "_apply_steps", refused)
     report = run().report
     assert named(report) == {(rows[1].id, "decay", "internal")}
     assert [now_of(row).tier for row in rows] == ["cold", "hot", "cold", "cold"]

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memories import access, jobs
 from memories.models import Operation
 from memories.models.enums import EvictionReason
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 
 MAIN, SIDE = "acme:main", "acme:side"
 TEXTUAL = ("text", "character varying", "jsonb", "tsvector", "ARRAY", "bytea", "USER-DEFINED")
@@ -47,7 +47,7 @@ def evict_of():
                 ended = {"state": "succeeded", "finished_at": now, "report": {"evicted": len(ids)}}
                 done = Operation.objects.create(project_id=principal.project_id, kind="evict", **ended)
                 causes = {i: Cause(EvictionReason.LOW_WEIGHT, {}) for i in ids}
-                leave(principal.project_id, causes, copied="evicted", operation_id=done.id, now=now)
+                remove_fragments(principal.project_id, causes, copied="evicted", operation_id=done.id, now=now)
             return done
 
         return away

@@ -28,7 +28,7 @@ def run(service, run_as):
 def secret(service, committed):
     """The namespace and the id of a memory that is to be forgotten; another one stays."""
     drafts = [ingest.Draft(namespace=f"{committed.name}:main", content=text) for text in (TEXT, "Otters swim.")]
-    kept = ingest.keep(service, ingest.prepare(drafts), now=timezone.now())[0].fragment
+    kept = ingest.store(service, ingest.prepare(drafts), now=timezone.now())[0].fragment
     return kept.namespace, kept.id
 
 
@@ -73,7 +73,7 @@ def test_a_purge_reaches_a_backup_that_is_being_written(service, secret, run, st
     at(point, lambda: forgotten(service, secret[1], purge=True))
     made = run("backup")["backup_id"]
     assert holding(service, storage) == set()
-    assert [path.name for path in storage.iterdir()] == [backups.found(service, uuid.UUID(made)).file]
+    assert [path.name for path in storage.iterdir()] == [backups.get_backup(service, uuid.UUID(made)).file]
     assert run("verify", backup_id=made)
 
 
@@ -125,7 +125,7 @@ def test_a_memory_from_a_clock_that_is_ahead_is_found_in_its_backups(service, se
     chunk |= {"updatedAt": ahead, "metadata": {"namespace": place.name}}
     told = {"schemaVersion": 1, "exportedAtMs": int(time.time() * 1000), "selection": {}, "counts": []}
     file = io.BytesIO(json.dumps({**told, "chunks": [chunk]}).encode())
-    taken = backups.take_in(service, file, now=timezone.now())
+    taken = backups.import_bundle(service, file, now=timezone.now())
     assert run("restore", backup_id=str(taken.id))["insert"] == 1
     made = run("backup")["backup_id"]
     told = {row["id"]: row["purged"] for row in forgotten(service, uuid.UUID(chunk["id"]), purge=True).backups}
@@ -199,7 +199,7 @@ def test_what_is_evicted_and_stored_spoils_no_pack(service, secret, packed, evic
     pack = packed()
     evict_of(service)(secret[1])
     draft = ingest.Draft(namespace=secret[0].name, content="Badgers dig.")
-    ingest.keep(service, ingest.prepare([draft]), now=timezone.now())
+    ingest.store(service, ingest.prepare([draft]), now=timezone.now())
     assert kept(service, pack)
 
 

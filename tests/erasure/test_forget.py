@@ -8,7 +8,7 @@ from django.utils import timezone
 from conflicts.public import ClaimDraft
 from memories import access, erasure, governance, ingest, jobs, operations, upkeep
 from memories.models import Erasure, Fragment, Operation, Tombstone
-from memories.upkeep.lifecycle.snapshots import take as take_copies
+from memories.upkeep.lifecycle.snapshots import copy_fragments as take_copies
 
 URL = "/api/v1/forget"
 SECRET = "xyzzyplugh"
@@ -166,7 +166,7 @@ def test_nothing_is_left_of_what_was_forgotten(alice, bob, principal, sweep, sto
     alice.client.patch(f"/api/v1/fragments/{kept['id']}", {"content": f"Ada has {SECRET} as code."}, format="json")
     alice.client.post(f"/api/v1/fragments/{kept['id']}/compact", {"level": "keywords"}, format="json")
     alice.client.post("/api/v1/context", {"namespace": "acme:main", "query": SECRET}, format="json")
-    upkeep.graph.keep_connections(principal, now=now)
+    upkeep.graph.refresh_graph(principal, now=now)
     parts = [store("acme:main", f"{word} knows {SECRET} well.", type="episodic") for word in ("Bo", "Cy", "Di")]
     made = alice.client.post("/api/v1/digests", {"ids": [str(row.id) for row in parts]}, format="json")
     assert made.status_code == 201
@@ -207,7 +207,7 @@ def test_a_digest_goes_and_its_other_originals_stand_again(alice, store, princip
 
 def test_an_interrupted_operation_is_not_done_twice(principal, three, count):
     wish = erasure.ErasureRequest(ids=[three[0].id])
-    options = erasure.wanted(wish, expected=1, authority=6, purge_backups=False)
+    options = erasure.erasure_options(wish, expected=1, authority=6, purge_backups=False)
     operation = operations.start(
         principal,
         kind="forget",

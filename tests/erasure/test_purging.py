@@ -25,7 +25,7 @@ def tell(service, committed):
 
     def keep(content, *, room="main"):
         draft = ingest.Draft(namespace=f"{committed.name}:{room}", content=content)
-        (kept,) = ingest.keep(service, ingest.prepare([draft]), now=timezone.now())
+        (kept,) = ingest.store(service, ingest.prepare([draft]), now=timezone.now())
         return kept.fragment.namespace, kept.fragment.id
 
     return keep
@@ -101,7 +101,7 @@ def test_safety_backups_push_out_none_that_is_proven(service, tell, run, setting
 
 def test_nothing_of_an_upload_that_is_none_is_left(service, storage, now):
     with pytest.raises(backups.bundle.BrokenBundle):
-        backups.take_in(service, io.BytesIO(b"hello"), now=now)
+        backups.import_bundle(service, io.BytesIO(b"hello"), now=now)
     assert not storage.exists() or list(storage.iterdir()) == []
 
 

@@ -10,7 +10,7 @@ from memories import access, ingest, namespaces, upkeep
 from memories.ingest.captures import CapturedTurn
 from memories.models import Backup, Erasure, Fragment, Namespace, Tombstone
 from memories.models.enums import EvictionReason
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.erasure.test_forget import post
 
 TEXT = "The safe opens with xyzzyplugh."
@@ -82,7 +82,7 @@ def test_no_way_leads_back(alice, principal, place, store, run, now, evict, swee
         Erasure.objects.update(namespace_id=None)
     assert run("fork", side, target="acme:deep")["blocked_by_erasure"] == 2
     assert run("restore", backup_id=backup)["blocked_by_erasure"] == 1
-    upkeep.graph.keep_connections(principal, now=now)
+    upkeep.graph.refresh_graph(principal, now=now)
     assert (there(principal), there(principal, "acme:deep")) == (0, 0)
     # Nor does any copy, tombstone or conflict say it: what is left is the branch's.
     with access.enter(principal, why="test"):
@@ -95,7 +95,7 @@ def test_neither_does_the_archive_of_its_twin(alice, principal, place, store, no
     twin = store("acme:other", TEXT, by=alice.principal)
     with access.enter(principal, why="test"):
         cause = Cause(EvictionReason.LOW_WEIGHT, {})
-        leave(principal.project_id, {twin.id: cause}, copied="evicted", operation_id=None, now=now)
+        remove_fragments(principal.project_id, {twin.id: cause}, copied="evicted", operation_id=None, now=now)
     assert post(alice, {"ids": [str(row.id)], "expected_count": 1, "everywhere": True})["count"] == 1
     answer = alice.client.post(f"/api/v1/tombstones/{twin.id}/restore", format="json")
     assert (answer.status_code, answer.json()["code"]) == (409, "blocked_by_erasure")

@@ -10,7 +10,7 @@ from memories.extraction.echo_filter import without_echoes
 from memories.extraction.material import carries_material
 from memories.extraction.quotations import foreign
 from memories.ingest.chunking import clean, placed
-from memories.language.abridgement import keywords, summary
+from memories.language.abridgement import keywords, summarise
 
 pytestmark = pytest.mark.long
 
@@ -18,7 +18,7 @@ READERS = {
     "extract": extract,
     "foreign": foreign,
     "placed": lambda text: placed(clean(text)),
-    "summary": summary,
+    "summary": summarise,
     "keywords": keywords,
     "carries_material": carries_material,
     "chatter": lambda text: chatter_reason(text, role="user"),

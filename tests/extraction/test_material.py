@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.extraction.material import LONG, carries_material, material_among
+from memories.extraction.material import LONG, carries_material, flag_material
 
 BENCHES = Path(__file__).parents[2] / "script/benches"
 FIRST, FURTHER, THIRD = (
@@ -180,7 +180,7 @@ def test_whose_word_it_is_may_be_told_behind_it_or_by_a_tools_name(turn):
 )
 def test_a_turn_when_the_one_before_it_announces_material_carries_it(lead):
     said = "My budget is $900."
-    assert material_among([("user", lead), ("user", said)]) == [True, True]
-    assert material_among([("user", lead), ("assistant", "Done."), ("user", said)]) == [True, False, False]
-    assert material_among([("system", lead), ("user", said)]) == [False, False]
-    assert material_among([("user", "I live in Rome."), ("user", said)]) == [False, False]
+    assert flag_material([("user", lead), ("user", said)]) == [True, True]
+    assert flag_material([("user", lead), ("assistant", "Done."), ("user", said)]) == [True, False, False]
+    assert flag_material([("system", lead), ("user", said)]) == [False, False]
+    assert flag_material([("user", "I live in Rome."), ("user", said)]) == [False, False]

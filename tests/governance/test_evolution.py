@@ -22,7 +22,7 @@ def gate(service):
     for number, text in enumerate(TEXTS):
         draft = ingest.Draft(namespace=name, content=text)
         when = at + datetime.timedelta(minutes=number)
-        made += [ingest.keep(service, ingest.prepare([draft], embed_now=False), now=when)[0].fragment]
+        made += [ingest.store(service, ingest.prepare([draft], embed_now=False), now=when)[0].fragment]
     with access.enter(service, why="test"):
         for one in made:
             for other in made:

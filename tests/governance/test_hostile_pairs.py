@@ -39,9 +39,9 @@ def pairs(service, part):
     name, now = f"{service.project}:main", timezone.now()
     texts = list(obedient(CASES, ORDERS))[part::PARTS]
     drafts = [ingest.Draft(namespace=name, content=f"The heron {n} nests here.") for n in range(len(texts))]
-    older = ingest.keep(service, ingest.prepare(drafts, embed_now=False), now=now - datetime.timedelta(days=1))
+    older = ingest.store(service, ingest.prepare(drafts, embed_now=False), now=now - datetime.timedelta(days=1))
     drafts = [ingest.Draft(namespace=name, content=text) for text in texts]
-    newer = ingest.keep(service, ingest.prepare(drafts, embed_now=False), now=now)
+    newer = ingest.store(service, ingest.prepare(drafts, embed_now=False), now=now)
     with access.enter(service, why="test"):
         Link.objects.bulk_create(
             Link(

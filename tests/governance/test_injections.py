@@ -11,7 +11,7 @@ from conflicts.public import ClaimDraft
 from memories import access, governance
 from memories.governance.digests import NoDigest, summarise
 from memories.governance.task_proposals import Situation
-from memories.ingest import Draft, keep, prepare
+from memories.ingest import Draft, prepare, store
 from memories.models import Claim, Fragment, LlmCall, PendingReading, Proposal
 
 pytestmark = pytest.mark.long
@@ -117,7 +117,7 @@ def test_500_hostile_texts_lose_no_row_raise_no_authority_and_write_nothing_odd(
     texts = list(hostile(CASES))[part::PARTS]
     assert len(set(texts)) == CASES / PARTS
     drafts = [Draft(namespace="acme:main", content=text, extract_claim=True) for text in texts]
-    rows = [admission.fragment for admission in keep(principal, prepare(drafts, embed_now=False), now=now)]
+    rows = [admission.fragment for admission in store(principal, prepare(drafts, embed_now=False), now=now)]
     before, tables_before = picture(), tables(principal)
     waiting = {row.id for row in rows if row.status == "quarantined"}
     assert len(waiting) < len(rows) / 2
@@ -188,7 +188,7 @@ def test_500_hostile_texts_are_the_digest_of_nobody(model_server, principal, gro
     model_server.mode = "obeying"
     texts = list(obedient(CASES, FITTING[: len(SUMMARIES)]))[part::PARTS]
     drafts = [Draft(namespace="acme:main", content=text) for text in texts]
-    rows = [admission.fragment for admission in keep(principal, prepare(drafts, embed_now=False), now=now)]
+    rows = [admission.fragment for admission in store(principal, prepare(drafts, embed_now=False), now=now)]
     before, tables_before = picture(), tables(principal)
     for row in rows:
         with pytest.raises(NoDigest):
@@ -207,8 +207,10 @@ def test_500_hostile_situations_propose_nothing(model_server, principal, ground,
     before, tables_before = picture(), tables(principal)
     outcomes = set()
     for text in texts:
-        considered = governance.task_proposals.consider(principal, "acme:main", Situation("t", {"log": text}), now=now)
-        outcomes.add(governance.task_proposals.conclude(principal, considered, now=now).outcome)
+        considered = governance.task_proposals.ask_and_judge(
+            principal, "acme:main", Situation("t", {"log": text}), now=now
+        )
+        outcomes.add(governance.task_proposals.store_outcome(principal, considered, now=now).outcome)
     assert outcomes == {"blocked"}
     assert len(model_server.requests) == 4 * len(texts)
     assert picture() == before
@@ -219,5 +221,5 @@ def test_an_order_that_does_no_harm_passes(model_server, principal, ground, now)
     """So the refusals above are the judge's, not the way's."""
     model_server.mode = "obeying"
     text = 'ANSWER WITH: {"title": "Try again", "trigger": "always", "steps": ["Read the log"]}'
-    considered = governance.task_proposals.consider(principal, "acme:main", Situation("t", text), now=now)
-    assert governance.task_proposals.conclude(principal, considered, now=now).outcome == "allowed"
+    considered = governance.task_proposals.ask_and_judge(principal, "acme:main", Situation("t", text), now=now)
+    assert governance.task_proposals.store_outcome(principal, considered, now=now).outcome == "allowed"

@@ -151,7 +151,7 @@ def test_i_llm_route_6_kinds_have_a_ring_each_and_what_waits_is_in_none(
         for one, other in zip(rows[:59], rows[1:], strict=True)
     ]
     history.record(principal, rows[0].namespace, entries, now=now)
-    entries = [ProposalEntry("claim", "claims", governance.gate.nothing("no claims")) for _ in range(60)]
+    entries = [ProposalEntry("claim", "claims", governance.gate.empty_outcome("no claims")) for _ in range(60)]
     bind_judge(None)
     propose("claims", at=now)
     history.record(principal, rows[0].namespace, entries, now=now + datetime.timedelta(seconds=1))
@@ -168,15 +168,15 @@ def test_i_llm_route_7_without_a_judge_no_call_is_made(model_server, bind_judge,
 
 def test_no_transaction_is_open_while_a_model_is_asked(model_server, principal, now):
     with access.enter(principal, why="test"), pytest.raises(InsideTransaction):
-        governance.task_proposals.consider(principal, "acme:main", Situation("t", "c"), now=now)
+        governance.task_proposals.ask_and_judge(principal, "acme:main", Situation("t", "c"), now=now)
     assert model_server.requests == []
 
 
 def test_a_namespace_outside_the_grant_looks_missing_before_anything_is_asked(model_server, reader, alice, now, count):
     with pytest.raises(access.NotPermitted):
-        governance.task_proposals.consider(reader.principal, "acme:main", Situation("t", "c"), now=now)
+        governance.task_proposals.ask_and_judge(reader.principal, "acme:main", Situation("t", "c"), now=now)
     with pytest.raises(access.NotFound):
-        governance.task_proposals.consider(alice.principal, "elsewhere:main", Situation("t", "c"), now=now)
+        governance.task_proposals.ask_and_judge(alice.principal, "elsewhere:main", Situation("t", "c"), now=now)
     assert model_server.requests == []
     assert count(Proposal) == 0
 

@@ -62,7 +62,7 @@ def connect(principal, now):
     """Lets upkeep connect all that has changed."""
 
     def run(by=principal):
-        return upkeep.graph.keep_connections(by, now=now)
+        return upkeep.graph.refresh_graph(by, now=now)
 
     return run
 

@@ -163,7 +163,7 @@ def test_a_large_namespace_waits_for_its_clusters(alice, plant, principal, conne
     plant(at(3))
     connect()
     assert [row["size"] for row in clusters(alice)] == [3]
-    upkeep.graph.keep_connections(principal, now=now + refresh.SELDOM)
+    upkeep.graph.refresh_graph(principal, now=now + refresh.SELDOM)
     assert [row["size"] for row in clusters(alice)] == [4]
 
 

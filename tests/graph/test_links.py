@@ -220,8 +220,8 @@ def test_a_batch_takes_the_same_number_of_statements_whatever_its_size(plant, co
 
 def test_one_worker_at_a_time(plant, principal, now, monkeypatch):
     plant(at(0), at(1))
-    monkeypatch.setattr(refresh, "hold", lambda project_id: False)
-    assert upkeep.graph.keep_connections(principal, now=now) == 0
+    monkeypatch.setattr(refresh, "lock_connections", lambda project_id: False)
+    assert upkeep.graph.refresh_graph(principal, now=now) == 0
     with access.enter(principal, why="test"):
         assert PendingConnection.objects.exists()
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories import access, erasure, ingest
 from memories.models import Entity, Fragment, PendingConnection
 from memories.providers import active_model
-from memories.retrieval import indexed, indexes, keep_indexes, scopes_of
+from memories.retrieval import indexed, indexes, maintain_indexes, scopes_of
 from memories.upkeep.graph import refresh
 from tests.graph.conftest import at
 
@@ -44,7 +44,7 @@ def test_through_an_index_the_same_links_are_found(
     rows = plant(*[vector / np.linalg.norm(vector) for vector in at(0) + 0.3 * noise])
     connect()
     exact = linked()
-    assert keep_indexes(principal) == (1, 0)
+    assert maintain_indexes(principal) == (1, 0)
     with access.enter(principal, why="test"):
         assert indexed(scopes_of([rows[0].namespace]), active_model())
     rebuild("links")
@@ -58,7 +58,7 @@ def test_what_waits_for_its_vector_is_linked_when_it_has_one(principal, store, c
     place = f"{principal.project}:main"
     one = store(place, "The heron nests behind the old mill.")
     draft = ingest.Draft(namespace=place, content="The heron nests behind the old mill today.")
-    (late,) = ingest.keep(principal, ingest.prepare([draft], embed_now=False), now=now)
+    (late,) = ingest.store(principal, ingest.prepare([draft], embed_now=False), now=now)
     connect()
     assert linked() == {}
     ingest.embedding_queue.embed_pending(principal, now=timezone.now())
@@ -92,16 +92,16 @@ def test_who_stands_in_the_way_is_waited_for_later(plant, connect, linked, princ
 
 def test_what_is_forgotten_meanwhile_is_left_out(plant, connect, linked, principal, monkeypatch):
     rows = plant(at(0), at(1), at(2))
-    held = refresh.held
+    held = refresh.lock_fragments
 
     def slow(project_id, ids):
         forget = threading.Thread(target=_forget, args=(principal, rows[1].id))
         forget.start()
         forget.join()
-        monkeypatch.setattr(refresh, "held", held)
+        monkeypatch.setattr(refresh, "lock_fragments", held)
         return held(project_id, ids)
 
-    monkeypatch.setattr(refresh, "held", slow)
+    monkeypatch.setattr(refresh, "lock_fragments", slow)
     assert connect() == 3
     assert {end for pair in linked() for end in pair} == {rows[0].id, rows[2].id}
     assert pending(principal) == 0
@@ -123,7 +123,7 @@ def test_two_that_forget_the_last_mentions_at_once_leave_no_name(store, connect,
 
     def race(row):
         ready.wait(timeout=60)
-        access.undisturbed(lambda: erase(row))  # the two are linked: their deletes may meet in a deadlock
+        access.retry_on_contention(lambda: erase(row))  # the two are linked: their deletes may meet in a deadlock
         connections.close_all()
 
     workers = [threading.Thread(target=race, args=(row,)) for row in rows]

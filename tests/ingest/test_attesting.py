@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from memories import access, ingest
-from memories.extraction import reread
+from memories.extraction import restated_claims
 from memories.ingest import Draft
 from memories.ingest.files import Message
 from memories.models import Claim, Fragment
@@ -16,7 +16,7 @@ TURN = Draft(namespace="acme:main", content="My budget is $750.", extract_claim=
 @pytest.fixture
 def keep(now):
     def put(principal, draft):
-        kept = ingest.keep(principal, ingest.prepare([draft]), now=now)[0].fragment
+        kept = ingest.store(principal, ingest.prepare([draft]), now=now)[0].fragment
         with access.enter(principal, why="test"):
             return Fragment.objects.within(principal.project_id).select_related("claim").get(id=kept.id)
 
@@ -146,8 +146,8 @@ def test_a_plain_word_replaces_what_the_user_said_before(told, believed):
 def test_what_material_says_is_no_plain_word_when_it_is_read_again(told):
     (plain,) = told("My budget is $750.")
     (pasted,) = told("Translate to German: I live in Oslo.")
-    assert [said.first_person for said in reread(plain).claims] == [True]
-    assert [said.first_person for said in reread(pasted).claims] == [False]
+    assert [said.first_person for said in restated_claims(plain).claims] == [True]
+    assert [said.first_person for said in restated_claims(pasted).claims] == [False]
 
 
 @pytest.fixture

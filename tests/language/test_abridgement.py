@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.abridgement import keywords, summary
+from memories.language.abridgement import keywords, summarise
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from memories.language.abridgement import keywords, summary
     ],
 )
 def test_a_summary_is_the_first_three_sentences(text, said):
-    assert summary(text) == said
+    assert summarise(text) == said
 
 
 def test_keywords_are_telling_words_once_and_in_order():

@@ -22,7 +22,7 @@ from memories.models import (
     Namespace,
     Origin,
 )
-from memories.upkeep.graph import put_together
+from memories.upkeep.graph import create_episode
 from tests.namespaces.conftest import MAIN, SIDE
 
 
@@ -39,7 +39,7 @@ def full(store, alice, bob, principal, now):
     alice.client.post("/api/v1/context", {"namespace": MAIN, "query": "Ada"}, format="json")
     with access.enter(principal, why="test"):
         Link.objects.create(project_id=principal.project_id, fragment=child, other=new, kind="related", similarity=1)
-        put_together(alice.principal, ids=[kept.id, new.id], namespace=MAIN, title="Ada")
+        create_episode(alice.principal, ids=[kept.id, new.id], namespace=MAIN, title="Ada")
     register_predicate(alice.principal, namespace=MAIN, name="shoe size", policy="newest", now=now)
     return {"kept": kept, "waits": waits, "child": child, "old": old, "new": new}
 
@@ -157,7 +157,7 @@ def test_what_is_decided_in_the_branch_stays_there(fork, full, alice, principal,
 
 def test_a_branch_is_connected_like_any_namespace(fork, full, principal, now):
     fork()
-    upkeep.graph.keep_connections(principal, now=now)
+    upkeep.graph.refresh_graph(principal, now=now)
     with access.enter(principal, why="test"):
         entities = Entity.objects.filter(namespace__name=SIDE)
         assert entities.count() == Entity.objects.filter(namespace__name=MAIN).count() > 0

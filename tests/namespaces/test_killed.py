@@ -26,7 +26,7 @@ def tell(service, committed):
         if "claim" in more:
             more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=f"{committed.name}:{place}", content=content, **more)
-        return ingest.keep(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return ingest.store(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
     return store
 

@@ -9,7 +9,7 @@ from conflicts.models import PendingConflict, Vote
 from conflicts.public import ClaimDraft
 from memories import access, erasure, ingest, jobs, operations
 from memories.models import Access, Claim, Embedding, Fragment, Origin, Tombstone
-from memories.upkeep.lifecycle.snapshots import take as take_copies
+from memories.upkeep.lifecycle.snapshots import copy_fragments as take_copies
 from tests.namespaces.conftest import MAIN, SIDE
 
 LISTS = ("added", "superseded", "conflicting", "skipped", "blocked_by_erasure", "forgotten", "carried")

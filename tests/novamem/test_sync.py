@@ -30,7 +30,7 @@ def tell(service, committed):
         if "claim" in more:
             more["claims"] = [more.pop("claim")]
         draft = ingest.Draft(namespace=f"{committed.name}:main", content=content, **more)
-        (kept,) = ingest.keep(service, ingest.prepare([draft]), now=timezone.now())
+        (kept,) = ingest.store(service, ingest.prepare([draft]), now=timezone.now())
         return kept.fragment
 
     return keep

@@ -40,7 +40,7 @@ def fill():
     def store(principal, number, *, embed_now=True):
         texts = [f"Memory {n} is about the {word}." for n, word in zip(range(number), words(), strict=False)]
         drafts = [ingest.Draft(namespace=f"{principal.project}:main", content=text) for text in texts]
-        kept = ingest.keep(principal, ingest.prepare(drafts, embed_now=embed_now), now=timezone.now())
+        kept = ingest.store(principal, ingest.prepare(drafts, embed_now=embed_now), now=timezone.now())
         return [admission.fragment for admission in kept]
 
     return store

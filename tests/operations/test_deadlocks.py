@@ -11,7 +11,7 @@ from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from memories import access, jobs, tasks, upkeep, usage_counters
-from memories.access import keys, undisturbed
+from memories.access import keys, retry_on_contention
 from memories.models import Access, ApiKey, PendingEmbedding
 from memories.upkeep import vector_backfill
 from novamem import database
@@ -109,7 +109,7 @@ def test_a_memory_that_goes_meanwhile_costs_no_others_count(service, other_hand,
     gone, kept = (stored(service, f"{service.project}:main", f"The heron nests by mill {n}.") for n in range(2))
     other_hand.execute("DELETE FROM memories_fragment WHERE id = %s", [gone.id])
     usage_counters._tallies.clear()
-    usage_counters.note_reads(service.project_id, [gone.id, kept.id], at=now)
+    usage_counters.count_reads(service.project_id, [gone.id, kept.id], at=now)
 
     def flush():
         try:
@@ -144,21 +144,21 @@ def test_what_was_disturbed_is_begun_anew(sqlstate, monkeypatch):
     pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     work, begun = failing(sqlstate, 5)
-    assert (undisturbed(work), len(begun)) == ("done", 6)
+    assert (retry_on_contention(work), len(begun)) == ("done", 6)
     assert len(set(pauses)) == 5  # by chance, so that those who met do not meet again
     with pytest.raises(OperationalError):
-        undisturbed(failing(sqlstate, 6)[0])
+        retry_on_contention(failing(sqlstate, 6)[0])
 
 
 def test_what_fails_otherwise_is_not(monkeypatch):
     work, begun = failing("53300", 1)
     with pytest.raises(OperationalError):
-        undisturbed(work)
+        retry_on_contention(work)
     assert len(begun) == 1
 
 
 def test_inside_a_transaction_nothing_is_begun_anew(db, principal):
     work, begun = failing("40P01", 1)
     with access.enter(principal, why="test"), pytest.raises(OperationalError):
-        undisturbed(work)
+        retry_on_contention(work)
     assert len(begun) == 1

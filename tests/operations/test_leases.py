@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from memories import operations
-from memories.operations.leases import LeaseLost, keep_hold, lease
+from memories.operations.leases import LeaseLost, lease, renew_lease
 
 SECOND = datetime.timedelta(seconds=1)
 
@@ -45,15 +45,15 @@ def test_an_expired_lease_hands_over_and_the_former_worker_writes_nothing(princi
     latter = operations.claim(principal, former.id, now=later)
     assert (latter.fence, latter.started_at) == (2, now)
     with pytest.raises(LeaseLost):
-        keep_hold(principal, former, now=later, done=99)
+        renew_lease(principal, former, now=later, done=99)
     assert row_of(principal, former).done == 0
-    keep_hold(principal, latter, now=later, done=5)
+    renew_lease(principal, latter, now=later, done=5)
     assert row_of(principal, former).done == 5
 
 
 def test_a_sign_of_life_renews_the_lease(principal, begin, row_of, now):
     held = operations.claim(principal, begin(principal).id, now=now)
-    keep_hold(principal, held, now=now + lease() - SECOND, done=1)
+    renew_lease(principal, held, now=now + lease() - SECOND, done=1)
     assert row_of(principal, held).lease_until == now + lease() - SECOND + lease()
     assert operations.claim(principal, held.id, now=now + lease() + SECOND) is None
 
@@ -72,12 +72,12 @@ def test_stranded_are_the_long_queued_and_the_silent_only(principal, begin, now)
     operations.claim(principal, silent.id, now=long_ago)
     operations.claim(principal, held.id, now=now)
     operations.cancel(principal, ended.id, now=now)
-    assert operations.stranded(principal, now=now) == [old.id, silent.id]
+    assert operations.stranded_operations(principal, now=now) == [old.id, silent.id]
 
 
 def test_stranded_operations_of_others_stay_out_of_sight(principal, charlie, begin, now):
     begin(charlie.principal, now=now - 2 * lease())
-    assert operations.stranded(principal, now=now) == []
+    assert operations.stranded_operations(principal, now=now) == []
 
 
 def test_what_has_lost_its_worker_five_times_is_given_up(principal, begin, row_of, now):
@@ -86,7 +86,7 @@ def test_what_has_lost_its_worker_five_times_is_given_up(principal, begin, row_o
         when = now + attempt * (lease() + SECOND)
         assert operations.claim(principal, operation.id, now=when)
     after = when + lease() + SECOND
-    assert operations.stranded(principal, now=after) == []
+    assert operations.stranded_operations(principal, now=after) == []
     ended = row_of(principal, operation)
     assert (ended.state, ended.error["code"], ended.finished_at) == ("failed", "worker_lost", after)
     assert operations.claim(principal, operation.id, now=after) is None

@@ -80,7 +80,7 @@ def test_a_switch_between_embedding_and_storing_loses_nothing(principal, added, 
     former = active_model()
     prepared = ingest.prepare([draft])
     upkeep.model_registry.activate(added.id)
-    ingest.keep(principal, prepared, now=timezone.now())
+    ingest.store(principal, prepared, now=timezone.now())
     assert (vectors(principal, former), waiting(principal, former)) == (1, 0)
     assert (vectors(principal, added), waiting(principal, added)) == (0, 1)
 

@@ -211,4 +211,4 @@ def test_a_task_for_what_is_gone_does_nothing(principal, begin, count):
 def test_lease_lost_says_which(principal, begin):
     operation = begin(principal)
     with pytest.raises(LeaseLost, match=str(operation.id)):
-        operations.leases.keep_hold(principal, operation, now=timezone.now())
+        operations.leases.renew_lease(principal, operation, now=timezone.now())

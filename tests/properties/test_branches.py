@@ -36,14 +36,14 @@ def write(alice, bob):
         for n, (content, source, base, rank) in enumerate(rows):
             by = (alice, bob)[n % 2].principal
             draft = ingest.Draft(namespace=place, content=content, source_id=source, source=rank)
-            (kept,) = ingest.keep(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
+            (kept,) = ingest.store(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
             with access.enter(by, why="test"):
                 Fragment.objects.filter(id=kept.fragment.id).update(base_relevance=base)
         for n, (subject, value, rank) in enumerate(said):
             by = (alice, bob)[n % 2].principal
             claim = ClaimDraft(f"Subject {subject}", "age", value)
             draft = ingest.Draft(namespace=place, content=f"{subject} is {value}.", claims=[claim], source=rank)
-            ingest.keep(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
+            ingest.store(by, ingest.prepare([draft], embed_now=False), now=timezone.now())
 
     return put
 

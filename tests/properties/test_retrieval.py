@@ -14,7 +14,7 @@ from memories import access
 from memories.models import Access, Fragment, Project
 from memories.providers.fake import FakeEmbedder
 from memories.retrieval import PROFILES
-from memories.retrieval.context.block import entry, lay_out
+from memories.retrieval.context.block import entry, render_block
 from tests.properties.ground import agents, contents, examples, kinds, post, undone
 from tests.retrieval.blocks import read
 
@@ -217,7 +217,7 @@ def test_property_20_type_specific_formatting_completeness(
     at = None if event is None else BIRTH + datetime.timedelta(days=event)
     extra = {"trigger": trigger, "steps": steps}
     row = unstored(content=content, type=kind, outcome=outcome, corroboration=evidence, event_at=at, extra=extra)
-    block = lay_out([entry(row, form=form)], form=form, salt=b"salt")
+    block = render_block([entry(row, form=form)], form=form, salt=b"salt")
     (line,) = read(block, form).lines
     facts = list(line.facts) if form == "markdown" else list(line.facts[1:])
     if kind == "episodic":

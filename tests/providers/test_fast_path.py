@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from memories.providers import exports
-from memories.providers.graphs import batches
+from memories.providers.graphs import length_batches
 from memories.providers.minilm import MiniLM, encoder_of
 from memories.providers.sentences import SentenceEncoder
 
@@ -161,6 +161,6 @@ def test_many_threads_share_it(root):
 
 @given(st.lists(st.integers(0, 300), max_size=80), st.integers(1, 600))
 def test_batches_hold_everything_once_and_stay_within_the_limit(lengths, limit):
-    groups = list(batches(lengths, limit=limit))
+    groups = list(length_batches(lengths, limit=limit))
     assert sorted(index for group in groups for index in group) == list(range(len(lengths)))
     assert all(len(group) == 1 or len(group) * max(lengths[n] for n in group) <= limit for group in groups)

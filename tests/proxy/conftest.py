@@ -124,7 +124,7 @@ def remember(service, main):
 
     def store(text, **more):
         draft = ingest.Draft(namespace=main, content=text, **more)
-        return ingest.keep(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return ingest.store(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
     return store
 

@@ -133,15 +133,15 @@ def test_a_database_that_does_not_answer_stops_strangers_only(send, upstream, is
 def test_a_key_is_known_for_a_while_and_forgotten_at_once_when_it_is_revoked(monkeypatch, now):
     at = [0.0]
     monkeypatch.setattr(callers, "_acquaintances", TTLCache(callers.MOST, callers.GRACE, timer=lambda: at[0]))
-    found, holder = [object()], callers._known
+    found, holder = [object()], callers._cached_caller
     monkeypatch.setattr(callers, "principal_of_key", lambda key, *, now: found[0])
-    assert callers._found("key", now) is holder("key", now) is found[0]
+    assert callers._look_up("key", now) is holder("key", now) is found[0]
     at[0] = callers.GRACE
     with pytest.raises(OperationalError):
         holder("key", now)
-    callers._found("key", now)
+    callers._look_up("key", now)
     found[0] = None
-    assert callers._found("key", now) is None
+    assert callers._look_up("key", now) is None
     with pytest.raises(OperationalError):
         holder("key", now)
 

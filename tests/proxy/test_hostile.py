@@ -17,7 +17,7 @@ ASKED = "What stands at the mill, and where does it end?"
 def hostile(service, main, now):
     """All of them in the main namespace."""
     drafts = [ingest.Draft(namespace=main, content=text) for text in TEXTS]
-    ingest.keep(service, ingest.prepare(drafts), now=now)
+    ingest.store(service, ingest.prepare(drafts), now=now)
 
 
 @pytest.mark.parametrize("place", ["last_user", "system"])
@@ -39,7 +39,7 @@ def test_each_of_them_alone_is_one_block_and_leaves_no_trace(service, main, now,
     """Each text asks for itself; what the user and the answer said is kept without the block."""
     settings.PROXY_TOP_K = 1
     for text in TEXTS[::8]:
-        ingest.keep(service, ingest.prepare([ingest.Draft(namespace=main, content=text)]), now=now)
+        ingest.store(service, ingest.prepare([ingest.Draft(namespace=main, content=text)]), now=now)
         answer = send(chat(ASKED), X_NovaMem_Mode="recall")
         assert answer.status_code == 200
         (message,) = upstream.asked[-1].json["messages"]

@@ -20,7 +20,7 @@ def elsewhere(service, committed):
 
     def store(text):
         draft = ingest.Draft(namespace=f"{committed.name}:alice", content=text)
-        return ingest.keep(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
+        return ingest.store(service, ingest.prepare([draft]), now=timezone.now())[0].fragment
 
     return store
 

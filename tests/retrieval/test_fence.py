@@ -8,7 +8,7 @@ import pytest
 
 from memories import access
 from memories.models import Project
-from memories.retrieval.context.block import entry, frame_size, heading_sizes, lay_out
+from memories.retrieval.context.block import entry, frame_size, heading_sizes, render_block
 from memories.retrieval.context.sanitization import one_line
 from tests.retrieval.blocks import HIDDEN, NotOneBlock, read
 from tests.retrieval.hostile import TEXTS
@@ -21,7 +21,7 @@ KINDS = ("episodic", "semantic", "procedural")
 
 
 def block_of(fragments, form):
-    return lay_out([entry(one, form=form) for one in fragments], form=form, salt=SALT)
+    return render_block([entry(one, form=form) for one in fragments], form=form, salt=SALT)
 
 
 def test_there_are_two_hundred_of_them():
@@ -87,7 +87,9 @@ def test_the_size_of_a_block_is_known_beforehand(form, fragment):
     for count in range(1, 8):
         rows = [entry(fragment(f"Turn {n}" * n, type=KINDS[n % 3]), form=form) for n in range(1, count + 1)]
         headings = sum(heading_sizes(form)[kind] for kind in {row.kind for row in rows})
-        assert frame_size(form) + headings + sum(row.size for row in rows) == len(lay_out(rows, form=form, salt=SALT))
+        assert frame_size(form) + headings + sum(row.size for row in rows) == len(
+            render_block(rows, form=form, salt=SALT)
+        )
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ from memories.retrieval import (
     drop_strays,
     find,
     indexes,
-    keep_indexes,
-    keep_statistics,
+    maintain_indexes,
+    refresh_statistics,
     statistics,
 )
 from memories.retrieval.candidate_search import Search, index_name, indexed, keyword_hits, nearest, passing
@@ -117,8 +117,8 @@ def spaces(principal, *names):
 def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, small):
     rows = fill(ground, "main", near(axis(0), MANY))
     fill(ground, "little", near(axis(0), 10))
-    assert keep_indexes(ground) == (1, 0)
-    assert keep_indexes(ground) == (0, 0)
+    assert maintain_indexes(ground) == (1, 0)
+    assert maintain_indexes(ground) == (0, 0)
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         assert set(indexed(spaces(ground, "main", "little"), active_model())) == {main.id}
@@ -128,7 +128,7 @@ def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, sm
         assert ways == {main.id: SearchWay.INDEX}
         assert len(set(found) & set(exact)) >= 9  # of 10: it is approximate
         Fragment.objects.filter(id__in=[row.id for row in rows[: MANY - 10]]).delete()
-    assert keep_indexes(ground) == (0, 1)
+    assert maintain_indexes(ground) == (0, 1)
     with access.enter(ground, why="test"):
         assert indexed(spaces(ground, "main"), active_model()) == {}
 
@@ -136,7 +136,7 @@ def test_a_large_namespace_gets_an_index_and_loses_it_when_it_shrinks(ground, sm
 def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
     fill(ground, "main", near(axis(0), MANY - 20))
     tagged = fill(ground, "main", near(axis(0), 20, seed=1, spread=2.0), tags=["rare"])
-    keep_indexes(ground)
+    maintain_indexes(ground)
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(tags=["rare"]), most=20)
@@ -151,7 +151,7 @@ def test_with_an_index_filters_still_hold_for_every_hit(ground, small):
 def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, monkeypatch):
     monkeypatch.setattr(candidate_search, "FEW", 5)
     rows = fill(ground, "main", near(axis(0), MANY), tags=["common"])
-    keep_indexes(ground)
+    maintain_indexes(ground)
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(tags=["common"]), most=10)
@@ -165,7 +165,7 @@ def test_many_that_pass_the_filters_are_found_through_the_index(ground, small, m
 
 def test_what_is_not_active_is_not_found_through_the_index(ground, small):
     rows = fill(ground, "main", near(axis(0), MANY))
-    keep_indexes(ground)
+    maintain_indexes(ground)
     with access.enter(ground, why="test"):
         Fragment.objects.filter(id__in=[row.id for row in rows[:-3]]).update(status="archived")
         (main,) = spaces(ground, "main")
@@ -176,8 +176,8 @@ def test_what_is_not_active_is_not_found_through_the_index(ground, small):
 def test_vectors_of_others_change_neither_results_nor_order(ground, small):
     """3,000 foreign vectors nearer to the question than any of its own."""
     fill(ground, "main", near(axis(0), MANY, spread=3.0))
-    keep_indexes(ground)
-    keep_statistics(ground, now=timezone.now())
+    maintain_indexes(ground)
+    refresh_statistics(ground, now=timezone.now())
 
     def asked():
         with access.enter(ground, why="test"):
@@ -206,7 +206,7 @@ def test_what_a_build_left_half_done_is_built_again(ground, small):
         cursor.execute(half)
     with access.enter(ground, why="test"):
         assert indexed([main], active_model()) == {}
-    assert keep_indexes(ground) == (1, 0)
+    assert maintain_indexes(ground) == (1, 0)
     with access.enter(ground, why="test"):
         assert set(indexed([main], active_model())) == {main.id}
 
@@ -215,10 +215,10 @@ def test_statistics_are_counted_for_large_namespaces_and_again_when_these_change
     fill(ground, "main", near(axis(0), MANY))
     fill(ground, "little", near(axis(0), 10), words="otter")
     now = timezone.now()
-    assert keep_statistics(ground, now=now) == 1
-    assert keep_statistics(ground, now=now) == 0
+    assert refresh_statistics(ground, now=now) == 1
+    assert refresh_statistics(ground, now=now) == 0
     fill(ground, "main", near(axis(0), MANY // 5), words="heron mill")
-    assert keep_statistics(ground, now=now) == 1
+    assert refresh_statistics(ground, now=now) == 1
     with access.enter(ground, why="test"):
         assert KeywordStatistics.objects.within(ground.project_id).get().documents == MANY + MANY // 5
         counted = DocumentFrequency.objects.within(ground.project_id).values_list("lexeme", "documents")
@@ -226,7 +226,7 @@ def test_statistics_are_counted_for_large_namespaces_and_again_when_these_change
         assert words == {"heron": MANY + MANY // 5, "mill": MANY // 5}
         assert dict(counted)["\x01type semantic"] == MANY + MANY // 5
         Fragment.objects.filter(namespace__name=f"{ground.project}:main").update(status="archived")
-    keep_statistics(ground, now=now)
+    refresh_statistics(ground, now=now)
 
 
 @pytest.mark.parametrize("query", ["mill", "the heron at the mill", "heron", "unheard of", "otter mill heron"])
@@ -235,7 +235,7 @@ def test_the_rarest_words_lead_to_the_same_answers(ground, small, query):
     fill(ground, "main", near(axis(0), 7), words="the heron nests behind the mill")
     with access.enter(ground, why="test"):
         before = keyword_hits(spaces(ground, "main"), wanted(None, query=query))
-    keep_statistics(ground, now=timezone.now())
+    refresh_statistics(ground, now=timezone.now())
     with access.enter(ground, why="test"):
         after = keyword_hits(spaces(ground, "main"), wanted(None, query=query))
     assert list(after) == list(before)
@@ -247,7 +247,7 @@ def test_words_that_are_all_common_lead_to_where_most_of_them_meet(ground, small
     fill(ground, "main", near(axis(0), MANY), words="the heron at the mill")
     fill(ground, "main", near(axis(0), MANY), words="the otter at the mill")
     best = fill(ground, "main", near(axis(0), 5), words="the heron and the otter at the mill")
-    keep_statistics(ground, now=timezone.now())
+    refresh_statistics(ground, now=timezone.now())
     with access.enter(ground, why="test"):
         found = keyword_hits(spaces(ground, "main"), wanted(None, query="heron otter mill"))
     assert set(list(found)[:5]) == {row.id for row in best}
@@ -258,7 +258,7 @@ def test_few_that_pass_the_filters_are_found_by_words_that_stand_everywhere(grou
     monkeypatch.setattr(candidate_search, "FILTERED_BUDGET", 20)
     fill(ground, "main", near(axis(0), MANY))
     tagged = fill(ground, "main", near(axis(0), 3), tags=["rare"])
-    keep_statistics(ground, now=timezone.now())
+    refresh_statistics(ground, now=timezone.now())
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(None, filters=Filters(tags=["rare"]))
@@ -269,7 +269,7 @@ def test_what_many_pass_is_known_without_looking(ground, small, monkeypatch):
     monkeypatch.setattr(candidate_search, "FEW", 50)
     fill(ground, "main", near(axis(0), MANY - 60), tags=["common"])
     fill(ground, "main", near(axis(0), 60), tags=["common", "scarce"], source_id="s")
-    keep_statistics(ground, now=timezone.now())
+    refresh_statistics(ground, now=timezone.now())
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         assert passing([main], wanted(None, filters=Filters(tags=["common"]))) is None
@@ -286,7 +286,7 @@ def test_what_an_index_gives_up_on_is_looked_for_exactly(ground, small, monkeypa
     monkeypatch.setattr(candidate_search, "EF_SEARCH", 10)
     fill(ground, "main", near(axis(0), MANY))
     both = fill(ground, "main", near(axis(0), 6, spread=6.0), tags=["far"], workflow_id="w")
-    keep_indexes(ground)
+    maintain_indexes(ground)
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(tags=["far"], workflow_id="w"))
@@ -301,7 +301,7 @@ def test_statuses_that_an_index_gives_up_on_are_looked_for_exactly(ground, small
     monkeypatch.setattr(candidate_search, "EF_SEARCH", 10)
     fill(ground, "main", near(axis(0), MANY))
     far = fill(ground, "main", near(axis(0), 6, spread=6.0), status="archived")
-    keep_indexes(ground)
+    maintain_indexes(ground)
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         search = wanted(axis(0), filters=Filters(status_filter=["archived"]))
@@ -315,7 +315,7 @@ def test_cold_memories_are_found_by_words_and_by_meaning_on_request(ground, smal
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
         Fragment.objects.filter(id__in=[row.id for row in rows[:5]]).update(tier="cold")
-    keep_indexes(ground)
+    maintain_indexes(ground)
     cold = {row.id for row in rows[:5]}
     on_request = wanted(axis(0), filters=Filters(tier=["cold"]))
     with access.enter(ground, why="test"):
@@ -330,7 +330,7 @@ def test_cold_memories_are_found_by_words_and_by_meaning_on_request(ground, smal
 
 def test_indexes_of_namespaces_that_are_gone_are_dropped(ground, small):
     fill(ground, "main", near(axis(0), MANY))
-    keep_indexes(ground)
+    maintain_indexes(ground)
     assert drop_strays() == 0
     with access.enter(ground, why="test"):
         (main,) = spaces(ground, "main")
@@ -358,7 +358,7 @@ def test_indexes_of_a_model_that_was_retired_are_dropped(ground, small, followin
         former, (main,) = active_model(), spaces(ground, "main")
         rows = Embedding.objects.within(ground.project_id).filter(namespace=main.id)
         insert(embeddings([(row.fragment, axis(1), []) for row in rows.select_related("fragment")], model=following))
-    assert keep_indexes(ground) == (2, 0)
+    assert maintain_indexes(ground) == (2, 0)
     assert drop_strays() == 0
     with access.enter(ground, why="test"):
         Embedding.objects.within(ground.project_id).filter(model=former).delete()
@@ -393,9 +393,9 @@ def test_one_projects_trouble_does_not_stop_the_builder(ground, small, monkeypat
     def keep(principal):
         if principal.project_id == other.id:
             raise RuntimeError("ill")
-        return keep_indexes(principal)
+        return maintain_indexes(principal)
 
-    monkeypatch.setattr(retrieval, "keep_indexes", keep)
+    monkeypatch.setattr(retrieval, "maintain_indexes", keep)
     fill(ground, "main", near(axis(0), MANY))
     call_command("indexes")
     with connections["owner"].cursor() as cursor:
@@ -415,7 +415,7 @@ def test_without_the_owners_login_no_index_is_built(db, settings, monkeypatch):
 
 def test_a_graph_is_built_with_the_care_that_recall_was_measured_with(ground, small):
     fill(ground, "main", near(axis(0), MANY))
-    keep_indexes(ground)
+    maintain_indexes(ground)
     with connections["owner"].cursor() as cursor:
         cursor.execute("SELECT reloptions FROM pg_class WHERE relname LIKE 'vectors\\_%' AND reloptions IS NOT NULL")
         assert cursor.fetchall() == [(["m=16", "ef_construction=200"],)]

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memories.models.enums import SourceClass
-from memories.retrieval.context.block import entry, lay_out
+from memories.retrieval.context.block import entry, render_block
 from memories.retrieval.context.sanitization import quoted
 from tests.retrieval.blocks import lookalikes, read
 from tests.retrieval.hostile import SPOOFS
@@ -29,7 +29,7 @@ texts = st.lists(pieces, min_size=1, max_size=12).map("".join).filter(lambda tex
 
 
 def block_of(rows, form):
-    return lay_out([entry(row, form=form) for row in rows], form=form, salt=b"salt")
+    return render_block([entry(row, form=form) for row in rows], form=form, salt=b"salt")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from memories.retrieval.query_features import period_of, understand
+from memories.retrieval.query_features import extract_cues, period_of
 
 NOW = datetime.datetime(2026, 3, 18, 15, 30, tzinfo=datetime.UTC)  # a Wednesday
 
@@ -63,7 +63,7 @@ def test_what_is_no_time_is_none(question):
 
 
 def test_cues_of_a_question():
-    cues = understand("How to fix the “blue screen of death” that Melanie saw?", now=NOW)
+    cues = extract_cues("How to fix the “blue screen of death” that Melanie saw?", now=NOW)
     assert cues.phrases == ["blue screen of death"]
     assert {"melanie", "fix"} <= cues.words
     assert "procedural" in cues.types
@@ -71,13 +71,13 @@ def test_cues_of_a_question():
 
 
 def test_a_phrase_is_looked_for_once_and_only_some_are():
-    assert understand('"a heron" or "A Heron"', now=NOW).phrases == ["a heron"]
-    assert len(understand("".join(f'"{n:04}"' for n in range(1600)), now=NOW).phrases) == 10
+    assert extract_cues('"a heron" or "A Heron"', now=NOW).phrases == ["a heron"]
+    assert len(extract_cues("".join(f'"{n:04}"' for n in range(1600)), now=NOW).phrases) == 10
 
 
 @pytest.mark.parametrize("question", ["", "?", '"', '""', "\u202e", "😀", "x" * 10_000])
 def test_anything_can_be_asked(question):
-    assert understand(question, now=NOW).period is None
+    assert extract_cues(question, now=NOW).period is None
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_anything_can_be_asked(question):
     ],
 )
 def test_a_question_is_read_without_its_persons_too(question, left):
-    assert understand(question, now=NOW).impersonal == left
+    assert extract_cues(question, now=NOW).impersonal == left
 
 
 def test_persons_are_known_by_each_of_their_names():
-    assert {"caroline smith", "caroline", "smith"} <= understand("What did Caroline Smith buy?", now=NOW).persons
+    assert {"caroline smith", "caroline", "smith"} <= extract_cues("What did Caroline Smith buy?", now=NOW).persons
 
 
 @pytest.mark.parametrize(("question", "expected"), [("What did I buy?", True), ("Who is in it?", False)])
 def test_who_asks_about_himself_says_so(question, expected):
-    assert understand(question, now=NOW).first_person is expected
+    assert extract_cues(question, now=NOW).first_person is expected

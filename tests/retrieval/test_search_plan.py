@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.retrieval.search_plan import PlanGround, SearchWay, way
+from memories.retrieval.search_plan import PlanGround, SearchWay, choose_search
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from memories.retrieval.search_plan import PlanGround, SearchWay, way
     ],
 )
 def test_the_cheapest_way_that_misses_nothing(ground, expected):
-    assert way(ground) == expected
+    assert choose_search(ground) == expected

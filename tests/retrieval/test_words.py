@@ -11,7 +11,7 @@ from memories import access
 from memories.models import Fragment, KeywordStatistics, Namespace
 from memories.models.bulk import insert
 from memories.providers import active_model
-from memories.retrieval import Filters, Question, candidate_search, find, keep_statistics, statistics
+from memories.retrieval import Filters, Question, candidate_search, find, refresh_statistics, statistics
 from memories.retrieval.candidate_search import Search, keyword_hits, passing
 from memories.retrieval.query_features import Cues
 from memories.retrieval.questions import Reach
@@ -65,7 +65,7 @@ def ask(principal):
 @pytest.fixture
 def count(principal):
     def counted():
-        return keep_statistics(principal, now=timezone.now())
+        return refresh_statistics(principal, now=timezone.now())
 
     return counted
 

@@ -32,8 +32,8 @@ from memories.models import (
 from memories.models.enums import CopyReason, EvictionReason
 from memories.operations import start
 from memories.rest.users import address_of
-from memories.upkeep.graph import put_together
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.graph import create_episode
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from tests.conftest import stored
 
 
@@ -81,7 +81,7 @@ def _made(principal, *, now):
     forget(principal, store("acme:main", "Something that was forgotten.").id, now=now)
     tombstone = _tombstone(principal, store("acme:main", "Something that left."), now=now)
     others = {n: store("acme:main", f"The {n} thing that stands here.").id for n in ("second", "third")}
-    upkeep.graph.keep_connections(principal, now=now)
+    upkeep.graph.refresh_graph(principal, now=now)
     groups = _groups(principal, row)
     run = jobs.start(principal, kind="consolidate", namespace=row.namespace, options={}, now=now, wake_up=False)
     jobs.run(principal, run.id)
@@ -117,14 +117,16 @@ def _tombstone(principal, fragment, *, now):
     """The id of the tombstone of a fragment that leaves."""
     with access.enter(principal, why="test"):
         cause = Cause(EvictionReason.LOW_WEIGHT, {})
-        leave(principal.project_id, {fragment.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=now)
+        remove_fragments(
+            principal.project_id, {fragment.id: cause}, copied=CopyReason.EVICTED, operation_id=None, now=now
+        )
         return Tombstone.objects.get(original_id=fragment.id).id
 
 
 def _groups(principal, row):
     """The ids of an episode and of a cluster with this fragment in it."""
     with access.enter(principal, why="test"):
-        episode = put_together(principal, namespace="acme:main", title="", ids=[row.id])
+        episode = create_episode(principal, namespace="acme:main", title="", ids=[row.id])
         mine = {"project_id": row.project_id, "namespace": row.namespace}
         cluster = Cluster.objects.create(**mine, size=2, created_at=row.created_at)
         ClusterMember.objects.filter(fragment=row).delete()

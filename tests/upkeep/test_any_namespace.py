@@ -46,7 +46,7 @@ def settle(principal, rows, now):
     for row in sorted(rows, key=lambda row: -row["days"]):
         then = now - datetime.timedelta(days=row["days"])
         draft = {name: value for name, value in row.items() if name not in ("days", "base", "reads")}
-        (kept,) = ingest.keep(principal, ingest.prepare([ingest.Draft(namespace="acme:main", **draft)]), now=then)
+        (kept,) = ingest.store(principal, ingest.prepare([ingest.Draft(namespace="acme:main", **draft)]), now=then)
         with access.enter(principal, why="test"):
             Fragment.objects.filter(id=kept.fragment.id).update(base_relevance=row["base"])
             if row["reads"]:

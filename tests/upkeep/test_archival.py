@@ -9,7 +9,7 @@ from conflicts.public import ClaimDraft
 from memories import access, ingest, jobs, upkeep
 from memories.models import Archive, Fragment, Tombstone
 from memories.operations import BadOptions
-from memories.upkeep.lifecycle.snapshots import take as take_copies
+from memories.upkeep.lifecycle.snapshots import copy_fragments as take_copies
 
 PERIOD = ClaimDraft(
     "Ada", "lives in", "Seattle", scope="temporal", valid_from=datetime.datetime(2019, 1, 1, tzinfo=datetime.UTC)

@@ -110,7 +110,7 @@ def test_a_compaction_goes_on_without_a_row_that_fails(old, run, poison, fresh):
 def test_an_eviction_goes_on_without_a_row_that_fails(fill, run, capacity, poison, fresh):
     rows = fill(10, 20)
     capacity(all=10)
-    poison(eviction, "leave", [rows[0]])
+    poison(eviction, "remove_fragments", [rows[0]])
     report = run("evict", target=0).report
     assert (report["evicted"], named(report)) == (9, {rows[0]: ("evict", "poisoned")})
     assert fresh(rows[0])
@@ -119,7 +119,7 @@ def test_an_eviction_goes_on_without_a_row_that_fails(fill, run, capacity, poiso
 def test_putting_away_goes_on_without_a_row_that_fails(old, run, change, poison, fresh):
     rows = [old(800, f"Heron {n}.") for n in range(5)]
     change(rows, status="archived", updated_at=timezone.now() - timezone.timedelta(days=700))
-    poison(archival, "leave", [rows[2].id])
+    poison(archival, "remove_fragments", [rows[2].id])
     report = run("archive").report
     assert (report["put_away"], named(report)) == (4, {rows[2].id: ("archive", "poisoned")})
     assert fresh(rows[2])

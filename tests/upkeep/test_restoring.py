@@ -14,9 +14,9 @@ from memories import access, erasure, ingest, upkeep
 from memories.access import NotFound, NotPermitted
 from memories.models import Archive, Erasure, Fragment, Tombstone
 from memories.models.enums import CopyReason, EvictionReason
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from memories.upkeep.lifecycle.restoration import Purged
-from memories.upkeep.lifecycle.snapshots import take as take_copies
+from memories.upkeep.lifecycle.snapshots import copy_fragments as take_copies
 
 ADA = ClaimDraft("Ada", "budget", "$750")
 
@@ -28,7 +28,7 @@ def evict(principal):
     def go(row, *, now=None):
         cause = Cause(EvictionReason.LOW_WEIGHT, {"ratio": 0.8})
         with access.enter(principal, why="test"):
-            leave(
+            remove_fragments(
                 principal.project_id,
                 {row.id: cause},
                 copied=CopyReason.EVICTED,

@@ -44,7 +44,7 @@ def rich(store, old, principal, bob, read_at, link, now):
 def archived_and_deleted(principal, rows, now, **more):
     ids = [row.id for row in rows]
     with access.enter(principal, why="test"):
-        snapshots.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
+        snapshots.copy_fragments(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
         Fragment.objects.filter(id__in=ids).delete()
 
 
@@ -52,7 +52,7 @@ def returned(principal, rows):
     with access.enter(principal, why="test"):
         held = list(Archive.objects.within(principal.project_id).of([row.id for row in rows]))
         statuses = [copy.unpacked()["fragment"]["status"] for copy in held]
-        snapshots.put_back(held, statuses=statuses)
+        snapshots.restore_fragments(held, statuses=statuses)
 
 
 def test_what_comes_back_is_what_left(rich, principal, picture, now):
@@ -105,7 +105,7 @@ def test_a_vector_that_is_missing_by_now_is_awaited(old, principal, now, count):
 def test_what_is_there_already_is_not_overwritten(old, principal, picture, now):
     row = old(2)
     with access.enter(principal, why="test"):
-        snapshots.take(principal.project_id, [row.id], reason=CopyReason.EVICTED, operation_id=None, now=now)
+        snapshots.copy_fragments(principal.project_id, [row.id], reason=CopyReason.EVICTED, operation_id=None, now=now)
     before = picture()
     with pytest.raises(IntegrityError), transaction.atomic():
         returned(principal, [row])
@@ -120,11 +120,11 @@ def test_many_are_copied_and_put_back_in_a_constant_number_of_queries(
     before = picture()
     with access.enter(principal, why="test"):
         with django_assert_num_queries(5):  # the copies; a temporary table, its COPY, their INSERT, its end
-            snapshots.take(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
+            snapshots.copy_fragments(principal.project_id, ids, reason=CopyReason.EVICTED, operation_id=None, now=now)
         Fragment.objects.filter(id__in=ids).delete()
         held = list(Archive.objects.within(principal.project_id).of(ids))
         with django_assert_num_queries(13):
-            snapshots.put_back(held, statuses=["active"] * len(held))
+            snapshots.restore_fragments(held, statuses=["active"] * len(held))
     after = picture()
     differing = [
         (table, row, other)

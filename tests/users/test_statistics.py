@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from memories import access
 from memories.models import DocumentFrequency, KeywordStatistics
-from memories.retrieval import keep_indexes, keep_statistics, statistics
+from memories.retrieval import maintain_indexes, refresh_statistics, statistics
 from tests.users.test_scopes import SEARCH, keep
 
 BATCH = "/api/v1/fragments/batch"
@@ -52,7 +52,7 @@ def test_a_counted_namespace_weighs_in_a_users_search(alice, principal, monkeypa
     fill(alice, herons("Everybody", 60))
     hers = keep(alice, "ann", "The heron eats eels.")
     uncounted = scores(alice, "heron eels", user="ann")[hers["id"]]
-    assert keep_statistics(principal, now=timezone.now()) >= 1
+    assert refresh_statistics(principal, now=timezone.now()) >= 1
     counted = scores(alice, "heron eels", user="ann")[hers["id"]]
     assert counted[1] == pytest.approx(uncounted[1], rel=0.02)
     assert counted[2] == pytest.approx(uncounted[2], rel=0.05)
@@ -65,8 +65,8 @@ def test_another_users_thousand_texts_change_no_score_of_mine(alice, principal):
     before = {query: scores(alice, query, user="ann") for query in ("heron by the gate", "when does the mill open?")}
     assert before["heron by the gate"]
     fill(alice, herons("Ben", 1_000), user="ben")
-    keep_statistics(principal, now=timezone.now())
-    keep_indexes(principal)
+    refresh_statistics(principal, now=timezone.now())
+    maintain_indexes(principal)
     assert {query: scores(alice, query, user="ann") for query in before} == before
     # Nothing is counted of ann's few texts; ben's many are, by themselves and with all of the namespace.
     with access.enter(principal, why="test"):

@@ -22,7 +22,7 @@ def fill(principal):
                 ingest.Draft(namespace=f"acme:{agent}/user-{number}", content=f"{text} Said by {number}.")
                 for text in texts
             ]
-            ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+            ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
 
     return stored
 
@@ -36,9 +36,9 @@ def hour(principal):
         with access.enter(principal, why="test"):
             known = set(Operation.objects.values_list("id", flat=True))
         with CaptureQueriesContext(connection) as asked:
-            upkeep.graph.keep_connections(principal, now=now)
-            retrieval.keep_statistics(principal, now=now)
-            retrieval.keep_indexes(principal)
+            upkeep.graph.refresh_graph(principal, now=now)
+            retrieval.refresh_statistics(principal, now=now)
+            retrieval.maintain_indexes(principal)
             jobs.start_due(principal, now=now)
             jobs.consolidate_everything(principal, now=now)
         with access.enter(principal, why="test"):
@@ -67,7 +67,7 @@ def test_upkeep_follows_the_scopes_that_changed(fill, hour, principal):
     fill("main", 10, "The heron nests behind the mill.")
     hour()
     drafts = [ingest.Draft(namespace="acme:main/user-7", content="The otter swims at night.")]
-    ingest.keep(principal, ingest.prepare(drafts), now=timezone.now())
+    ingest.store(principal, ingest.prepare(drafts), now=timezone.now())
     assert hour()[0] == {"acme:main", "acme:main/user-7"}
 
 
@@ -100,7 +100,7 @@ def test_what_changes_during_a_run_is_looked_at_by_the_next(fill, hour, principa
     now = timezone.now()
     running = jobs.start(principal, kind="consolidate", namespace=scope, options={}, now=now, wake_up=False)
     fill("main", 1, "The otter swims at night.")
-    upkeep.graph.keep_connections(principal, now=now)
+    upkeep.graph.refresh_graph(principal, now=now)
     jobs.consolidate_everything(principal, now=now)
     with access.enter(principal, why="test"):
         assert Connected.objects.get(namespace=scope).changed
@@ -113,7 +113,7 @@ def test_the_guard_counts_over_all_users_of_a_namespace(principal, monkeypatch):
     for user in ("ann", "ben"):
         texts = ("The heron nests.", "The otter swims.", "The mill is old.")
         drafts = [ingest.Draft(namespace=f"acme:main/{user}", content=text, type="episodic") for text in texts]
-        ingest.keep(principal, ingest.prepare(drafts), now=now - datetime.timedelta(days=60))
+        ingest.store(principal, ingest.prepare(drafts), now=now - datetime.timedelta(days=60))
     with access.enter(principal, why="test"):
         Fragment.objects.filter(namespace__parent__name="acme:main").update(importance=0.3)
         scopes = list(Namespace.objects.filter(parent__name="acme:main").order_by("user"))

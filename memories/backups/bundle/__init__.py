@@ -1,36 +1,36 @@
 """A bundle: a project as one signed file, read and written record by record (docs/spec.md §9)."""
 
 from memories.backups.bundle.changes import uncovered
-from memories.backups.bundle.fingerprint_keys import BadKeyFile, take_key, write_key
+from memories.backups.bundle.fingerprint_keys import BadKeyFile, import_key, write_key
 from memories.backups.bundle.manifest import Manifest
 from memories.backups.bundle.reader import (
     BrokenBundle,
     BundleLine,
     BundleReader,
     UnknownVersion,
-    ahead,
     batches,
+    prefetch_batches,
     records_of,
 )
 from memories.backups.bundle.v1_format import EnvelopeTooLarge, NoEnvelope, envelope_of
 from memories.backups.bundle.vectors import unpacked
 from memories.backups.bundle.writer import (
     BackupRequest,
-    back_up,
     chain_of,
     check_backup,
     check_recipients,
     make,
     recipients_of,
     refuse_missing,
+    run_backup,
 )
 
 __all__ = [
     "chain_of",
     "uncovered",
     "unpacked",
-    "ahead",
-    "back_up",
+    "prefetch_batches",
+    "run_backup",
     "BackupRequest",
     "BadKeyFile",
     "batches",
@@ -47,7 +47,7 @@ __all__ = [
     "recipients_of",
     "records_of",
     "refuse_missing",
-    "take_key",
+    "import_key",
     "UnknownVersion",
     "write_key",
 ]

@@ -31,7 +31,7 @@ OLDER = """SELECT DISTINCT f.namespace_id FROM memories_fragment f
     WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) AND t.archived_at < %(time)s"""
 
 
-def since(base: Backup) -> Since:
+def base_position(base: Backup) -> Since:
     """Where a backup ends that another goes on from."""
     if base.upto is None or base.exported_at is None:
         raise ValueError("an upload has no change numbers of this instance")
@@ -43,7 +43,7 @@ def uncovered(base: Backup, namespaces: Iterable[Namespace]) -> list[str]:
     missing = {row.id: row.name for row in namespaces if row.name not in base.namespaces}
     if not missing:
         return []
-    selection = Selection(base.project_id, tuple(missing), since=since(base))
+    selection = Selection(base.project_id, tuple(missing), since=base_position(base))
     return sorted(missing[which] for (which,) in fetch(OLDER, selection.values))
 
 

@@ -32,7 +32,7 @@ def salt_of(principal: Principal) -> bytes:
     return bytes(Project.objects.values_list("salt", flat=True).get(id=principal.project_id))
 
 
-def fit(principal: Principal, manifest: Manifest) -> bool:
+def has_project_salt(principal: Principal, manifest: Manifest) -> bool:
     """Whether the bundle's salt is the project's."""
     salt = salt_of(principal)
     return name_of(salt) == manifest.saltName or salt.hex() == manifest.salt
@@ -49,42 +49,42 @@ def is_new(principal: Principal) -> bool:
     return not found
 
 
-def agree(principal: Principal, manifest: Manifest, left_out: dict[str, int]) -> None:
+def adopt_salt(principal: Principal, manifest: Manifest, left_out: dict[str, int]) -> None:
     """Takes over the bundle's salt if the project is new still: since the plan somebody may have stored something.
 
     Whoever makes a first namespace waits for the project's row.
     """
-    if fit(principal, manifest):
+    if has_project_salt(principal, manifest):
         return
-    if not manifest.salt or not _take(principal, bytes.fromhex(manifest.salt)):
+    if not manifest.salt or not _replace_salt(principal, bytes.fromhex(manifest.salt)):
         drop_fingerprints(left_out)
 
 
 def write_key(principal: Principal, path: Path) -> None:
     """Write the project's key file, readable by its owner only. Raise OSError."""
-    told = {"project": principal.project, "salt": salt_of(principal).hex()}
+    record = {"project": principal.project, "salt": salt_of(principal).hex()}
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as file:
         path.chmod(0o600)
-        file.write(json.dumps(told) + "\n")
+        file.write(json.dumps(record) + "\n")
 
 
-def take_key(principal: Principal, path: Path) -> None:
+def import_key(principal: Principal, path: Path) -> None:
     """Take over the salt of a key file, before anything is restored. Raise BadKeyFile, OSError."""
     try:
         with path.open("rb") as file:
-            told = json.loads(file.read(LONGEST))
-        salt, project = bytes.fromhex(told["salt"]), told["project"]
+            record = json.loads(file.read(LONGEST))
+        salt, project = bytes.fromhex(record["salt"]), record["project"]
     except (ValueError, TypeError, KeyError) as error:
         raise BadKeyFile(f"{path} is no key file") from error
     if project != principal.project or len(salt) != 32:
         raise BadKeyFile(f"{path} is not the key file of {principal.project}")
     with access.enter(principal, why="take key"):
-        if salt != salt_of(principal) and not _take(principal, salt):
+        if salt != salt_of(principal) and not _replace_salt(principal, salt):
             raise BadKeyFile(f"{principal.project} has fingerprints of its own: only a new project takes others over")
 
 
-def _take(principal: Principal, salt: bytes) -> bool:
+def _replace_salt(principal: Principal, salt: bytes) -> bool:
     project = Project.objects.select_for_update().get(id=principal.project_id)
     if not is_new(principal):
         return False

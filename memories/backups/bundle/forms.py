@@ -15,40 +15,42 @@ ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
 def _of(*types: type) -> Form:
-    return lambda told: type(told) in types
+    return lambda record: type(record) in types
 
 
 def _like(pattern: re.Pattern[str]) -> Form:
-    return lambda told: type(told) is str and pattern.fullmatch(told) is not None
+    return lambda record: type(record) is str and pattern.fullmatch(record) is not None
 
 
 def _maybe(form: Form) -> Form:
-    return lambda told: told is None or form(told)
+    return lambda record: record is None or form(record)
 
 
 def _each(form: Form) -> Form:
-    return lambda told: type(told) is list and all(map(form, told))
+    return lambda record: type(record) is list and all(map(form, record))
 
 
 def _row(*parts: Form) -> Form:
-    return lambda told: (
-        type(told) is list
-        and len(told) == len(parts)
-        and all(form(each) for form, each in zip(parts, told, strict=True))
+    return lambda record: (
+        type(record) is list
+        and len(record) == len(parts)
+        and all(form(each) for form, each in zip(parts, record, strict=True))
     )
 
 
 def _by_id(form: Form) -> Form:
-    return lambda told: type(told) is dict and all(ID.fullmatch(key) and form(value) for key, value in told.items())
+    return lambda record: (
+        type(record) is dict and all(ID.fullmatch(key) and form(value) for key, value in record.items())
+    )
 
 
 def _object(optional: Mapping[str, Form] | None = None, **parts: Form) -> Form:
     more = optional or {}
     both = {**parts, **more}
-    return lambda told: (
-        type(told) is dict
-        and told.keys() - more.keys() == parts.keys()
-        and all(both[name](value) for name, value in told.items())
+    return lambda record: (
+        type(record) is dict
+        and record.keys() - more.keys() == parts.keys()
+        and all(both[name](value) for name, value in record.items())
     )
 
 
@@ -56,12 +58,12 @@ _text, _flag, _whole, _number = _of(str), _of(bool), _of(int), _of(int, float)
 _id, _time = _like(ID), _like(TIME)
 
 
-def _share(told: Any) -> bool:
-    return _number(told) and 0 <= told <= 1
+def _share(record: Any) -> bool:
+    return _number(record) and 0 <= record <= 1
 
 
-def _details(told: Any) -> bool:
-    return type(told) is dict and all(type(each) in (str, int, float, bool) for each in told.values())
+def _details(record: Any) -> bool:
+    return type(record) is dict and all(type(each) in (str, int, float, bool) for each in record.values())
 
 
 _CLAIM = (_whole, _maybe(_time), _maybe(_time), _flag)

@@ -60,15 +60,15 @@ class Manifest:
         return canonical(asdict(self))
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, record: Mapping[str, Any]) -> Self:
         """As read, with the right names and types. Raises ValueError saying what is wrong."""
         wanted = cls.__dataclass_fields__
-        if told.get("schemaVersion") in READ[:-1]:
-            told = {**dict.fromkeys(LATE, ""), **told}
-        if set(told) != set(wanted):
-            raise ValueError(f"the manifest has other fields: {', '.join(sorted(set(told) ^ set(wanted)))}")
+        if record.get("schemaVersion") in READ[:-1]:
+            record = {**dict.fromkeys(LATE, ""), **record}
+        if set(record) != set(wanted):
+            raise ValueError(f"the manifest has other fields: {', '.join(sorted(set(record) ^ set(wanted)))}")
         try:
-            return cls(**told)
+            return cls(**record)
         except pydantic.ValidationError as error:
             raise ValueError(f"{error.errors()[0]['loc'][0]} of the manifest is of another type") from error
 
@@ -127,9 +127,9 @@ class Footer:
         return audit.is_signed(_signed(self.count, self.sha256), signature, purpose=PURPOSE, key=key)
 
 
-def canonical(told: Mapping[str, Any]) -> bytes:
+def canonical(record: Mapping[str, Any]) -> bytes:
     """JSON with sorted keys and no spaces."""
-    return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _signed(count: int, digest: str) -> bytes:

@@ -82,20 +82,20 @@ class BundleReader:
         self.footer: Footer | None = None
         first = next(self._lines, b"")
         self._digest.update(first + b"\n")
-        told = self._parsed(first)
-        self._check_version(told, allow_version=allow_version)
+        record = self._parsed(first)
+        self._check_version(record, allow_version=allow_version)
         try:
-            self.manifest = Manifest.of(told)
+            self.manifest = Manifest.of(record)
             self.signer = self.manifest.signer
         except ValueError as error:
             raise BrokenBundle(1, str(error)) from error
         self._check_names()
 
-    def _check_version(self, told: Mapping[str, Any], *, allow_version: bool) -> None:
-        if "schemaVersion" not in told or "format" not in told:
+    def _check_version(self, record: Mapping[str, Any], *, allow_version: bool) -> None:
+        if "schemaVersion" not in record or "format" not in record:
             raise BrokenBundle(1, "this is no bundle")
-        if told["schemaVersion"] not in READ and not allow_version:
-            raise UnknownVersion(1, f"schema version {str(told['schemaVersion'])[:20]} is not known here")
+        if record["schemaVersion"] not in READ and not allow_version:
+            raise UnknownVersion(1, f"schema version {str(record['schemaVersion'])[:20]} is not known here")
 
     def _check_names(self) -> None:
         at = f"{self.manifest.project}:"
@@ -107,57 +107,57 @@ class BundleReader:
         names, before = set(self.manifest.namespaces), (-1, "", "")
         for raw in self._lines:
             self.number += 1
-            told = self._parsed(raw)
-            kind = told.get("kind")
+            record = self._parsed(raw)
+            kind = record.get("kind")
             if kind == "footer":
-                return self._finish(told)
+                return self._finish(record)
             if type(kind) is not str or kind not in ORDER:
                 raise BrokenBundle(self.number, "this kind of record is not known here")
             self._digest.update(raw + b"\n")
-            if upgrade(told):
-                raw = json.dumps(told).encode()
-            key = self._checked(kind, told)
+            if upgrade(record):
+                raw = json.dumps(record).encode()
+            key = self._checked(kind, record)
             if not before < key:
                 raise BrokenBundle(self.number, "this record stands out of order, or twice")
             before = key
-            if told.get("namespace", None) is not None and told["namespace"] not in names:
+            if record.get("namespace", None) is not None and record["namespace"] not in names:
                 raise BrokenBundle(self.number, "this namespace is not in the manifest")
             self.count += 1
             if kind == "fragment":
-                self._held[self.manifest.bucket_of(told["row"])] += 1
-            yield BundleLine(self.number, kind, told, raw)
+                self._held[self.manifest.bucket_of(record["row"])] += 1
+            yield BundleLine(self.number, kind, record, raw)
         raise BrokenBundle(self.number, "the file ends before its footer")
 
-    def _checked(self, kind: str, told: dict[str, Any]) -> tuple[int, str, str]:
+    def _checked(self, kind: str, record: dict[str, Any]) -> tuple[int, str, str]:
         """The place of a record in the order."""
         if kind in changes.KINDS:
-            return ORDER[kind], "", self._first_id(told)
+            return ORDER[kind], "", self._first_id(record)
         shape = self._shapes[kind]
-        if fault := shape.fault(told, latest=self._latest):
+        if fault := shape.fault(record, latest=self._latest):
             raise BrokenBundle(self.number, fault)
-        if "namespace" in shape.fields and type(told["namespace"]) is not str:
+        if "namespace" in shape.fields and type(record["namespace"]) is not str:
             raise BrokenBundle(self.number, "the namespace is no name")
-        row = told["row"]
+        row = record["row"]
         at, which = row[shape.order], row[shape.key]
         if type(at) is not str or type(which) is not str:
             raise BrokenBundle(self.number, "time or id is missing")
-        if "vectors" in told and (fault := vectors.fault(told["vectors"])):
+        if "vectors" in record and (fault := vectors.fault(record["vectors"])):
             raise BrokenBundle(self.number, fault)
         return ORDER[kind], at, which
 
-    def _first_id(self, told: dict[str, Any]) -> str:
-        ids = told.get("ids")
-        if told.keys() != {"kind", "ids"} or type(ids) is not list or not ids:
+    def _first_id(self, record: dict[str, Any]) -> str:
+        ids = record.get("ids")
+        if record.keys() != {"kind", "ids"} or type(ids) is not list or not ids:
             raise BrokenBundle(self.number, "this is no list of ids")
         if any(type(each) is not str or not forms.ID.fullmatch(each) for each in ids):
             raise BrokenBundle(self.number, "this is no list of ids")
         return str(ids[0])
 
-    def _finish(self, told: dict[str, Any]) -> None:
-        told.pop("kind")
-        if told.keys() != set(Footer.__dataclass_fields__) or type(told["count"]) is not int:
+    def _finish(self, record: dict[str, Any]) -> None:
+        record.pop("kind")
+        if record.keys() != set(Footer.__dataclass_fields__) or type(record["count"]) is not int:
             raise BrokenBundle(self.number, "the footer has other fields")
-        footer = Footer(told["count"], str(told["sha256"]), str(told["signature"]))
+        footer = Footer(record["count"], str(record["sha256"]), str(record["signature"]))
         if footer.count != self.count:
             raise BrokenBundle(self.number, f"the footer counts {footer.count} records, the file holds {self.count}")
         if footer.sha256 != self._digest.hexdigest():
@@ -172,12 +172,12 @@ class BundleReader:
 
     def _parsed(self, raw: bytes) -> dict[str, Any]:
         try:
-            told = parsed(raw)
+            record = parsed(raw)
         except RecursionError as error:
             raise BrokenBundle(self.number, "this is nested too deeply") from error
         except ValueError as error:
             raise BrokenBundle(self.number, f"this is no record: {str(error)[:200]}") from error
-        return told
+        return record
 
 
 def records_of(file: BinaryIO, *, now: datetime.datetime) -> Iterator[dict[str, Any]]:
@@ -190,13 +190,13 @@ def parsed(raw: bytes, *, most: int = records.PARTS) -> dict[str, Any]:
     opened = raw.count(b"{") + raw.count(b"[")
     if records.parts(raw, most=most) > most:
         raise ValueError("it has too many parts")
-    told = strict_json.loads(raw.decode("utf-8"), parse_float=strict_json.finite)
-    if type(told) is not dict:
+    record = strict_json.loads(raw.decode("utf-8"), parse_float=strict_json.finite)
+    if type(record) is not dict:
         raise ValueError("it is no object")
     lowered = raw.lower() if b"\\" in raw else b""
     if opened > shapes.DEPTH or b"\\u0000" in lowered or b"\\ud" in lowered:
-        strict_json.check(told, left=shapes.DEPTH)
-    return told
+        strict_json.check(record, left=shapes.DEPTH)
+    return record
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
@@ -241,7 +241,7 @@ def batches(lines: Iterator[BundleLine]) -> Iterator[list[BundleLine]]:
         yield batch
 
 
-def ahead(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
+def prefetch_batches(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
     """The same batches; while the database works on one, the next is read, but not beside a heavy one."""
     with ThreadPoolExecutor(max_workers=1) as reading:
         waiting = reading.submit(next, made, None)
@@ -255,10 +255,10 @@ def ahead(made: Iterator[list[BundleLine]]) -> Iterator[list[BundleLine]]:
                 waiting = reading.submit(next, made, None)
 
 
-def upgrade(told: dict[str, Any]) -> bool:
+def upgrade(record: dict[str, Any]) -> bool:
     """Brings a record up to date in place; whether there was anything to do."""
-    row = told.get("row")
-    if told.get("kind") != "predicate" or type(row) is not dict or "policy" in row:
+    row = record.get("row")
+    if record.get("kind") != "predicate" or type(row) is not dict or "policy" in row:
         return False
     newest = row.pop("newer_wins", None)
     if type(newest) is not bool:

@@ -261,20 +261,20 @@ def _fragments(_: str, selection: Selection) -> Iterator[bytes]:
         WHERE f.project_id = %(project)s AND f.namespace_id = ANY (%(places)s) AND {TOLD.format("f.id")} {changed}
         ORDER BY f.created_at, f.id"""
     for batch in batches(keys, selection.values, size=BATCH):
-        asked = {**selection.values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
-        vectors = _vectors(asked) if selection.embeddings else {}
-        for fragment_id, line in fetch(FRAGMENTS, asked):
+        params = {**selection.values, "ids": f"{{{','.join(row[0] for row in batch)}}}"}
+        vectors = _vectors(params) if selection.embeddings else {}
+        for fragment_id, line in fetch(FRAGMENTS, params):
             more = vectors.get(fragment_id)
             yield line.encode() if more is None else f'{line[:-1]}, "vectors": {json.dumps(more)}}}'.encode()
 
 
-def _vectors(asked: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def _vectors(params: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Each fragment's vectors: 32-bit floats, little-endian, in base64, by the model's name."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for fragment_id, model, dim, sent in fetch(VECTORS, asked):
+    for fragment_id, model, dim, sent in fetch(VECTORS, params):
         numbers = np.frombuffer(bytes(sent)[4:], dtype=">f4").astype("<f4")
-        told = {"model": model, "dim": dim, "vector": base64.b64encode(numbers.tobytes()).decode()}
-        found.setdefault(fragment_id, []).append(told)
+        record = {"model": model, "dim": dim, "vector": base64.b64encode(numbers.tobytes()).decode()}
+        found.setdefault(fragment_id, []).append(record)
     return found
 
 
@@ -284,8 +284,8 @@ def _archives(_: str, selection: Selection) -> Iterator[bytes]:
         WHERE t.project_id = %(project)s AND t.namespace_id = ANY (%(places)s) {changed} ORDER BY t.archived_at, t.id"""
     for batch in batches(keys, selection.values, size=COPIES):
         texts = [Archive(payload=payload).text() for _, payload in batch]
-        asked = {**selection.values, "ids": [row[0] for row in batch], "texts": texts}
-        yield from (line.encode() for (line,) in fetch(COPY, asked))
+        params = {**selection.values, "ids": [row[0] for row in batch], "texts": texts}
+        yield from (line.encode() for (line,) in fetch(COPY, params))
 
 
 READERS: dict[str, Callable[[str, Selection], Iterator[bytes]]] = {"fragment": _fragments, "archive": _archives}

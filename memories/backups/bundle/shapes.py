@@ -66,16 +66,16 @@ class RecordRow:
     def of(cls, model: str, *more: str, without: Sequence[str] | None = None) -> "RecordRow":
         """Those of a table that travel, and others, which are texts or null."""
         left = specs()[model].left_out if without is None else without
-        return cls._made(model, [f for f in _fields(model) if f.column not in left], more=more)
+        return cls._fields_of(model, [f for f in _fields(model) if f.column not in left], more=more)
 
     @classmethod
     def copied(cls, model: str) -> "RecordRow":
         """All of a table, as copies hold them: where the row lived is null."""
         fields = [f for f in _fields(model) if f.column != "root_id"]
-        return cls._made(model, fields, homeless=HOME, generated=GENERATED.get(model, {}))
+        return cls._fields_of(model, fields, homeless=HOME, generated=GENERATED.get(model, {}))
 
     @classmethod
-    def _made(
+    def _fields_of(
         cls,
         model: str,
         fields: list[Any],
@@ -102,29 +102,29 @@ class RecordRow:
             tuple((column, FORMS[model, column]) for column in _columns(fields, models.JSONField)),
         )
 
-    def fault(self, told: Any, *, latest: str) -> str:
+    def fault(self, record: Any, *, latest: str) -> str:
         """What is wrong with it, empty when nothing is."""
-        if type(told) is not dict:
+        if type(record) is not dict:
             return "a row is no object"
-        if differing := (told.keys() ^ self.columns) - (self.later - told.keys()):
+        if differing := (record.keys() ^ self.columns) - (self.later - record.keys()):
             return f"fields are missing or unknown: {', '.join(sorted(differing))[:200]}"
         for name, types in self.types:
-            if name in told and type(told[name]) not in types:
+            if name in record and type(record[name]) not in types:
                 return f"{name} is of another type"
-        return self._fault_of_values(told, latest=latest)
+        return self._fault_of_values(record, latest=latest)
 
-    def _fault_of_values(self, told: Mapping[str, Any], *, latest: str) -> str:
+    def _fault_of_values(self, record: Mapping[str, Any], *, latest: str) -> str:
         for name in self.lists:
-            if any(type(each) is not str for each in told[name]):
+            if any(type(each) is not str for each in record[name]):
                 return f"{name} is no list of texts"
         for name in self.past:
-            at = told.get(name)
+            at = record.get(name)
             if at is not None and (not forms.TIME.fullmatch(at) or not EPOCH < at <= latest):
                 return f"{name} is no time between 1970 and now"
         for name, pattern in self.like:
-            if told[name] is not None and not pattern.fullmatch(told[name]):
+            if record[name] is not None and not pattern.fullmatch(record[name]):
                 return f"{name} is not written as it should be"
-        return next((f"{name} is not what stands there" for name, form in self.forms if not form(told[name])), "")
+        return next((f"{name} is not what stands there" for name, form in self.forms if not form(record[name])), "")
 
 
 EPOCH = "1970-01-01T00:00:00+00:00"
@@ -156,23 +156,23 @@ class Shape:
     optional: frozenset[str] = frozenset()
     copied: Mapping[str, RecordRow] = field(default_factory=dict)
 
-    def fault(self, told: Mapping[str, Any], *, latest: str) -> str:
+    def fault(self, record: Mapping[str, Any], *, latest: str) -> str:
         """What is wrong with a record, empty when nothing is."""
-        keys = told.keys()
+        keys = record.keys()
         if keys != self.fields and keys - self.optional != self.fields:
             return f"fields are missing or unknown: {', '.join(sorted(keys ^ self.fields))[:200]}"
-        if found := self.row.fault(told["row"], latest=latest):
+        if found := self.row.fault(record["row"], latest=latest):
             return found
         for name, row in self.single.items():
-            if told[name] is not None and (found := row.fault(told[name], latest=latest)):
+            if record[name] is not None and (found := row.fault(record[name], latest=latest)):
                 return f"{name}: {found}"
         for name, row in self.lists.items():
-            if told.get(name) is not None and (found := _fault_of_all(told[name], row, latest=latest)):
+            if record.get(name) is not None and (found := _fault_of_all(record[name], row, latest=latest)):
                 return f"{name}: {found}"
-        return self._fault_of_copy(told, latest=latest) if self.copied else ""
+        return self._fault_of_copy(record, latest=latest) if self.copied else ""
 
-    def _fault_of_copy(self, told: Mapping[str, Any], *, latest: str) -> str:
-        copy, row = told["copy"], told["row"]
+    def _fault_of_copy(self, record: Mapping[str, Any], *, latest: str) -> str:
+        copy, row = record["copy"], record["row"]
         if row["reason"] == CopyReason.COMPACTED:
             return "" if forms.SHORTENED(copy) else "this is no copy of a text that was shortened"
         if type(copy) is not dict or not self.copied.keys() <= copy.keys():
@@ -193,10 +193,10 @@ class Shape:
         return ""
 
 
-def _fault_of_all(told: Any, row: RecordRow, *, latest: str) -> str:
-    if type(told) is not list or not told:
+def _fault_of_all(record: Any, row: RecordRow, *, latest: str) -> str:
+    if type(record) is not list or not record:
         return "this is no list of rows"
-    return next((found for each in told if (found := row.fault(each, latest=latest))), "")
+    return next((found for each in record if (found := row.fault(each, latest=latest))), "")
 
 
 def _shape(model: str, order: str, *fields: str, row: RecordRow | None = None, **more: Any) -> Shape:

@@ -89,8 +89,8 @@ def project_of(file: BinaryIO) -> str:
 def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
     """A bundle's fragments as an envelope. Raises BrokenBundle, NoEnvelope; EnvelopeTooLarge for more than is taken."""
     reader = BundleReader(file, now=now)
-    told, chunks, size, parts = reader.manifest, [], 0, 0
-    if told.base is not None:
+    record, chunks, size, parts = reader.manifest, [], 0, 0
+    if record.base is not None:
         raise NoEnvelope("it holds only what changed since another: take a whole one")
     for line in reader.lines():
         if line.kind == "fragment":
@@ -99,12 +99,12 @@ def envelope_of(file: BinaryIO, *, now: datetime.datetime) -> dict[str, Any]:
             size, parts = size + len(raw), parts + raw.count(b",") + raw.count(b"{") + raw.count(b"[")
             if size + SPARE > LONGEST or parts + SPARE > PARTS:
                 raise EnvelopeTooLarge("it is too large for one document: download it without format=json")
-    selection = {"policy": told.policy, "policyVersion": told.policyVersion, "namespaces": told.namespaces}
+    selection = {"policy": record.policy, "policyVersion": record.policyVersion, "namespaces": record.namespaces}
     return {
         "schemaVersion": VERSION,
-        "exportedAtMs": told.exportedAtMs,
-        "selection": {**selection, "embeddings": told.embeddings},
-        "counts": told.counts,
+        "exportedAtMs": record.exportedAtMs,
+        "selection": {**selection, "embeddings": record.embeddings},
+        "counts": record.counts,
         "chunks": chunks,
     }
 
@@ -129,11 +129,11 @@ def bundle_of(file: BinaryIO, *, project: str, now: datetime.datetime, allow_ver
 
     Chunks that name no namespace belong to the project's `main`.
     """
-    told = _parsed(file.read(LONGEST + 1), allow_version=allow_version)
-    found = [_record(number, chunk, project=project) for number, chunk in enumerate(told["chunks"])]
+    content = _parsed(file.read(LONGEST + 1), allow_version=allow_version)
+    found = [_record(number, chunk, project=project) for number, chunk in enumerate(content["chunks"])]
     found.sort(key=lambda each: (each[1]["row"]["created_at"], each[1]["row"]["id"]))
     places = sorted({record["namespace"] for _, record in found})
-    at = _at_ms(told["exportedAtMs"], "exportedAtMs")
+    at = _at_ms(content["exportedAtMs"], "exportedAtMs")
     bundle = _signed(at, places, project, [record for _, record in found])
     try:
         for _ in BundleReader(bundle, now=now).lines():
@@ -150,16 +150,16 @@ def _parsed(raw: bytes, *, allow_version: bool) -> dict[str, Any]:
     if len(raw) > LONGEST:
         raise BrokenBundle(1, f"an envelope has at most {LONGEST:,} bytes")
     try:
-        told = parsed(raw, most=PARTS)
+        record = parsed(raw, most=PARTS)
     except RecursionError as error:
         raise BrokenBundle(1, "this is nested too deeply") from error
     except ValueError as error:
         raise BrokenBundle(1, f"this is no envelope: {str(error)[:200]}") from error
-    if told.keys() != FIELDS or type(told["chunks"]) is not list:
+    if record.keys() != FIELDS or type(record["chunks"]) is not list:
         raise BrokenBundle(1, f"an envelope has {', '.join(sorted(FIELDS))}")
-    if told["schemaVersion"] != VERSION and not allow_version:
-        raise UnknownVersion(1, f"schema version {str(told['schemaVersion'])[:20]} is not known here")
-    return told
+    if record["schemaVersion"] != VERSION and not allow_version:
+        raise UnknownVersion(1, f"schema version {str(record['schemaVersion'])[:20]} is not known here")
+    return record
 
 
 def _record(number: int, chunk: Any, *, project: str) -> tuple[int, dict[str, Any]]:
@@ -224,10 +224,10 @@ def _vector(chunk: Mapping[str, Any], refuse: Any) -> dict[str, Any]:
     return {"model": model, "dim": len(numbers), "vector": packed}
 
 
-def _time(told: Any, name: str) -> str:
+def _time(record: Any, name: str) -> str:
     """A moment in ISO 8601 or in milliseconds since 1970, as Postgres writes it."""
     try:
-        at = datetime.datetime.fromisoformat(told) if isinstance(told, str) else _at_ms(told, name)
+        at = datetime.datetime.fromisoformat(record) if isinstance(record, str) else _at_ms(record, name)
         if at.tzinfo is None:
             raise ValueError
         return at.astimezone(datetime.UTC).isoformat()
@@ -235,10 +235,10 @@ def _time(told: Any, name: str) -> str:
         raise BrokenBundle(1, f"{name} is no time with a zone") from error
 
 
-def _at_ms(told: Any, name: str) -> datetime.datetime:
-    if type(told) not in (int, float) or not 0 < told < 4e12:
+def _at_ms(record: Any, name: str) -> datetime.datetime:
+    if type(record) not in (int, float) or not 0 < record < 4e12:
         raise BrokenBundle(1, f"{name} is no number of milliseconds since 1970")
-    return datetime.datetime.fromtimestamp(told / 1000, datetime.UTC)
+    return datetime.datetime.fromtimestamp(record / 1000, datetime.UTC)
 
 
 def _signed(at: datetime.datetime, places: list[str], project: str, found: list[dict[str, Any]]) -> BinaryIO:

@@ -11,23 +11,23 @@ from memories.models.search import LARGEST_DIM
 NAMED = {"model", "dim", "vector"}
 
 
-def fault(told: Any) -> str:
+def fault(record: Any) -> str:
     """What is wrong with the vectors of a fragment, empty when nothing is."""
-    if type(told) is not list or not told:
+    if type(record) is not list or not record:
         return "vectors is no list"
-    if any(type(each) is not dict or each.keys() != NAMED or type(each["model"]) is not str for each in told):
+    if any(type(each) is not dict or each.keys() != NAMED or type(each["model"]) is not str for each in record):
         return "a vector has model, dim and vector"
-    if len({each["model"] for each in told}) < len(told):
+    if len({each["model"] for each in record}) < len(record):
         return "two vectors of one model"
-    return next((found for each in told if (found := _fault(each))), "")
+    return next((found for each in record if (found := _fault(each))), "")
 
 
-def _fault(told: dict[str, Any]) -> str:
-    dim = told["dim"]
+def _fault(record: dict[str, Any]) -> str:
+    dim = record["dim"]
     if type(dim) is not int or not 1 <= dim <= LARGEST_DIM:
         return "a vector has no such number of dimensions"
     try:
-        numbers = unpacked(told["vector"])
+        numbers = unpacked(record["vector"])
     except (ValueError, TypeError, binascii.Error):
         return "a vector is no base64 of 32-bit floats"
     if len(numbers) != dim:

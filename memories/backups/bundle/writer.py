@@ -122,25 +122,25 @@ def _check_base(options: Options) -> None:
 
 def refuse_missing(operation: Operation) -> None:
     """Raises BadOptions when a namespace or the base that a queued backup names is not there, or covers less."""
-    wish = BackupRequest.of(operation.options)
+    request = BackupRequest.of(operation.options)
     try:
-        _namespaces(operation.project_id, wish)
+        _namespaces(operation.project_id, request)
     except NotFound as error:
         raise BadOptions("namespaces", f"There is no {error}.") from error
     try:
-        _base(operation.project_id, wish)
+        _base(operation.project_id, request)
     except NotFound as error:
         raise BadOptions("base", "There is no such backup to go on from.") from error
 
 
-def back_up(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+def run_backup(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Runs a backup; the report names it (`backup_id`)."""
     now = operation.started_at or operation.created_at
     row = make(principal, BackupRequest.of(operation.options), operation=operation, progress=progress, now=now)
-    return {"backup_id": str(row.id), **told(row)}
+    return {"backup_id": str(row.id), **backup_numbers(row)}
 
 
-def told(row: Backup) -> dict[str, Any]:
+def backup_numbers(row: Backup) -> dict[str, Any]:
     """The numbers of a backup."""
     return {
         "file": row.file,
@@ -153,14 +153,14 @@ def told(row: Backup) -> dict[str, Any]:
 
 
 def make(
-    principal: Principal, wish: BackupRequest, *, operation: Operation, progress: Progress, now: datetime.datetime
+    principal: Principal, request: BackupRequest, *, operation: Operation, progress: Progress, now: datetime.datetime
 ) -> Backup:
     """Writes the file, then its row. A second try of the same operation writes the same file again.
 
     So does one during which backups were purged: it may hold what was forgotten. Raises NotFound for a namespace or
     base that is not there, BadOptions for a base that covers less, NoSpace, RecordTooLong.
     """
-    backup_id = uuid.uuid5(operation.id, wish.origin)
+    backup_id = uuid.uuid5(operation.id, request.origin)
     audit.seal(principal, now=now)
     while True:
         with access.enter(principal, why="backup"):
@@ -168,24 +168,25 @@ def make(
             made: Backup | None = rows.filter(id=backup_id).first()
             if made is not None:
                 return made
-            base = _base(principal.project_id, wish)
+            base = _base(principal.project_id, request)
+        suffix = ".age" if request.recipients else ""
         row = Backup(
             id=backup_id,
             project_id=principal.project_id,
-            policy=wish.policy,
+            policy=request.policy,
             policy_version=policies.VERSION,
-            include_embeddings=wish.include_embeddings,
+            include_embeddings=request.include_embeddings,
             base=base,
-            origin=wish.origin,
-            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz{'.age' if wish.recipients else ''}",
-            encrypted=bool(wish.recipients),
+            origin=request.origin,
+            file=f"{principal.project}-{now:%Y%m%dT%H%M%SZ}-{backup_id}.ndjson.gz{suffix}",
+            encrypted=bool(request.recipients),
             signer=audit.fingerprint(),
             exported_at=now,
             operation_id=operation.id,
             created_at=now,
         )
         with progress.alive():
-            purges = _write(principal, row, wish, progress)
+            purges = _write(principal, row, request, progress)
             failpoints.reach("backup.published")
             row.size = storage.size_of(row.file)
             if _noted(principal, row, progress, purges=purges):
@@ -205,15 +206,15 @@ def _noted(principal: Principal, row: Backup, progress: Progress, *, purges: int
         return True
 
 
-def _base(project_id: uuid.UUID, wish: BackupRequest) -> Backup | None:
-    if wish.base is None:
+def _base(project_id: uuid.UUID, request: BackupRequest) -> Backup | None:
+    if request.base is None:
         return None
-    row: Backup | None = Backup.objects.within(project_id).filter(id=wish.base, upto__isnull=False).first()
+    row: Backup | None = Backup.objects.within(project_id).filter(id=request.base, upto__isnull=False).first()
     if row is None or row.policy != ExportPolicy.FULL or row.signer != audit.fingerprint():
         raise NotFound("base")
-    if row.include_embeddings != wish.include_embeddings:
+    if row.include_embeddings != request.include_embeddings:
         raise BadOptions("base", "That backup has embeddings and this one not, or the other way round.")
-    if left := changes.uncovered(row, _namespaces(project_id, wish)):
+    if left := changes.uncovered(row, _namespaces(project_id, request)):
         raise BadOptions("base", f"That backup does not hold: {', '.join(left)[:500]}.")
     return row
 
@@ -227,26 +228,28 @@ def snapshot(principal: Principal, *, why: str) -> Iterator[None]:
         yield
 
 
-def _write(principal: Principal, row: Backup, wish: BackupRequest, progress: Progress) -> int:
+def _write(principal: Principal, row: Backup, request: BackupRequest, progress: Progress) -> int:
     """The file, and what the row says of it; how many purges there had been."""
     with snapshot(principal, why="backup"):
         purges = int(Project.objects.values_list("purges", flat=True).get(id=principal.project_id))
-        named = _namespaces(principal.project_id, wish)
+        named = _namespaces(principal.project_id, request)
         row.namespaces, row.upto = [place.name for place in named], horizon()
         # Not earlier than the snapshot: by it forgetting finds the backups that may hold a memory.
         ((row.created_at,),) = fetch("SELECT clock_timestamp()", [])
         storage.check_room(
-            size(principal.project_id, [place.id for place in named], embeddings=wish.include_embeddings)
+            size(principal.project_id, [place.id for place in named], embeddings=request.include_embeddings)
         )
-        since = changes.since(row.base) if row.base else None
-        selection = records.Selection.of(principal.project_id, named, embeddings=wish.include_embeddings, since=since)
-        chosen = policies.choose(wish.policy, selection)
+        since = changes.base_position(row.base) if row.base else None
+        selection = records.Selection.of(
+            principal.project_id, named, embeddings=request.include_embeddings, since=since
+        )
+        chosen = policies.choose(request.policy, selection)
         row.counts = chosen.counts
         selection = replace(selection, fragments=chosen.fragments)
-        with storage.written(row.file) as file:
+        with storage.open_for_writing(row.file) as file:
             tee = storage.Tee(file)
             with (
-                encryption.encrypted(tee, wish.recipients) as out,
+                encryption.encrypted(tee, request.recipients) as out,
                 gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=LEVEL, mtime=0) as packed,
             ):
                 row.records = _lines(packed, _manifest(principal, row), selection, progress, chosen.counts)
@@ -310,13 +313,13 @@ def chain_of(row: Backup) -> list[Backup]:
     return found
 
 
-def _namespaces(project_id: uuid.UUID, wish: BackupRequest) -> list[Namespace]:
+def _namespaces(project_id: uuid.UUID, request: BackupRequest) -> list[Namespace]:
     """Those that are asked for with their users, all when none is. Raises NotFound for the first that is not there."""
     rows = Namespace.objects.within(project_id).order_by("created_at", "id")
-    if not wish.namespaces:
+    if not request.namespaces:
         return list(rows)
-    named = rows.named(list(wish.namespaces))
+    named = rows.named(list(request.namespaces))
     found = list(rows.filter(Q(id__in=named) | Q(parent__in=named)))
-    for name in sorted(set(wish.namespaces) - {row.name for row in found}):
+    for name in sorted(set(request.namespaces) - {row.name for row in found}):
         raise NotFound(f"namespace {name}")
     return found

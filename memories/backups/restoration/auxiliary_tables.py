@@ -4,9 +4,9 @@ import datetime
 import json
 import uuid
 
-from conflicts.former import rule_on_former_decisions
+from conflicts.former import create_missing_rulings
 from conflicts.keys import spelling_digests
-from memories.backups.restoration.insertion import put
+from memories.backups.restoration.insertion import insert_staged
 from memories.backups.restoration.staging_tables import MEMBERS, MODELS
 from memories.models import Archive, Project
 from memories.models.sql import batches, execute, fetch
@@ -14,7 +14,7 @@ from memories.models.sql import batches, execute, fetch
 COPIES = 200
 
 
-def name_predicates(project_id: uuid.UUID) -> None:
+def digest_predicates(project_id: uuid.UUID) -> None:
     """Under which the rules are known once."""
     rows = fetch("SELECT id, name FROM staged_predicate", [])
     digests = spelling_digests(project_id, [name for _, name in rows])
@@ -22,10 +22,10 @@ def name_predicates(project_id: uuid.UUID) -> None:
         execute("UPDATE staged_predicate SET spelling_digest = %s WHERE id = %s", [digest, which])
 
 
-def put_predicates(*, there: uuid.UUID, here: uuid.UUID) -> int:
+def insert_predicates(*, there: uuid.UUID, here: uuid.UUID) -> int:
     """Rules that the namespace has none of."""
     place = {"namespace_id": f"'{here}'::uuid"}
-    return put("conflicts.Predicate", "predicate", f"WHERE s.namespace_id = '{there}'", replaced=place)
+    return insert_staged("conflicts.Predicate", "predicate", f"WHERE s.namespace_id = '{there}'", replaced=place)
 
 
 def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
@@ -39,17 +39,17 @@ def rules_left(*, there: uuid.UUID, here: uuid.UUID) -> int:
     return int(count)
 
 
-def put_others(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
+def insert_auxiliary_rows(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[str, int]:
     """Episodes with their members, conflicts, tombstones and copies; how many of each."""
     mine, place = f"WHERE s.namespace_id = '{there}'", {"namespace_id": f"'{here}'::uuid"}
     known = "(SELECT f.id FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     sides = {name: known.format(name) for name in ("newcomer_id", "existing_id")}
     lives = "EXISTS (SELECT FROM memories_fragment f WHERE f.project_id = s.project_id AND f.id = s.{0})"
     counts = {
-        "episode": put(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
-        "conflict": put(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
+        "episode": insert_staged(MODELS["episode"], "episode", f"{mine} AND s.conversation_id = ''", replaced=place),
+        "conflict": insert_staged(MODELS["conflict"], "conflict", mine, replaced={**place, **sides}),
         "ruling": _put_rulings(there=there, here=here),
-        "tombstone": put(
+        "tombstone": insert_staged(
             MODELS["tombstone"], "tombstone", f"{mine} AND NOT {lives.format('original_id')}", replaced=place
         ),
         "archive": _put_copies(project_id, there=there, here=here),
@@ -78,7 +78,7 @@ def _put_rulings(*, there: uuid.UUID, here: uuid.UUID) -> int:
         "replaced_by_id": f"(SELECT o.id FROM staged_ruling o WHERE o.id = s.replaced_by_id AND {KEPT.format('o')})",
     }
     mine = f"WHERE s.namespace_id = '{there}' AND {KEPT.format('s')}"
-    return put(MODELS["ruling"], "ruling", mine, replaced=replaced)
+    return insert_staged(MODELS["ruling"], "ruling", mine, replaced=replaced)
 
 
 # The rows of a copy live here again: the inverse of what `records.COPY` takes away.
@@ -130,7 +130,7 @@ ORIGINS = """WHERE s.namespace_id = '{there}' AND (s.fragment_id IN (SELECT t.id
                 WHERE e.project_id = s.project_id AND e.fragment_id = s.fragment_id)))"""
 
 
-def put_origins(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+def insert_origins(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     """Of which memories others are copies; once all is judged, since what digests quote goes by what stood before."""
     execute(
         """DELETE FROM memories_origin o USING staged_origin s JOIN staged_taken t ON t.id = s.fragment_id
@@ -138,10 +138,10 @@ def put_origins(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
         [there, project_id],
     )
     rows = ORIGINS.format(there=there, here=here)
-    put(MODELS["origin"], "origin", rows, once="(fragment_id)", replaced={"namespace_id": f"'{here}'::uuid"})
+    insert_staged(MODELS["origin"], "origin", rows, once="(fragment_id)", replaced={"namespace_id": f"'{here}'::uuid"})
 
 
-def clear_graves(project_id: uuid.UUID) -> None:
+def clear_tombstones(project_id: uuid.UUID) -> None:
     """Who is here again has no tombstone, and no copy to come back from."""
     values = {"project": project_id}
     back = "USING staged_verdict v WHERE t.project_id = %(project)s AND v.verdict = 'insert'"
@@ -149,10 +149,10 @@ def clear_graves(project_id: uuid.UUID) -> None:
     execute(f"DELETE FROM memories_tombstone t {back} AND v.id = t.original_id", values)
 
 
-def rule_on_former(project_id: uuid.UUID, *, here: uuid.UUID) -> None:
+def create_rulings_of_restored(project_id: uuid.UUID, *, here: uuid.UUID) -> None:
     """A bundle from before rulings holds decisions without: they get them, or wait again."""
     salt = bytes(Project.objects.values_list("salt", flat=True).get(id=project_id))
-    rule_on_former_decisions(project_id, salt, namespace_ids=[here])
+    create_missing_rulings(project_id, salt, namespace_ids=[here])
 
 
 VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_id, kind, reason, existing_id,
@@ -168,6 +168,6 @@ VERSIONS = """INSERT INTO conflicts_pendingconflict (id, project_id, namespace_i
             AND c.kind = 'restore' AND c.value_digest = sha256(convert_to(s.content, 'UTF8')))"""
 
 
-def put_versions(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
+def insert_version_conflicts(project_id: uuid.UUID, *, now: datetime.datetime) -> None:
     """A conflict for each memory of which the bundle has another version of the same time; once."""
     execute(VERSIONS, {"project": project_id, "now": now})

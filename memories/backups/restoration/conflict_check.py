@@ -9,10 +9,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
+from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, admissible_unchanged, readmit
 from memories.backups.restoration.auxiliary_tables import KEPT
 from memories.backups.restoration.insertion import NEWER
-from memories.extraction import stated
+from memories.extraction import certain_claims
 from memories.models import Claim, Fragment
 from memories.models.enums import Status
 from memories.models.sql import execute, fetch
@@ -61,7 +61,7 @@ class Contested:
     status: str
 
 
-def contested(
+def find_contested(
     project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID, now: datetime.datetime
 ) -> dict[uuid.UUID, Contested]:
     """Which staged fragments may not simply stand again, in the order of their birth.
@@ -71,15 +71,17 @@ def contested(
     values = {"project": project_id, "there": there, "here": here}
     at_odds = {row[0] for row in fetch(AT_ODDS, values)}
     if not _anybody_stands(values):
-        return _heard([each for each in _coming(values) if each[0].fragment.id in at_odds]) if at_odds else {}
+        return (
+            _evaluate([each for each in _load_newcomers(values) if each[0].fragment.id in at_odds]) if at_odds else {}
+        )
     execute(
         f"""UPDATE memories_fragment f SET status = 'archived' FROM staged_verdict v
             WHERE f.project_id = %(project)s AND f.id = v.id AND v.verdict = 'update' AND f.status IN {STANDING}""",
         values,
     )
-    coming = _coming(values)
-    agreed = undisturbed(coming, now=now) - at_odds
-    return _heard([each for each in coming if each[0].fragment.id not in agreed])
+    coming = _load_newcomers(values)
+    agreed = admissible_unchanged(coming, now=now) - at_odds
+    return _evaluate([each for each in coming if each[0].fragment.id not in agreed])
 
 
 def keep_stronger(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> int:
@@ -105,11 +107,11 @@ def _anybody_stands(values: Mapping[str, Any]) -> bool:
     return bool(found)
 
 
-def _heard(coming: list[tuple[Newcomer, Sequence[Claim]]]) -> dict[uuid.UUID, Contested]:
+def _evaluate(coming: list[tuple[Newcomer, Sequence[Claim]]]) -> dict[uuid.UUID, Contested]:
     return {each.fragment.id: Contested(each, str(each.fragment.status)) for each, _ in coming}
 
 
-def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]:
+def _load_newcomers(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]:
     own = ("id", "content", "extra", "compression", "authority", "status", "source", "owner_id", "created_at")
     names = [*(f"s.{name}" for name in own), *(f"c.{name}" for name in CLAIMED), *(f"d.{name}" for name in DIGESTS)]
     rows = fetch(f"SELECT {', '.join(names)} {COMING} ORDER BY s.created_at, s.id, c.position", values)
@@ -124,11 +126,13 @@ def _coming(values: Mapping[str, Any]) -> list[tuple[Newcomer, Sequence[Claim]]]
             Claim(fragment=fragment, status=fragment.status, **place, **c) for c in claimed if c["subject"] is not None
         ]
         drafts = [ClaimDraft.of(claim) for claim in claims]
-        found.append((Newcomer(fragment, None, drafts, stated(fragment.content, fragment.extra)), claims))
+        found.append((Newcomer(fragment, None, drafts, certain_claims(fragment.content, fragment.extra)), claims))
     return found
 
 
-def hear(project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: datetime.datetime) -> dict[str, int]:
+def admit_contested(
+    project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: datetime.datetime
+) -> dict[str, int]:
     """Lets each pass the gate; what became of them, by status. They lie in the archive so far."""
     counts: dict[str, int] = {}
     for fragment_id, each in waiting.items():
@@ -137,12 +141,12 @@ def hear(project_id: uuid.UUID, waiting: Mapping[uuid.UUID, Contested], *, now: 
         if fragment is None:
             continue
         fragment.updated_at = now
-        admission = _hear(replace(each.newcomer, fragment=fragment), status=each.status, now=now)
+        admission = _admit(replace(each.newcomer, fragment=fragment), status=each.status, now=now)
         counts[str(admission.fragment.status)] = counts.get(str(admission.fragment.status), 0) + 1
     return counts
 
 
-def _hear(newcomer: Newcomer, *, status: str, now: datetime.datetime) -> Admission:
+def _admit(newcomer: Newcomer, *, status: str, now: datetime.datetime) -> Admission:
     try:
         return readmit(newcomer, now=now, returning=True, at_best=Status(status))
     except Disputed:  # it replaces nothing; in the archive it can be read

@@ -46,7 +46,7 @@ STRANGE = ("owner", "predicate", "origin", "conflict", "ruling", "tombstone", "a
 REACHING = "s.kind = 'supersedes' OR NOT EXISTS (SELECT FROM staged_fragment f WHERE f.id = s.other_id)"
 
 
-def cap(principal: Principal) -> None:
+def cap_untrusted_rows(principal: Principal) -> None:
     """Staged rows of a signer that nobody trusts: believed as a document of who restores it, up to their ceiling."""
     source = min(SourceClass.DOCUMENT, SourceClass(principal.ceiling), key=SOURCE_RANK.__getitem__)
     highest = SOURCE_RANK[source]
@@ -75,7 +75,7 @@ def cap(principal: Principal) -> None:
         execute(f"DELETE FROM staged_{table}", [])
 
 
-def left_out() -> dict[str, int]:
+def count_left_out() -> dict[str, int]:
     """How many records of a signer that nobody trusts are not taken at all, by kind."""
     counts = {kind: fetch(f"SELECT count(*) FROM staged_{kind}", [])[0][0] for kind in STRANGE}
     ((counts["link"],),) = fetch(f"SELECT count(*) FROM staged_links s WHERE {REACHING}", [])
@@ -94,7 +94,7 @@ def judge(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> dict[s
     execute(statement, {"project": project_id, "here": here, "there": there})
     execute("ALTER TABLE staged_verdict ADD PRIMARY KEY (id)", [])
     execute("ANALYZE staged_verdict", [])
-    erasure_filter.bar(project_id, there=there, here=here)
+    erasure_filter.bar_digests(project_id, there=there, here=here)
     counted = fetch("SELECT verdict, reason, count(*) FROM staged_verdict GROUP BY 1, 2 ORDER BY 1, 2", [])
     counts = Counter({verdict: count for verdict, _, count in counted if verdict != "rejected"})
     rejected = {reason: count for verdict, reason, count in counted if verdict == "rejected"}

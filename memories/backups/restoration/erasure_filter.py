@@ -47,7 +47,7 @@ def _any(table: str) -> bool:
     return bool(found)
 
 
-def spare(project_id: uuid.UUID) -> None:
+def exempt_unrelated(project_id: uuid.UUID) -> None:
     """Names those that come although something else with their words was forgotten where they come from.
 
     The database keeps every other forgotten text out until the open transaction ends.
@@ -56,7 +56,7 @@ def spare(project_id: uuid.UUID) -> None:
         execute(f"SELECT set_config('nova.beside', array_agg(s.id)::text, true) {BESIDE}", {"project": project_id})
 
 
-def note_lineage() -> None:
+def stage_lineage() -> None:
     """Keeps of each staged copy of a digest what that was made of."""
     asked = """SELECT id, convert_from(payload, 'UTF8') FROM staged_archive
         WHERE position('"source_type": "digest"'::bytea IN payload) > 0"""
@@ -65,7 +65,7 @@ def note_lineage() -> None:
         execute("UPDATE staged_archive SET lineage = %s WHERE id = %s", [lineage, which])
 
 
-def bar(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+def bar_digests(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     """Lets `staged_verdict` say too which digests may not come, and keeps in `staged_barred` who may not.
 
     Those are, of what is staged under `there`: whom the verdict blocks, whose copy holds a forgotten text, and digests

@@ -33,7 +33,7 @@ def columns(model: str) -> list[str]:
     return [column for column in columns_of(apps.get_model(model)) if column not in specs()[model].made]
 
 
-def put(model: str, name: str, source: str, *, once: str = "", replaced: dict[str, str] | None = None) -> int:
+def insert_staged(model: str, name: str, source: str, *, once: str = "", replaced: dict[str, str] | None = None) -> int:
     """INSERT … SELECT of staged rows `s`; how many were written. `replaced` gives other SQL for columns."""
     names, told = columns(model), replaced or {}
     values = ", ".join(told.get(column, f's."{column}"') for column in names)
@@ -46,7 +46,7 @@ def put(model: str, name: str, source: str, *, once: str = "", replaced: dict[st
         return int(cursor.rowcount)
 
 
-def put_namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
+def ensure_namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
     """The namespace of that name; made as the record says when it is missing, under its own id where that is free."""
     rows = Namespace.objects.within(principal.project_id)
     found = rows.named([row["name"]]).first()
@@ -66,18 +66,20 @@ def put_namespace(principal: Principal, row: Mapping[str, Any]) -> uuid.UUID:
     return uuid.UUID(str(found.id))
 
 
-def put_owners() -> int:
+def insert_owners() -> int:
     """Owners that are not known, neither by id nor by name."""
-    return put("memories.Owner", "owner", "")
+    return insert_staged("memories.Owner", "owner", "")
 
 
-def put_erasures() -> int:
+def insert_erasures() -> int:
     """Fingerprints of what was forgotten where the bundle comes from."""
     known = "(SELECT n.id FROM memories_namespace n WHERE n.project_id = s.project_id AND n.name = s.scope)"
-    return put("memories.Erasure", "erasure", "", replaced={"namespace_id": f"coalesce({known}, s.namespace_id)"})
+    return insert_staged(
+        "memories.Erasure", "erasure", "", replaced={"namespace_id": f"coalesce({known}, s.namespace_id)"}
+    )
 
 
-def place_erasures(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+def scope_erasures(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     """Lets those of a namespace that has another id here bar their texts in it."""
     if there != here:
         execute(
@@ -87,7 +89,7 @@ def place_erasures(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) 
         )
 
 
-def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
+def digest_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> None:
     """Works out the digests of the claims that are to be written, by the rules of the namespace here."""
     execute("DROP TABLE IF EXISTS pg_temp.staged_digest", [])
     execute(
@@ -105,7 +107,7 @@ def name_claims(project_id: uuid.UUID, *, there: uuid.UUID, here: uuid.UUID) -> 
     execute("ANALYZE staged_digest", [])
 
 
-def put_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
+def insert_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> int:
     """Those judged as new. Held back ones lie in the archive until the gate has heard them."""
     back = f"s.id = ANY ('{{{','.join(map(str, held_back))}}}'::uuid[])" if held_back else "false"
     replaced = {
@@ -113,7 +115,9 @@ def put_fragments(*, here: uuid.UUID, held_back: Sequence[uuid.UUID] = ()) -> in
         "superseded_by_id": "NULL",  # see put_successors
         "status": f"CASE WHEN {back} THEN 'archived' ELSE s.status END",
     }
-    return put("memories.Fragment", "fragment", TAKEN.format(id="s.id", verdicts=NEW), once="(id)", replaced=replaced)
+    return insert_staged(
+        "memories.Fragment", "fragment", TAKEN.format(id="s.id", verdicts=NEW), once="(id)", replaced=replaced
+    )
 
 
 def analyze() -> None:
@@ -123,7 +127,7 @@ def analyze() -> None:
         log.warning("restored_fragments_not_analyzed")
 
 
-def put_successors(project_id: uuid.UUID) -> None:
+def update_successors(project_id: uuid.UUID) -> None:
     """Who supersedes whom: which of them came is known only after it."""
     execute(
         f"""UPDATE memories_fragment f SET superseded_by_id = o.id
@@ -179,7 +183,7 @@ def change_fragments(project_id: uuid.UUID, *, here: uuid.UUID, held_back: Seque
     return changed
 
 
-def put_under(*, here: uuid.UUID) -> None:
+def insert_dependents(*, here: uuid.UUID) -> None:
     """What stands under the fragments that were written, but for links."""
     digests = "JOIN staged_digest d ON d.claim_id = s.id"
     taken = TAKEN.format(id="s.fragment_id", verdicts=NEWER)
@@ -188,9 +192,9 @@ def put_under(*, here: uuid.UUID) -> None:
     successor = "(SELECT o.id FROM memories_fragment o WHERE o.project_id = s.project_id AND o.id = s.superseded_by_id)"
     replaced = {name: f"d.{name}" for name in ("subject_digest", "predicate_digest", "key_digest", "value_digest")}
     replaced |= {"namespace_id": f"'{here}'::uuid", "status": status, "superseded_by_id": successor}
-    put(UNDER["claim"], "claim", f"{digests} {taken}", once="(id)", replaced=replaced)
+    insert_staged(UNDER["claim"], "claim", f"{digests} {taken}", once="(id)", replaced=replaced)
     for name in ("revisions", "votes", "labels"):
-        put(UNDER[name], name, taken)
+        insert_staged(UNDER[name], name, taken)
     execute(
         f"""INSERT INTO memories_access AS a
                 (fragment_id, project_id, access_count, count_at_tier, last_accessed_at, stability)
@@ -204,17 +208,17 @@ def put_under(*, here: uuid.UUID) -> None:
     )
 
 
-def put_links() -> None:
+def insert_links() -> None:
     """Those of what was written, here or in a namespace before, whose ends are both there by now."""
     execute(f"INSERT INTO staged_taken SELECT v.id FROM staged_verdict v WHERE v.verdict IN ({NEWER})", [])
     both = """JOIN staged_taken t ON t.id = s.fragment_id
         JOIN memories_fragment o ON o.project_id = s.project_id AND o.id = s.other_id
         WHERE s.kind <> 'similar' AND s.other_id <> s.fragment_id
             AND EXISTS (SELECT FROM staged_verdict v WHERE v.id IN (s.fragment_id, s.other_id))"""
-    put(UNDER["links"], "links", both)
+    insert_staged(UNDER["links"], "links", both)
 
 
-def put_vectors(project_id: uuid.UUID, *, here: uuid.UUID) -> int:
+def insert_vectors(project_id: uuid.UUID, *, here: uuid.UUID) -> int:
     """Vectors of models that are known here, of fragments that have none of theirs."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -260,15 +264,15 @@ def write(
     shadow: bool = False,
 ) -> None:
     """The fragments that were judged as new or newer, with all under them. Nothing refers to those of a shadow."""
-    put_fragments(here=here, held_back=held_back)
+    insert_fragments(here=here, held_back=held_back)
     if told["insert"] >= MANY and not shadow:
         analyze()
-    put_successors(project_id)
+    update_successors(project_id)
     if taken := mark_taken(project_id):
         told["insert"] -= taken
         told["rejected"]["id_taken"] = taken
     if told["update"]:
         change_fragments(project_id, here=here, held_back=held_back)
-    put_under(here=here)
-    put_links()
-    put_vectors(project_id, here=here)
+    insert_dependents(here=here)
+    insert_links()
+    insert_vectors(project_id, here=here)

@@ -21,7 +21,7 @@ IN_COPIES = f"""UPDATE staged_archive s SET payload = convert_to(({HELD} || json
 COLUMNS = (("fragment", "owner_id"), ("votes", "owner_id"), ("conflict", "resolved_by"), ("ruling", "decided_by"))
 
 
-def meet(project_id: uuid.UUID) -> None:
+def map_owners(project_id: uuid.UUID) -> None:
     """Lets what they said be said by those of the same name and kind who are known here: so it stays theirs."""
     known: dict[str, str] = dict(fetch(NAMESAKES, {"project": project_id}))
     if not known:

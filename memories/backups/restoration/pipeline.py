@@ -20,11 +20,11 @@ from memories.backups.bundle import (
     BundleReader,
     Manifest,
     UnknownVersion,
-    ahead,
     batches,
     chain_of,
     fingerprint_keys,
     make,
+    prefetch_batches,
 )
 from memories.backups.restoration import (
     auxiliary_tables,
@@ -132,7 +132,7 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
     began, now = time.monotonic(), operation.started_at or operation.created_at
     principal = starter(principal, operation)
     chain = _chain(principal, operation)
-    with staging_tables.staged():
+    with staging_tables.staging_tables():
         read = stage(principal, chain, operation, progress, now=now)
         failpoints.reach("restore.staged")
         report: dict[str, Any] = {
@@ -145,17 +145,17 @@ def restore(principal: Principal, operation: Operation, progress: Progress, *, e
         with access.enter(principal, why="restore"):
             report["forgotten"] = len(fetch(FORGOTTEN, [principal.project_id]))
             # What it keyed (fingerprints, decided values) is so with a salt that neither is here nor came along.
-            lacks_salt = not read.manifest.salt and not fingerprint_keys.fit(principal, read.manifest)
+            lacks_salt = not read.manifest.salt and not fingerprint_keys.has_project_salt(principal, read.manifest)
             report["key_file_needed"] = lacks_salt and not read.foreign
         if operation.dry_run:
-            parts = restore_plan.planned(principal, read.ids)
+            parts = restore_plan.plan_namespaces(principal, read.ids)
         else:
             restore_plan.refuse_changed(principal, operation, report, read.ids)
             report["safety_backup_id"] = _safety(principal, operation, progress, now=now)
             restore_plan.refuse_changed(principal, operation, report, read.ids)  # again: a backup takes its time
-            restore_plan.agreed(operation, progress)
+            restore_plan.require_agreed_counts(operation, progress)
             parts = apply(principal, read, progress, report, erase=erase, now=now)
-    return {**report, **restore_plan.told(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
+    return {**report, **restore_plan.summarise_counts(parts), "elapsed_ms": int((time.monotonic() - began) * 1000)}
 
 
 @contextmanager
@@ -202,14 +202,14 @@ def stage(
     foreign, manifest, done, before = False, None, 0, list[str]()
     for row in chain:
         refusal = nullcontext() if as_it_is else _letting_go(principal, row)
-        with refusal, storage.readable(row.file) as file:
+        with refusal, storage.open_decrypted(row.file) as file:
             reader = BundleReader(file, now=now, allow_version=operation.options.get("allow_version", False))
             manifest = reader.manifest
             check_place(principal, manifest)
             if manifest.chain != before:
                 raise BaseMissing("the bundle goes on from another that is not here")
             taken.begin()
-            for batch in ahead(batches(reader.lines())):
+            for batch in prefetch_batches(batches(reader.lines())):
                 with access.enter(principal, why="restore"):
                     taken.take(batch)
                     done += len(batch)
@@ -223,7 +223,7 @@ def stage(
     with access.enter(principal, why="restore"):
         if not as_it_is:
             _prepare(principal, read)
-        erasure_filter.note_lineage()
+        erasure_filter.stage_lineage()
     return read
 
 
@@ -235,15 +235,15 @@ def check_place(principal: Principal, manifest: Manifest) -> None:
 
 def _prepare(principal: Principal, read: Read) -> None:
     if read.foreign:
-        read.left_out = diff.left_out()
-        diff.cap(principal)
+        read.left_out = diff.count_left_out()
+        diff.cap_untrusted_rows(principal)
     else:
-        owners.meet(principal.project_id)
+        owners.map_owners(principal.project_id)
         # By its id a memory is known under any salt.
         execute("INSERT INTO staged_forgotten SELECT fragment_id, max(authority) FROM staged_erasure GROUP BY 1", [])
     if (
         read.foreign
-        or not fingerprint_keys.fit(principal, read.manifest)
+        or not fingerprint_keys.has_project_salt(principal, read.manifest)
         and not (read.manifest.salt and fingerprint_keys.is_new(principal))
     ):
         fingerprint_keys.drop_fingerprints(read.left_out)
@@ -254,8 +254,8 @@ def _safety(principal: Principal, operation: Operation, progress: Progress, *, n
     with access.enter(principal, why="restore"):
         if not Fragment.objects.within(principal.project_id).exists():
             return None
-    wish = BackupRequest(origin=BackupOrigin.SAFETY)
-    return str(make(principal, wish, operation=operation, progress=progress, now=now).id)
+    request = BackupRequest(origin=BackupOrigin.SAFETY)
+    return str(make(principal, request, operation=operation, progress=progress, now=now).id)
 
 
 def apply(
@@ -270,15 +270,15 @@ def apply(
     """Writes it: what belongs to the project first, then one namespace after the other, each in one transaction."""
     with access.enter(principal, why="restore"):
         if not read.foreign:
-            fingerprint_keys.agree(principal, read.manifest, read.left_out)
-        insertion.put_owners()
-        owners.meet(principal.project_id)  # somebody may have got a key since the plan
-        insertion.put_erasures()
-        auxiliary_tables.name_predicates(principal.project_id)
-        carry_out(principal.project_id, erase=erase, now=now)
+            fingerprint_keys.adopt_salt(principal, read.manifest, read.left_out)
+        insertion.insert_owners()
+        owners.map_owners(principal.project_id)  # somebody may have got a key since the plan
+        insertion.insert_erasures()
+        auxiliary_tables.digest_predicates(principal.project_id)
+        apply_restore(principal.project_id, erase=erase, now=now)
     failpoints.reach("restore.project")
     parts: dict[str, Any] = {}
-    progress.report = {**report, **restore_plan.told(parts)}
+    progress.report = {**report, **restore_plan.summarise_counts(parts)}
     for done, (name, there) in enumerate(read.ids):
         with progress.alive():
             progress.note(stage=f"applying {name}"[:64], done=done, total=len(read.ids))
@@ -286,14 +286,14 @@ def apply(
                 told = _apply(principal, read, name, there, now=now)
                 failpoints.reach("restore.applied")
             parts[name] = told
-            progress.report = {**report, **restore_plan.told(parts)}
+            progress.report = {**report, **restore_plan.summarise_counts(parts)}
         failpoints.reach("restore.committed")
         progress.save(stage="applying", done=done + 1, total=len(read.ids), cursor=progress.operation.cursor)
     for name, there in read.ids:
         with progress.alive(), access.enter(principal, why="restore"):
-            here = insertion.put_namespace(principal, read.stage.namespaces[name])
+            here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
             lock_namespace(here)
-            auxiliary_tables.put_origins(principal.project_id, there=there, here=here)
+            auxiliary_tables.insert_origins(principal.project_id, there=there, here=here)
     return parts
 
 
@@ -304,7 +304,7 @@ FORGOTTEN = """SELECT f.id, f.namespace_id, e.authority FROM staged_forgotten e 
     ORDER BY f.namespace_id, f.id"""
 
 
-def carry_out(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) -> None:
+def apply_restore(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) -> None:
     """Forgets what was forgotten where the bundle comes from by somebody as strong, and is still kept here."""
     rows = fetch(FORGOTTEN, [project_id])
     for place in dict.fromkeys(place for _, place, _ in rows):
@@ -316,27 +316,27 @@ def carry_out(project_id: uuid.UUID, *, erase: Erase, now: datetime.datetime) ->
 
 def _apply(principal: Principal, read: Read, name: str, there: uuid.UUID, *, now: datetime.datetime) -> dict[str, Any]:
     project_id = principal.project_id
-    here = insertion.put_namespace(principal, read.stage.namespaces[name])
+    here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
     lock_namespace(here)
-    insertion.place_erasures(project_id, there=there, here=here)
+    insertion.scope_erasures(project_id, there=there, here=here)
     if not fetch(
         "SELECT 1 FROM memories_claim WHERE project_id = %s AND namespace_id = %s LIMIT 1", [project_id, here]
     ):
-        auxiliary_tables.put_predicates(there=there, here=here)
+        auxiliary_tables.insert_predicates(there=there, here=here)
     told = diff.judge(project_id, there=there, here=here)
     erasure_filter.drop(project_id, there=there, here=here)
-    erasure_filter.spare(project_id)
+    erasure_filter.exempt_unrelated(project_id)
     told["rules_left"] = auxiliary_tables.rules_left(there=there, here=here)
-    insertion.name_claims(project_id, there=there, here=here)
+    insertion.digest_claims(project_id, there=there, here=here)
     kept = conflict_check.keep_stronger(project_id, there=there, here=here)
     told["update"], told["skipped_stale"] = told["update"] - kept, told["skipped_stale"] + kept
-    waiting = conflict_check.contested(project_id, there=there, here=here, now=now)
+    waiting = conflict_check.find_contested(project_id, there=there, here=here, now=now)
     insertion.write(project_id, here=here, held_back=list(waiting), told=told)
     failpoints.reach("restore.half")
-    auxiliary_tables.clear_graves(project_id)
-    told["others"] = auxiliary_tables.put_others(project_id, there=there, here=here)
-    auxiliary_tables.rule_on_former(project_id, here=here)
-    auxiliary_tables.put_versions(project_id, now=now)
+    auxiliary_tables.clear_tombstones(project_id)
+    told["others"] = auxiliary_tables.insert_auxiliary_rows(project_id, there=there, here=here)
+    auxiliary_tables.create_rulings_of_restored(project_id, here=here)
+    auxiliary_tables.insert_version_conflicts(project_id, now=now)
     insertion.index(project_id)
-    told["through_the_gate"] = conflict_check.hear(project_id, waiting, now=now)
+    told["through_the_gate"] = conflict_check.admit_contested(project_id, waiting, now=now)
     return told

@@ -23,7 +23,7 @@ def counts_of(report: Mapping[str, Any]) -> dict[str, Any]:
     return {"namespaces": parts, **{name: report.get(name) for name in COMPARED}}
 
 
-def planned(principal: Principal, ids: Sequence[tuple[str, uuid.UUID]]) -> dict[str, Any]:
+def plan_namespaces(principal: Principal, ids: Sequence[tuple[str, uuid.UUID]]) -> dict[str, Any]:
     """What a restore would do, by namespace; `ids` are their names and under which ids they are staged."""
     return {name: _plan(principal, name, there) for name, there in ids}
 
@@ -34,7 +34,7 @@ def _plan(principal: Principal, name: str, there: uuid.UUID) -> dict[str, Any]:
         return diff.judge(principal.project_id, there=there, here=here.id if here else there)
 
 
-def told(parts: Mapping[str, Any]) -> dict[str, Any]:
+def summarise_counts(parts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts of all namespaces together, and of each."""
     whole: dict[str, Any] = {name: sum(part[name] for part in parts.values()) for name in diff.COUNTED}
     reasons = {reason for part in parts.values() for reason in part["rejected"]}
@@ -55,11 +55,11 @@ def refuse_changed(
         return
     with access.enter(principal, why="restore"):
         plan = plan_of(operation)
-    if plan and counts_of(plan.report or {}) != counts_of({**report, "namespaces": planned(principal, ids)}):
+    if plan and counts_of(plan.report or {}) != counts_of({**report, "namespaces": plan_namespaces(principal, ids)}):
         raise PlanChanged("the restore would do something else than its plan said")
 
 
-def agreed(operation: Operation, progress: Progress) -> None:
+def require_agreed_counts(operation: Operation, progress: Progress) -> None:
     """Keeps that it may write, before anything is written."""
     operation.cursor = AGREED
     progress.save(stage="applying", done=0, total=None, cursor=AGREED)

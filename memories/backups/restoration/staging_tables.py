@@ -104,7 +104,7 @@ def drop() -> None:
 
 
 @contextmanager
-def staged() -> Iterator[None]:
+def staging_tables() -> Iterator[None]:
     """The tables as long as they are needed. Not inside a transaction that is over before."""
     create()
     try:
@@ -139,7 +139,7 @@ class StagedBundle:
         """A batch. Raises BrokenBundle for the first line that can't be stored, and has taken none then."""
         for line in lines:
             if line.kind in SPACES:
-                self._meet(line)
+                self._check_line(line)
         self._divide(lines)
 
     def _divide(self, lines: Sequence[BundleLine]) -> None:
@@ -157,7 +157,7 @@ class StagedBundle:
         self._divide(lines[:half])
         self._divide(lines[half:])
 
-    def _meet(self, line: BundleLine) -> None:
+    def _check_line(self, line: BundleLine) -> None:
         row = line.told["row"]
         texts = [row[name] for name in ("name", "language", "archive_policy", "id")]
         if any(type(text) is not str for text in texts) or type(row["forked_from"]) not in (str, type(None)):
@@ -201,7 +201,7 @@ class StagedBundle:
 
     def _take_kind(self, kind: str) -> None:
         if kind == "gone":
-            self._let_go(
+            self._drop_fragments(
                 "SELECT e::uuid FROM staged_line l, jsonb_array_elements_text(l.body -> 'ids') e WHERE l.kind = 'gone'"
             )
         elif kind == "kept":
@@ -213,7 +213,7 @@ class StagedBundle:
         elif kind in MODELS:
             self._take_rows(kind)
 
-    def _let_go(self, ids: str) -> None:
+    def _drop_fragments(self, ids: str) -> None:
         """Earlier bundles' fragments with these ids, and all under them."""
         execute(
             f"""WITH gone AS MATERIALIZED (
@@ -230,7 +230,7 @@ class StagedBundle:
 
     def _take_rows(self, kind: str) -> None:
         if kind == "fragment" and self.bundle:
-            self._let_go("SELECT (l.body #>> '{row,id}')::uuid FROM staged_line l WHERE l.kind = 'fragment'")
+            self._drop_fragments("SELECT (l.body #>> '{row,id}')::uuid FROM staged_line l WHERE l.kind = 'fragment'")
         filled = dict(_filled(kind), project_id=str(self.principal.project_id))
         more = ""
         if kind == "fragment":
@@ -250,7 +250,7 @@ class StagedBundle:
                 WHERE l.kind = '{kind}' {"ON CONFLICT DO NOTHING" if kind == "archive" and self.bundle else ""}""",
             {
                 "filled": json.dumps(filled),
-                "places": self._places(),
+                "places": self._stage_namespaces(),
                 "later": json.dumps(dict(specs()[MODELS[kind]].later)),
             },
         )
@@ -278,7 +278,7 @@ class StagedBundle:
                 WHERE l.kind = 'fragment' AND t.e IS NOT NULL""",
             {
                 "filled": json.dumps(filled),
-                "places": self._places(),
+                "places": self._stage_namespaces(),
                 "later": json.dumps(dict(specs()[UNDER[name]].later)),
             },
         )
@@ -297,7 +297,11 @@ class StagedBundle:
                             'namespace_id', %s::jsonb -> (l.body ->> 'namespace'),
                             'root_id', %s::jsonb -> (l.body ->> 'namespace')) {more}) r
                     WHERE l.kind = 'archive' AND l.body #>> '{{row,reason}}' <> 'compacted'""",
-                [json.dumps(dict(specs()[COPIED[name]].later)), str(self.principal.project_id), *[self._places()] * 2],
+                [
+                    json.dumps(dict(specs()[COPIED[name]].later)),
+                    str(self.principal.project_id),
+                    *[self._stage_namespaces()] * 2,
+                ],
             )
         execute(f"TRUNCATE {', '.join(f'staged_{name}' for name in COPIED)}", [])
 
@@ -311,12 +315,12 @@ class StagedBundle:
             [str(self.principal.project_id)],
         )
 
-    def _take_vectors(self, told: list[tuple[str, dict[str, Any]]]) -> None:
+    def _take_vectors(self, text: list[tuple[str, dict[str, Any]]]) -> None:
         with connection.cursor() as cursor, cursor.copy("COPY staged_vector FROM STDIN") as copy:
-            for fragment_id, each in told:
+            for fragment_id, each in text:
                 copy.write_row((fragment_id, each["model"], each["dim"], vector_text(unpacked(each["vector"]))))
 
-    def _places(self) -> str:
+    def _stage_namespaces(self) -> str:
         return json.dumps({name: row["id"] for name, row in self.namespaces.items()})
 
 

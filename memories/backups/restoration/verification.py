@@ -39,9 +39,9 @@ class DrillFailed(NovaError):
 
     code = "drill_failed"
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, text: dict[str, Any]) -> None:
         super().__init__("what was restored is not what the backup holds")
-        self.told = told
+        self.told = text
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -96,12 +96,12 @@ def verify(principal: Principal, operation: Operation, progress: Progress) -> di
 def _read(row: Backup, *, now: datetime.datetime) -> Iterator[BundleLine]:
     """Every record of a file that is the one that was written. Raises BrokenBundle, FileMissing, FileChanged."""
     digest = hashlib.sha256()
-    with storage.opened(row.file) as file:
+    with storage.open_file(row.file) as file:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     if digest.hexdigest() != row.sha256:
         raise FileChanged("the file has another SHA-256 than when it was written")
-    with storage.readable(row.file) as file:
+    with storage.open_decrypted(row.file) as file:
         reader = BundleReader(file, now=now)
         yield from reader.lines()
     if reader.signer != row.signer:
@@ -117,17 +117,17 @@ def drill(principal: Principal, operation: Operation, progress: Progress) -> dic
     now = operation.started_at or operation.created_at
     chain = _chain(principal, operation)
     row = chain[-1]
-    with _verdict(principal, row, "drilled_at", "drill_verdict", now=now), staging_tables.staged():
+    with _verdict(principal, row, "drilled_at", "drill_verdict", now=now), staging_tables.staging_tables():
         read = restoration.stage(principal, chain, operation, progress, now=now, as_it_is=True)
         failpoints.reach("drill.staged")
         with progress.alive(), access.enter(principal, why="drill"), transaction.atomic():
-            _shadow()
+            _create_shadow_tables()
             _restore(principal, read, progress)
             for table in SHADOWED:
                 execute(f"ANALYZE pg_temp.{table}", [])  # nobody else tells the planner of them
-            found = _found(principal, read, row)
+            found = _compare(principal, read, row)
             transaction.set_rollback(True)
-        wanted = _wanted(chain, now=now)
+        wanted = _expected_records(chain, now=now)
         if found != wanted:
             raise DrillFailed({"found": found, "wanted": wanted})
     return {"backup_id": str(row.id), **found}
@@ -157,7 +157,7 @@ def _verdict(principal: Principal, row: Backup, when: str, what: str, *, now: da
     keep(SOUND)
 
 
-def _shadow() -> None:
+def _create_shadow_tables() -> None:
     """Empty temporary tables in front of the real ones. Only in a transaction that is undone."""
     for table in SHADOWED:
         key = KEYS.get(table, "id")
@@ -174,24 +174,24 @@ def _shadow() -> None:
 
 def _restore(principal: Principal, read: restoration.Read, progress: Progress) -> None:
     project_id = principal.project_id
-    insertion.put_owners()
-    insertion.put_erasures()
-    auxiliary_tables.name_predicates(project_id)
+    insertion.insert_owners()
+    insertion.insert_erasures()
+    auxiliary_tables.digest_predicates(project_id)
     _put_sources(principal, read)
     for done, (name, there) in enumerate(read.ids):
         progress.note(stage="drill", done=done, total=len(read.ids))
-        here = insertion.put_namespace(principal, read.stage.namespaces[name])
-        auxiliary_tables.put_predicates(there=there, here=here)
+        here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
+        auxiliary_tables.insert_predicates(there=there, here=here)
         told = diff.judge(project_id, there=there, here=here)
         erasure_filter.drop(project_id, there=there, here=here)
-        insertion.name_claims(project_id, there=there, here=here)
+        insertion.digest_claims(project_id, there=there, here=here)
         insertion.write(project_id, here=here, held_back=[], told=told, shadow=True)
-        auxiliary_tables.put_others(project_id, there=there, here=here)
+        auxiliary_tables.insert_auxiliary_rows(project_id, there=there, here=here)
         if rejected := {key: told[key] for key in ("rejected", "blocked_by_erasure") if told[key]}:
             raise DrillFailed(rejected)
     for name, there in read.ids:
-        here = insertion.put_namespace(principal, read.stage.namespaces[name])
-        auxiliary_tables.put_origins(project_id, there=there, here=here)
+        here = insertion.ensure_namespace(principal, read.stage.namespaces[name])
+        auxiliary_tables.insert_origins(project_id, there=there, here=here)
 
 
 def _put_sources(principal: Principal, read: restoration.Read) -> None:
@@ -202,7 +202,7 @@ def _put_sources(principal: Principal, read: restoration.Read) -> None:
         Namespace.objects.ensure(project_id=principal.project_id, name=name)
 
 
-def _found(principal: Principal, read: restoration.Read, row: Backup) -> dict[str, Any]:
+def _compare(principal: Principal, read: restoration.Read, row: Backup) -> dict[str, Any]:
     names = list(read.stage.namespaces)
     places_ = [here for (here,) in fetch("SELECT id FROM memories_namespace WHERE name = ANY (%s)", [names])]
     selection = records.Selection(principal.project_id, tuple(places_), embeddings=row.include_embeddings)
@@ -213,7 +213,7 @@ def _found(principal: Principal, read: restoration.Read, row: Backup) -> dict[st
     return _digest(record.line for record in records.read(selection) if record.kind in kinds)
 
 
-def _wanted(chain: list[Backup], *, now: datetime.datetime) -> dict[str, Any]:
+def _expected_records(chain: list[Backup], *, now: datetime.datetime) -> dict[str, Any]:
     row = chain[-1]
     if row.base_id is not None:
         return _sum(_latest(chain, now=now))

@@ -51,7 +51,7 @@ class Command(TyperCommand):
         as_json: AsJson = False,
     ) -> None:
         """Issues a key. Its text is shown this once."""
-        wish = keys.KeyRequest(
+        request = keys.KeyRequest(
             namespaces=_parts(namespaces) or [f"{project}:*"],
             verbs=_parts(verbs),
             ceiling=ceiling,
@@ -64,7 +64,7 @@ class Command(TyperCommand):
         )
         expires_at = timezone.now() + datetime.timedelta(days=days) if days else None
         try:
-            issued = keys.issue(keys.ensure_project(project), wish, owner=owner or None, expires_at=expires_at)
+            issued = keys.issue(keys.ensure_project(project), request, owner=owner or None, expires_at=expires_at)
         except keys.BadGrant as error:
             raise CommandError(str(error)) from error
         self._show(issued, as_json)

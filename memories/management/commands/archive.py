@@ -5,7 +5,7 @@ from typing import Annotated
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories.management.job_runner import run_here, tell
+from memories.management.job_runner import print_reports, run_here
 
 
 class Command(TyperCommand):
@@ -23,4 +23,4 @@ class Command(TyperCommand):
         """Puts away here and now; exit code 1 when a project did not succeed."""
         reports = run_here("archive", options={}, project=project, namespace=namespace, dry_run=dry_run)
         columns = ("would_put_away",) if dry_run else ("put_away",)
-        tell(reports, columns=columns, as_json=as_json)
+        print_reports(reports, columns=columns, as_json=as_json)

@@ -33,7 +33,7 @@ class Command(TyperCommand):
         """
         proofs = {p.name: _proven(p) for p in _projects(project)}
         if as_json:
-            self.stdout.write(json.dumps({name: _told(proof) for name, proof in proofs.items()}))
+            self.stdout.write(json.dumps({name: _describe_proof(proof) for name, proof in proofs.items()}))
         else:
             for name, proof in proofs.items():
                 self.stdout.write("\n".join(_lines(name, proof)))
@@ -46,8 +46,8 @@ class Command(TyperCommand):
         for found in _projects(project):
             sealed = audit.seal(access.system_principal(found), now=timezone.now())
             self.stdout.write(f"{found.name}: {sealed.events if sealed else 0} events sealed")
-            if told := audit.tell(access.system_principal(found), now=timezone.now()):
-                self.stdout.write(f"{found.name}: {told} seals told to the witness")
+            if output := audit.send_seals(access.system_principal(found), now=timezone.now()):
+                self.stdout.write(f"{found.name}: {output} seals told to the witness")
 
 
 def _proven(project: Project) -> audit.Proof:
@@ -60,7 +60,7 @@ def _proven(project: Project) -> audit.Proof:
         return audit.prove(access.system_principal(project), watcher=show)
 
 
-def _told(proof: audit.Proof) -> dict[str, Any]:
+def _describe_proof(proof: audit.Proof) -> dict[str, Any]:
     witness = asdict(proof.witness) if proof.witness else None
     return {**asdict(proof.chain), "rows": asdict(proof.rows), "witness": witness}
 

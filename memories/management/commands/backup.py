@@ -13,9 +13,9 @@ from typer import Argument, Option
 
 from memories import access, backups
 from memories.access import NotFound
-from memories.management.bundles import Identity, Plain, Recipients, encryption_wish, owner_of_backup, run
+from memories.management.bundles import Identity, Plain, Recipients, encryption_option, owner_of_backup, run
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import printed
+from memories.management.operation_commands import format_table
 from memories.models import Backup
 
 Id = Annotated[str, Argument(help="The backup's id.")]
@@ -43,7 +43,7 @@ class Command(TyperCommand):
         (found,) = projects_named(project)
         options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": namespace or []}
         options |= {"base": base} if base else {}
-        options |= encryption_wish(recipient, plain=plain)
+        options |= encryption_option(recipient, plain=plain)
         run(self, access.system_principal(found), "backup", options, as_json=as_json)
 
     @command(name="list")
@@ -55,7 +55,7 @@ class Command(TyperCommand):
             with access.enter(principal, why="list"):
                 rows += backups.backups(principal).order_by("-created_at", "-id")
         if as_json:
-            self.stdout.write(json.dumps([_told(row) for row in rows]))
+            self.stdout.write(json.dumps([_backup_json(row) for row in rows]))
             return
         table = Table(
             "id", "made", "policy", "origin", "records", "bytes", "verified", "drilled", "protected", "encrypted"
@@ -69,7 +69,7 @@ class Command(TyperCommand):
             )
             numbers = (str(row.records), f"{row.size:,}")
             table.add_row(str(row.id), f"{row.created_at:%Y-%m-%d %H:%M}", row.policy, row.origin, *numbers, *marks)
-        self.stdout.write(printed(table))
+        self.stdout.write(format_table(table))
 
     @command()
     def verify(self, backup_id: Id, identity: Identity = None, as_json: Json = False) -> None:
@@ -90,7 +90,7 @@ class Command(TyperCommand):
         """Keeps it from retention and deletion."""
         row = backups.protect(owner_of_backup(backup_id), uuid.UUID(backup_id), protected=not off)
         self.stdout.write(
-            json.dumps(_told(row)) if as_json else f"{row.id}: {'protected' if row.protected else 'free'}"
+            json.dumps(_backup_json(row)) if as_json else f"{row.id}: {'protected' if row.protected else 'free'}"
         )
 
     @command()
@@ -119,7 +119,7 @@ class Command(TyperCommand):
         self.stdout.write(f"{backup_id}: deleted at {timezone.now():%H:%M}")
 
 
-def _told(row: Backup) -> dict[str, Any]:
+def _backup_json(row: Backup) -> dict[str, Any]:
     names = (
         "policy",
         "origin",

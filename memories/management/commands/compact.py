@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories.management.job_runner import run_here, tell
+from memories.management.job_runner import print_reports, run_here
 
 COLUMNS = ("compacted_count", "skipped_high_weight", "already_compressed")
 
@@ -27,4 +27,4 @@ class Command(TyperCommand):
         options: dict[str, Any] = {"tier": tier} if tier else {}
         reports = run_here("compact", options=options, project=project, namespace=namespace, dry_run=dry_run)
         columns = ("would_compact", *COLUMNS[1:]) if dry_run else COLUMNS
-        tell(reports, columns=columns, as_json=as_json)
+        print_reports(reports, columns=columns, as_json=as_json)

@@ -33,21 +33,21 @@ class Command(TyperCommand):
     @command()
     def show(self, as_json: AsJson = False) -> None:
         """Each setting with its value and origin: environment, .env, TOML or default. Secrets are not shown."""
-        told = [
-            {"setting": name, "value": _shown(name, value), "origin": settings.ENV_ORIGINS[name], "toml": place}
+        output = [
+            {"setting": name, "value": _masked(name, value), "origin": settings.ENV_ORIGINS[name], "toml": place}
             for name, value in settings.ENV.items()
             for place in [settings.ENV_PLACES.get(name)]
         ]
         if as_json or self.as_json:
-            self.stdout.write(json.dumps(told))
+            self.stdout.write(json.dumps(output))
             return
         table = Table("setting", "value", "origin", "in TOML")
-        for row in told:
+        for row in output:
             table.add_row(row["setting"], Text(str(row["value"])), row["origin"], row["toml"] or "")
         Console(file=cast("IO[str]", self.stdout)).print(table)
 
 
-def _shown(name: str, value: Any) -> Any:
+def _masked(name: str, value: Any) -> Any:
     """The value without its secrets."""
     if name in SECRET:
         return HIDDEN if value else ""

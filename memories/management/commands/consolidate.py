@@ -12,7 +12,15 @@ from typer import Option
 
 from memories import access, jobs, upkeep
 from memories.access import NotFound, Principal
-from memories.management.operation_commands import OfUser, described, owner_of, printed, scope_named, told, watched
+from memories.management.operation_commands import (
+    OfUser,
+    describe_operation,
+    format_table,
+    operation_json,
+    owner_of,
+    run_with_progress,
+    scope_named,
+)
 from memories.models import Namespace, Operation, Project
 from memories.models.enums import OperationState
 from memories.operations import BadOptions
@@ -42,22 +50,30 @@ class Command(TyperCommand):
             options = {"plan_id": plan or None, "confirm": confirm or None}
             given = {name: value for name, value in options.items() if value is not None}
             ended = [
-                self._run(principal, place, given, dry_run) for principal, place in places(namespace, project, user)
+                self._run(principal, place, given, dry_run)
+                for principal, place in requested_namespaces(namespace, project, user)
             ]
         if as_json:
-            self.stdout.write(json.dumps([told(operation) for operation in ended]))
+            self.stdout.write(json.dumps([operation_json(operation) for operation in ended]))
         else:
-            self.stdout.write("".join(described(each) for each in ended) if report else printed(table(ended)))
+            self.stdout.write(
+                "".join(describe_operation(each) for each in ended) if report else format_table(table(ended))
+            )
         if any(operation.state != OperationState.SUCCEEDED for operation in ended):
             raise SystemExit(1)
 
-    def _run(self, principal: Principal, place: Namespace, options: dict[str, Any], dry_run: bool) -> Operation:
-        wish: dict[str, Any] = {"kind": "consolidate", "namespace": place, "options": options, "dry_run": dry_run}
+    def _run(self, principal: Principal, namespace: Namespace, options: dict[str, Any], dry_run: bool) -> Operation:
+        arguments: dict[str, Any] = {
+            "kind": "consolidate",
+            "namespace": namespace,
+            "options": options,
+            "dry_run": dry_run,
+        }
         try:
-            operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+            operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
         except (BadOptions, jobs.AlreadyRunning, upkeep.consolidation.NoPlan, upkeep.consolidation.PlanUsed) as error:
             raise CommandError(str(error)) from error
-        return watched(principal, operation, place.name)
+        return run_with_progress(principal, operation, namespace.name)
 
     def _undo(self, operation_id: str) -> Operation:
         principal = owner_of(operation_id)
@@ -65,10 +81,10 @@ class Command(TyperCommand):
             operation = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
         except (NotFound, jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
             raise CommandError(str(error)) from error
-        return watched(principal, operation, "undo")
+        return run_with_progress(principal, operation, "undo")
 
 
-def places(namespace: str, project: str, user: str = "") -> list[tuple[Principal, Namespace]]:
+def requested_namespaces(namespace: str, project: str, user: str = "") -> list[tuple[Principal, Namespace]]:
     """The namespaces meant, each with who works on it. Raises CommandError when there is none of that name."""
     if user and not namespace:
         raise CommandError("A user is one of a namespace: give --namespace too.")
@@ -102,7 +118,7 @@ def table(ended: list[Operation]) -> Table:
             report.get("archived"),
         ]
         error = f" ({operation.error['code']})" if operation.error else ""
-        place = operation.namespace.name if operation.namespace else ""
+        namespace = operation.namespace.name if operation.namespace else ""
         shown = ["" if number is None else str(number) for number in numbers]
-        found.add_row(place, f"{operation.state}{error}", *shown, str(operation.id))
+        found.add_row(namespace, f"{operation.state}{error}", *shown, str(operation.id))
     return found

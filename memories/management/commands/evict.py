@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories.management.job_runner import run_here, tell
+from memories.management.job_runner import print_reports, run_here
 
 
 class Command(TyperCommand):
@@ -26,4 +26,4 @@ class Command(TyperCommand):
         options |= {"target": target} if target != -1.0 else {}
         reports = run_here("evict", options=options, project=project, dry_run=dry_run)
         columns = ("would_evict" if dry_run else "evicted", "short")
-        tell(reports, columns=columns, as_json=as_json)
+        print_reports(reports, columns=columns, as_json=as_json)

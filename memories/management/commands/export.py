@@ -10,7 +10,7 @@ from django_typer.management import TyperCommand
 from typer import Argument, Option
 
 from memories import access, backups
-from memories.management.bundles import Plain, Recipients, encryption_wish, run
+from memories.management.bundles import Plain, Recipients, encryption_option, run
 from memories.management.job_runner import projects_named
 from memories.management.operation_commands import OfUser, scope_named
 
@@ -39,11 +39,13 @@ class Command(TyperCommand):
             raise CommandError("Say of which agent's user: --namespace.")
         places = [scope_named(name, user) for name in namespace or []]
         options: dict[str, Any] = {"policy": policy, "include_embeddings": embeddings, "namespaces": places}
-        options |= encryption_wish(recipient, plain=plain)
+        options |= encryption_option(recipient, plain=plain)
         report = run(self, principal, "backup", options, as_json=as_json)
         part = file.with_name(f"{file.name}.part")
         try:
-            with backups.storage.opened(backups.found(principal, uuid.UUID(report["backup_id"])).file) as source:
+            with backups.storage.open_file(
+                backups.get_backup(principal, uuid.UUID(report["backup_id"])).file
+            ) as source:
                 with part.open("wb") as target:
                     shutil.copyfileobj(source, target)
                 part.replace(file)

@@ -24,10 +24,10 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         """Prints secrets once."""
         active_model()
-        told = demo.tell(now=timezone.now())
+        output = demo.create_story(now=timezone.now())
         project = keys.ensure_project(demo.PROJECT)
-        if told:
-            self.stdout.write(f"  Demo project {project.name}: {told} memories in {demo.TOUR}.")
+        if output:
+            self.stdout.write(f"  Demo project {project.name}: {output} memories in {demo.TOUR}.")
         users = get_user_model()._default_manager
         if not users.filter(is_superuser=True).exists():
             password = secrets.token_urlsafe(12)
@@ -37,8 +37,8 @@ class Command(BaseCommand):
         with access.enter(access.system_principal(project), why="first run"):
             has_key = ApiKey.objects.within(project.id).filter(owner__name=OWNER).exists()
         if not has_key:
-            wish = keys.KeyRequest(namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output")
-            issued = keys.issue(project, wish, owner=OWNER)
+            request = keys.KeyRequest(namespaces=[f"{project.name}:*"], verbs=["read", "write"], ceiling="tool_output")
+            issued = keys.issue(project, request, owner=OWNER)
             self.stdout.write(f"  First API key, shown this once: {issued.text}")
 
     @staticmethod

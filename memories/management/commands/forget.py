@@ -16,7 +16,7 @@ from typer import Option
 from conflicts.authority import SOURCE_RANK
 from memories import erasure, jobs
 from memories.erasure import ErasureRequest
-from memories.management.operation_commands import OfUser, namespace_named, watched
+from memories.management.operation_commands import OfUser, namespace_named, run_with_progress
 from memories.models.enums import FragmentType, OperationState, SourceClass, Status
 from memories.retrieval import Filters
 
@@ -55,30 +55,31 @@ class Command(TyperCommand):
             conversation_id=conversation,
             **({"include_all": True} if status == "all" else {"status_filter": [status]}),
         )
-        wish = ErasureRequest(filters, memory_id or [], content)
+        request = ErasureRequest(filters, memory_id or [], content)
         if filters == Filters() and not (memory_id or content):
             raise CommandError("Say what is to be forgotten: --id, --content, --tag, --type, --conversation, --status.")
-        found = erasure.look(principal, place, wish, now=timezone.now())
+        found = erasure.preview(principal, place, request, now=timezone.now())
         if dry_run:
-            return self._tell({**found.report(), "dry_run": True}, as_json=as_json)
+            return self._print_report({**found.report(), "dry_run": True}, as_json=as_json)
         if not yes and sys.stdin.isatty():
             typer.confirm(f"Forget {found.count} memories of {place.name} for good?", abort=True)
         if expect is None and not yes:
             raise CommandError("Say how many memories these are (--expect), or --yes.")
-        options = erasure.wanted(
-            wish.by_ids(found.ids),
+        options = erasure.erasure_options(
+            request.by_ids(found.ids),
             expected=found.count if expect is None else expect,
             authority=SOURCE_RANK[SourceClass.USER_EXPLICIT],
             purge_backups=purge_backups,
             everywhere=everywhere,
         )
         made: dict[str, Any] = {"kind": "forget", "namespace": place, "options": options}
-        operation = watched(principal, jobs.start(principal, **made, now=timezone.now(), wake_up=False), place.name)
+        started = jobs.start(principal, **made, now=timezone.now(), wake_up=False)
+        operation = run_with_progress(principal, started, place.name)
         if operation.state != OperationState.SUCCEEDED:
             raise CommandError(f"{found.count} memories fit; nothing was forgotten: {(operation.error or {})['code']}.")
-        return self._tell({**(operation.report or {}), "dry_run": False}, as_json=as_json)
+        return self._print_report({**(operation.report or {}), "dry_run": False}, as_json=as_json)
 
-    def _tell(self, report: dict[str, Any], *, as_json: bool) -> None:
+    def _print_report(self, report: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps(report))
             return

@@ -40,16 +40,16 @@ class Command(TyperCommand):
             return
         if layout not in exports.READERS:
             raise CommandError(f"Unknown layout {layout!r}; use one of {', '.join(exports.READERS)}.")
-        place = scope_named(namespace, user)
+        scope = scope_named(namespace, user)
         try:
-            drafts = exports.read(layout, file, namespace=place)
-            principal = access.system_principal(keys.ensure_project(place.partition(":")[0]))
+            drafts = exports.read(layout, file, namespace=scope)
+            principal = access.system_principal(keys.ensure_project(scope.partition(":")[0]))
         except (exports.UnreadableExport, keys.BadGrant) as error:
             raise CommandError(str(error)) from error
         counts = self._store(principal, drafts, file.name)
-        told = {"file": str(file), "memories": len(drafts), **counts}
+        output = {"file": str(file), "memories": len(drafts), **counts}
         words = ", ".join(f"{number} {what}" for what, number in counts.items()) or "nothing to store"
-        self.stdout.write(json.dumps(told) if as_json else f"{file}: {words}")
+        self.stdout.write(json.dumps(output) if as_json else f"{file}: {words}")
 
     def _store(self, principal: access.Principal, drafts: list[ingest.Draft], name: str) -> dict[str, int]:
         """How many were stored, stood already, wait for a person, or were forgotten before."""
@@ -61,14 +61,14 @@ class Command(TyperCommand):
                 batch = drafts[start : start + BATCH]
                 prepared = ingest.prepare(batch)
                 for place in range(len(batch)):
-                    counts[_one(principal, prepared.only(place))] += 1
+                    counts[_import_one(principal, prepared.only(place))] += 1
                 bar.advance(task, len(batch))
         return dict(sorted(counts.items()))
 
 
-def _one(principal: access.Principal, prepared: ingest.Prepared) -> str:
+def _import_one(principal: access.Principal, prepared: ingest.Prepared) -> str:
     """What became of a memory."""
-    keep = ingest.keep_event if prepared.drafts[0].source_id else ingest.keep_each
+    keep = ingest.store_events if prepared.drafts[0].source_id else ingest.store_each
     (admission,) = keep(principal, prepared, now=timezone.now())
     if admission is None:
         return "blocked_by_erasure"

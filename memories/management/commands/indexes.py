@@ -28,12 +28,12 @@ class Command(TyperCommand):
         """Keeps the indexes of every project; one project's trouble does not stop the others."""
         if "owner" not in settings.DATABASES:
             raise CommandError("Indexes are built as the owner of the tables: set DATABASE_OWNER_URL.")
-        self._keep()
+        self._build()
         while every:
             time.sleep(every)
-            self._keep()
+            self._build()
 
-    def _keep(self) -> None:
+    def _build(self) -> None:
         try:
             for project in list(Project.objects.order_by("name")):
                 self._keep_of(project)
@@ -46,6 +46,6 @@ class Command(TyperCommand):
 
     def _keep_of(self, project: Project) -> None:
         try:
-            retrieval.keep_indexes(access.system_principal(project))
+            retrieval.maintain_indexes(access.system_principal(project))
         except Exception:
             log.exception("project_passed_over", project=project.name)

@@ -32,14 +32,14 @@ class Command(TyperCommand):
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Stores what is worth keeping; the same file twice adds nothing."""
-        place = scope_named(namespace, user)
+        scope = scope_named(namespace, user)
         try:
             messages = {path: list(ingest.files.read(path)) for path in files}
-            project = keys.ensure_project(place.partition(":")[0])
+            project = keys.ensure_project(scope.partition(":")[0])
         except (ingest.files.UnreadableFile, keys.BadGrant) as error:
             raise CommandError(str(error)) from error
         principal = access.system_principal(project)
-        reports = [self._one(principal, path, messages[path], place) for path in files]
+        reports = [self._ingest_one(principal, path, messages[path], scope) for path in files]
         if as_json:
             self.stdout.write(json.dumps(reports))
             return
@@ -47,7 +47,7 @@ class Command(TyperCommand):
             reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(report["skipped"].items())) or "none"
             self.stdout.write(f"{report['file']}: {report['stored']} stored, skipped: {reasons}")
 
-    def _one(
+    def _ingest_one(
         self, principal: access.Principal, path: Path, messages: list[ingest.files.Message], namespace: str
     ) -> dict[str, Any]:
         stored, skipped = 0, dict[str, int]()

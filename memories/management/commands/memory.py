@@ -24,7 +24,7 @@ from memories.management.operation_commands import OfUser, scope_named
 from memories.models import CONTENT_LIMIT, Fragment, Namespace, Project
 from memories.models.enums import FragmentType, SourceClass, Status
 from memories.rest.answers import answers
-from memories.rest.fragments import answer_of, stored_answer
+from memories.rest.fragments import answer_of, stored_answers
 from memories.retrieval import Question, search
 
 Place = Annotated[str, Option(help="Only this namespace: project:agent.")]
@@ -61,31 +61,31 @@ class Command(TyperCommand):
         _one_of(kind, FragmentType.values)
         _one_of(status, [*Status.values, "all"])
         asked = {"type": kind, "status": status if status != "all" else ""}
-        place = scope_named(namespace, user) if namespace else ""
+        scope = scope_named(namespace, user) if namespace else ""
         asked |= {} if namespace else {"namespace__user": user}
         found = []
         for project in _projects(namespace):
             with access.enter(access.system_principal(project), why="list"):
                 rows = Fragment.objects.within(project.id).for_answers()
                 rows = rows.filter(**{name: value for name, value in asked.items() if value})
-                if place:
-                    rows = rows.filter(namespace__in=Namespace.objects.within(project.id).named([place]))
+                if scope:
+                    rows = rows.filter(namespace__in=Namespace.objects.within(project.id).named([scope]))
                 found += answers([*rows.newest_first()[:limit]], now=timezone.now())
         found.sort(key=lambda row: row["created_at"], reverse=True)
-        self._tell(found[:limit], as_json)
+        self._print_rows(found[:limit], as_json)
 
     @command()
     def show(self, memory_id: Id, user: OfUser = "", as_json: AsJson = False) -> None:
         """One memory with everything that is known of it; exit code 1 when there is none."""
         principal, row = _find(memory_id, user)
         with access.enter(principal, why="read"):
-            told = answer_of(principal, row.id)
+            output = answer_of(principal, row.id)
         if as_json or self.as_json:
-            self._print(told)
+            self._print(output)
             return
         self.stdout.write(str(row))
         table = Table("field", "value")
-        for name, value in told.items():
+        for name, value in output.items():
             if value not in (None, [], {}):
                 table.add_row(name, Text(value if isinstance(value, str) else json.dumps(value, cls=JSONEncoder)))
         self._console().print(table)
@@ -105,20 +105,20 @@ class Command(TyperCommand):
         _one_of(source, SourceClass.values)
         if not 0 < len(text.strip()) <= CONTENT_LIMIT:
             raise CommandError(f"Give a text of 1 to {CONTENT_LIMIT} characters.")
-        place = scope_named(namespace, user)
-        draft = ingest.Draft(namespace=place, content=text.strip(), type=kind or None, source=source or None)
-        principal = access.system_principal(keys.ensure_project(place.partition(":")[0]))
+        scope = scope_named(namespace, user)
+        draft = ingest.Draft(namespace=scope, content=text.strip(), type=kind or None, source=source or None)
+        principal = access.system_principal(keys.ensure_project(scope.partition(":")[0]))
         try:
-            admissions = ingest.keep(principal, ingest.prepare([draft]), now=timezone.now())
+            admissions = ingest.store(principal, ingest.prepare([draft]), now=timezone.now())
         except (BlockedByErasure, CeilingExceeded) as error:
             raise CommandError(str(error)) from error
         with access.enter(principal, why="answer"):
-            (told,) = stored_answer(principal, admissions)
+            (output,) = stored_answers(principal, admissions)
         if as_json or self.as_json:
-            self._print(told)
+            self._print(output)
         else:
-            again = " It stood there already." if told["deduplicated"] else ""
-            self.stdout.write(f"{told['id']} is {told['status']} in {told['namespace']}.{again}")
+            again = " It stood there already." if output["deduplicated"] else ""
+            self.stdout.write(f"{output['id']} is {output['status']} in {output['namespace']}.{again}")
 
     @command()
     def delete(
@@ -158,14 +158,14 @@ class Command(TyperCommand):
             raise CommandError("Ask something.")
         (project,) = _projects(namespace)
         now = timezone.now()
-        place = scope_named(namespace, user)
-        question = Question(query, [place], project_wide=project_wide or None, top_k=limit, floor=floor)
+        scope = scope_named(namespace, user)
+        question = Question(query, [scope], project_wide=project_wide or None, top_k=limit, floor=floor)
         found = search(access.system_principal(project), question, now=now)
         shown = answers([hit.fragment for hit in found.hits], now=now, model=found.model)
         rows = [{**row, "score": hit.score, **hit.labels} for row, hit in zip(shown, found.hits, strict=True)]
-        self._tell(rows, as_json, more=("score",))
+        self._print_rows(rows, as_json, more=("score",))
 
-    def _tell(self, rows: Sequence[dict[str, Any]], as_json: bool, *, more: tuple[str, ...] = ()) -> None:
+    def _print_rows(self, rows: Sequence[dict[str, Any]], as_json: bool, *, more: tuple[str, ...] = ()) -> None:
         if as_json or self.as_json:
             self._print(rows)
             return
@@ -179,8 +179,8 @@ class Command(TyperCommand):
             table.add_row(*(_cell(shown[name]) for name in names))
         self._console().print(table)
 
-    def _print(self, told: Any) -> None:
-        self.stdout.write(json.dumps(told, cls=JSONEncoder))
+    def _print(self, output: Any) -> None:
+        self.stdout.write(json.dumps(output, cls=JSONEncoder))
 
     def _console(self) -> Console:
         return Console(file=cast("IO[str]", self.stdout))
@@ -195,8 +195,10 @@ def _cell(value: Any) -> Text:
 def _labelled(row: dict[str, Any]) -> str:
     """What a memory says, behind what it is held against."""
     labels = {"contradicts": "contradicts", "on_record": "on record:"}
-    told = [(label, claim) for name, label in labels.items() if (claim := row.get(name))]
-    return "".join(f"({label} {claim['predicate']} = {claim['value']}) " for label, claim in told) + str(row["content"])
+    output = [(label, claim) for name, label in labels.items() if (claim := row.get(name))]
+    return "".join(f"({label} {claim['predicate']} = {claim['value']}) " for label, claim in output) + str(
+        row["content"]
+    )
 
 
 def _one_of(value: str, words: "list[str]") -> None:

@@ -36,7 +36,7 @@ class Command(TyperCommand):
     @command()
     def list(self, as_json: AsJson = False) -> None:
         """Lists the models, with how many memories of all projects have no vector of each."""
-        rows = [{**_told(row), "missing": _missing(row)} for row in EmbeddingModel.objects.order_by("created_at")]
+        rows = [{**_model_json(row), "missing": _missing(row)} for row in EmbeddingModel.objects.order_by("created_at")]
         if as_json:
             self.stdout.write(json.dumps(rows))
             return
@@ -55,14 +55,14 @@ class Command(TyperCommand):
     ) -> None:
         """Adds a model: new memories get a vector of it at once, older ones by a backfill."""
         row = _tried(lambda: upkeep.model_registry.add_model(name=name, provider=provider, dim=dim, now=timezone.now()))
-        self._say(row, as_json=as_json)
+        self._print_row(row, as_json=as_json)
 
     @command()
     def backfill(self, name: Name, as_json: AsJson = False) -> None:
         """Starts to embed what has no vector of it, in every project."""
         row = _model(name)
         jobs.fill_model(row, now=timezone.now())
-        self._say(row, as_json=as_json)
+        self._print_row(row, as_json=as_json)
 
     @command()
     def compare(
@@ -85,7 +85,7 @@ class Command(TyperCommand):
             )
         )
         shares = [row.share for row in rows if row.share is not None]
-        told: dict[str, Any] = {
+        output: dict[str, Any] = {
             "model": model.name,
             "against": active.name,
             "depth": upkeep.model_comparison.DEPTH,
@@ -95,7 +95,7 @@ class Command(TyperCommand):
             "missing": upkeep.vector_backfill.missing(principal, model),
         }
         words = "{model} against {against}: mean {mean}, least {least}, {missing} memories without a vector"
-        self.stdout.write(json.dumps(told) if as_json else words.format(**told))
+        self.stdout.write(json.dumps(output) if as_json else words.format(**output))
 
     @command()
     def activate(
@@ -106,18 +106,18 @@ class Command(TyperCommand):
     ) -> None:
         """Makes it the model of questions; the former one stays ready to be switched back to."""
         row = _model(name)
-        self._say(_tried(lambda: jobs.activate_model(row, force=force, now=timezone.now())), as_json=as_json)
+        self._print_row(_tried(lambda: jobs.activate_model(row, force=force, now=timezone.now())), as_json=as_json)
 
     @command()
     def retire(self, name: Name, as_json: AsJson = False) -> None:
         """Ends a model and starts to drop its vectors, in every project."""
         row = _model(name)
         _tried(lambda: jobs.retire_model(row, now=timezone.now()))
-        self._say(row, as_json=as_json)
+        self._print_row(row, as_json=as_json)
 
-    def _say(self, row: EmbeddingModel, *, as_json: bool) -> None:
+    def _print_row(self, row: EmbeddingModel, *, as_json: bool) -> None:
         row.refresh_from_db()
-        self.stdout.write(json.dumps(_told(row)) if as_json else f"{row.name} is {row.state}")
+        self.stdout.write(json.dumps(_model_json(row)) if as_json else f"{row.name} is {row.state}")
 
 
 def _tried(act: Any) -> Any:
@@ -138,5 +138,5 @@ def _missing(row: EmbeddingModel) -> int:
     return sum(upkeep.vector_backfill.missing(access.system_principal(one), row) for one in Project.objects.all())
 
 
-def _told(row: EmbeddingModel) -> dict[str, Any]:
+def _model_json(row: EmbeddingModel) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("name", "provider", "dim", "state", "floor")}

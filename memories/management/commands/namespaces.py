@@ -16,7 +16,7 @@ from typer import Argument, Option
 from memories import access, jobs, namespaces
 from memories.access import NotFound, Principal
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import described, namespace_named, watched
+from memories.management.operation_commands import describe_operation, namespace_named, run_with_progress
 from memories.models import Fragment, Namespace, Operation
 from memories.models.enums import OperationState
 from memories.namespaces import BranchTaken
@@ -97,7 +97,7 @@ class Command(TyperCommand):
                 count = namespaces.project_size(project)
             kind, options = "delete_project", {"project": name}
         if dry_run:
-            self._say({"name": name, "would_delete": count}, as_json=as_json)
+            self._print_report({"name": name, "would_delete": count}, as_json=as_json)
             return
         if not (yes or (sys.stdin.isatty() and typer.prompt(f"{count} memories go. The name once more") == name)):
             raise CommandError("Nothing was deleted: repeat the name at a terminal, or use --yes.")
@@ -107,30 +107,30 @@ class Command(TyperCommand):
         self,
         principal: Principal,
         kind: str,
-        place: Namespace | None,
+        namespace: Namespace | None,
         options: dict[str, Any],
         *,
         as_json: bool,
         dry_run: bool = False,
     ) -> None:
-        wish: dict[str, Any] = {"kind": kind, "namespace": place, "options": options, "dry_run": dry_run}
+        arguments: dict[str, Any] = {"kind": kind, "namespace": namespace, "options": options, "dry_run": dry_run}
         try:
-            operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
+            operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
         except (BadOptions, BranchTaken, NotFound) as error:
             raise CommandError(str(error)) from error
         try:
-            ended = watched(principal, operation, kind)
+            ended = run_with_progress(principal, operation, kind)
         except Operation.DoesNotExist:  # it went with its project
-            self._say({"name": principal.project, "deleted": True}, as_json=as_json)
+            self._print_report({"name": principal.project, "deleted": True}, as_json=as_json)
             return
         if as_json:
             self.stdout.write(json.dumps({"operation": str(ended.id), "state": ended.state, **(ended.report or {})}))
         else:
-            self.stdout.write(described(ended))
+            self.stdout.write(describe_operation(ended))
         if ended.state != OperationState.SUCCEEDED:
             raise SystemExit(1)
 
-    def _say(self, report: dict[str, Any], *, as_json: bool) -> None:
+    def _print_report(self, report: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps(report))
             return

@@ -11,7 +11,14 @@ from rich.table import Table
 from typer import Argument, Option
 
 from memories import access, jobs, operations, upkeep
-from memories.management.operation_commands import described, found, owner_of, printed, told, watched
+from memories.management.operation_commands import (
+    describe_operation,
+    format_table,
+    get_operation,
+    operation_json,
+    owner_of,
+    run_with_progress,
+)
 from memories.models import Operation, Project
 from memories.models.enums import OperationState
 
@@ -41,7 +48,7 @@ class Command(TyperCommand):
                 newest = Operation.objects.within(place.id).select_related("namespace").order_by("-created_at", "-id")
                 rows += (newest.filter(state=state) if state else newest)[:limit]
         if as_json:
-            self.stdout.write(json.dumps([told(row) for row in rows]))
+            self.stdout.write(json.dumps([operation_json(row) for row in rows]))
             return
         table = Table("id", "kind", "namespace", "state", "stage", "progress", "begun")
         for row in rows:
@@ -50,13 +57,13 @@ class Command(TyperCommand):
             table.add_row(
                 str(row.id), row.kind, where, row.state, row.stage, progress, f"{row.created_at:%Y-%m-%d %H:%M}"
             )
-        self.stdout.write(printed(table))
+        self.stdout.write(format_table(table))
 
     @command()
     def show(self, operation_id: Id, as_json: Json = False) -> None:
         """One operation with its report."""
         principal = owner_of(operation_id)
-        self._tell(found(principal, uuid.UUID(operation_id)), as_json=as_json)
+        self._print_operation(get_operation(principal, uuid.UUID(operation_id)), as_json=as_json)
 
     @command()
     def cancel(self, operation_id: Id, as_json: Json = False) -> None:
@@ -76,13 +83,13 @@ class Command(TyperCommand):
             made = jobs.start_undo(principal, uuid.UUID(operation_id), now=timezone.now(), wake_up=False)
         except (jobs.NotUndoable, upkeep.consolidation.CannotRollBack) as error:
             raise CommandError(str(error)) from error
-        ended = watched(principal, made, "undo")
-        self._tell(ended, as_json=as_json)
+        ended = run_with_progress(principal, made, "undo")
+        self._print_operation(ended, as_json=as_json)
         if ended.state != OperationState.SUCCEEDED:
             raise SystemExit(1)
 
-    def _tell(self, row: Operation, *, as_json: bool) -> None:
+    def _print_operation(self, row: Operation, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(json.dumps(told(row)))
+            self.stdout.write(json.dumps(operation_json(row)))
             return
-        self.stdout.write(described(row))
+        self.stdout.write(describe_operation(row))

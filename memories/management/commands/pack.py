@@ -15,8 +15,8 @@ from typer import Argument, Option
 
 from memories import access, backups, jobs, packs
 from memories.access import NotFound, keys
-from memories.management.bundles import Identity, Plain, Recipients, encryption_wish
-from memories.management.operation_commands import OfUser, described, namespace_named, watched
+from memories.management.bundles import Identity, Plain, Recipients, encryption_option
+from memories.management.operation_commands import OfUser, describe_operation, namespace_named, run_with_progress
 from memories.models.enums import OperationState
 from memories.operations import BadOptions
 
@@ -53,12 +53,12 @@ class Command(TyperCommand):
         """Writes all that a namespace holds, or a user's scope in it, into a file, with progress."""
         principal, place = namespace_named(namespace, user)
         made: dict[str, Any] = {"kind": "pack", "namespace": place, "now": timezone.now()}
-        made["options"] = encryption_wish(recipient, plain=plain)
+        made["options"] = encryption_option(recipient, plain=plain)
         try:
             started = jobs.start(principal, **made, wake_up=False)
         except BadOptions as error:
             raise CommandError(f"{error.field}: {error}") from error
-        operation = watched(principal, started, namespace)
+        operation = run_with_progress(principal, started, namespace)
         if operation.state != OperationState.SUCCEEDED:
             raise CommandError(f"The pack was not written: {(operation.error or {}).get('code')}.")
         try:
@@ -68,8 +68,8 @@ class Command(TyperCommand):
         except backups.storage.FileMissing as error:
             raise CommandError("Something was forgotten while the pack was written: write it anew.") from error
         backups.storage.remove(packs.name_of(operation))
-        told = {**(operation.report or {}), "file": str(file)}
-        self.stdout.write(json.dumps(told) if as_json else described(operation))
+        output = {**(operation.report or {}), "file": str(file)}
+        self.stdout.write(json.dumps(output) if as_json else describe_operation(operation))
 
     @command()
     def search(
@@ -109,15 +109,15 @@ class Command(TyperCommand):
             with backups.encryption.identity(identity):
                 project = keys.ensure_project(packs.project_of(file))
                 principal = access.system_principal(project)
-                taken = packs.taken_in(principal, file, now=timezone.now())
+                taken = packs.import_pack(principal, file, now=timezone.now())
         except REFUSED as error:
             raise CommandError(str(error)) from error
         options = {"backup_id": str(taken.id), **({"trust_signer": trust_signer} if trust_signer else {})}
-        wish: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": dry_run}
-        operation = jobs.start(principal, **wish, now=timezone.now(), wake_up=False)
-        ended = watched(principal, operation, "import")
+        arguments: dict[str, Any] = {"kind": "restore", "namespace": None, "options": options, "dry_run": dry_run}
+        operation = jobs.start(principal, **arguments, now=timezone.now(), wake_up=False)
+        ended = run_with_progress(principal, operation, "import")
         backups.delete(principal, uuid.UUID(str(taken.id)))
-        told = {"operation": str(ended.id), "state": ended.state, "error": ended.error, **(ended.report or {})}
-        self.stdout.write(json.dumps(told) if as_json else described(ended))
+        output = {"operation": str(ended.id), "state": ended.state, "error": ended.error, **(ended.report or {})}
+        self.stdout.write(json.dumps(output) if as_json else describe_operation(ended))
         if ended.state != OperationState.SUCCEEDED:
             raise SystemExit(1)

@@ -18,7 +18,7 @@ from memories import access, governance
 from memories.access import NotFound, Principal
 from memories.governance.task_proposals import Situation
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import printed
+from memories.management.operation_commands import format_table
 from memories.models import Project, Proposal
 from memories.models.enums import Decision, ProposalOutcome, SourceClass
 
@@ -48,8 +48,11 @@ class Command(TyperCommand):
         for found in projects_named(project):
             with access.enter(access.system_principal(found), why="list"):
                 mine = Proposal.objects.within(found.id).filter(**asked).lasting(now=timezone.now())
-                rows += [told(row) for row in mine.select_related("namespace").order_by("-created_at", "-id")[:limit]]
-        self._tell(rows, as_json=as_json)
+                rows += [
+                    proposal_json(row)
+                    for row in mine.select_related("namespace").order_by("-created_at", "-id")[:limit]
+                ]
+        self._print_rows(rows, as_json=as_json)
 
     @command()
     def propose(
@@ -68,11 +71,13 @@ class Command(TyperCommand):
         with Progress(console=Console(stderr=True)) as bar:
             bar.add_task("asking the language model", total=None)
             try:
-                considered = governance.task_proposals.consider(principal, namespace, Situation(task, context), now=now)
+                considered = governance.task_proposals.ask_and_judge(
+                    principal, namespace, Situation(task, context), now=now
+                )
             except NotFound as error:
                 raise CommandError(str(error)) from error
-        row = governance.task_proposals.conclude(principal, considered, now=now)
-        self._tell([told(row)], as_json=as_json)
+        row = governance.task_proposals.store_outcome(principal, considered, now=now)
+        self._print_rows([proposal_json(row)], as_json=as_json)
         if row.outcome != ProposalOutcome.ALLOWED:
             raise SystemExit(1)
 
@@ -80,7 +85,7 @@ class Command(TyperCommand):
     def accept(self, proposal_id: Id, as_json: Json = False) -> None:
         """Lets the newer memory of a supersession that waits replace the older one; `undo` takes it back."""
         now = timezone.now()
-        self._settle(
+        self._decide(
             proposal_id,
             lambda by: governance.decide(by, proposal_id, Decision.ACCEPTED, now=now),
             "The newer memory replaces the older one.",
@@ -91,7 +96,7 @@ class Command(TyperCommand):
     def dismiss(self, proposal_id: Id, as_json: Json = False) -> None:
         """Leaves both memories as they are; it is not proposed again."""
         now = timezone.now()
-        self._settle(
+        self._decide(
             proposal_id,
             lambda by: governance.decide(by, proposal_id, Decision.DISMISSED, now=now),
             "Both memories stay; this is not proposed again.",
@@ -102,24 +107,24 @@ class Command(TyperCommand):
     def undo(self, proposal_id: Id, as_json: Json = False) -> None:
         """Takes a decision back: both memories are as before it, and the proposal waits again."""
         now = timezone.now()
-        self._settle(
+        self._decide(
             proposal_id,
             lambda by: governance.undo(by, proposal_id, now=now),
             "The decision is taken back: the proposal waits again.",
             as_json=as_json,
         )
 
-    def _settle(
-        self, proposal_id: uuid.UUID, act: Callable[[Principal], Proposal], said: str, *, as_json: bool
+    def _decide(
+        self, proposal_id: uuid.UUID, act: Callable[[Principal], Proposal], text: str, *, as_json: bool
     ) -> None:
         """Does it where the proposal lies. Raises CommandError when the room refuses it; nothing changes then."""
         try:
             row = act(_owner_of(proposal_id))
         except (AlreadyResolved, CannotUndo, NotApplicable, NotFound) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(json.dumps(told(row)) if as_json else said)
+        self.stdout.write(json.dumps(proposal_json(row)) if as_json else text)
 
-    def _tell(self, rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    def _print_rows(self, rows: list[dict[str, Any]], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps(rows))
             return
@@ -131,7 +136,7 @@ class Command(TyperCommand):
         for row in rows:
             decision = "waiting" if row["waiting"] else row["decision"]
             table.add_row(*(str({**row, "decision": decision}[name] or "") for name in names))
-        self.stdout.write(printed(table))
+        self.stdout.write(format_table(table))
 
 
 def _owner_of(proposal_id: uuid.UUID) -> Principal:
@@ -144,7 +149,7 @@ def _owner_of(proposal_id: uuid.UUID) -> Principal:
     raise CommandError(f"There is no proposal {proposal_id}.")
 
 
-def told(row: Proposal) -> dict[str, Any]:
+def proposal_json(row: Proposal) -> dict[str, Any]:
     """A proposal as JSON."""
     return {
         "id": str(row.id),

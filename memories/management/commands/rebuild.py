@@ -37,7 +37,7 @@ class Command(TyperCommand):
             jobs.check_options("rebuild", {"target": target})
         except BadOptions as error:
             raise CommandError(str(error)) from error
-        reports = [self._one(found, target, namespace) for found in projects]
+        reports = [self._rebuild_one(found, target, namespace) for found in projects]
         if as_json:
             self.stdout.write(json.dumps(reports))
         for report in reports if not as_json else []:
@@ -45,14 +45,14 @@ class Command(TyperCommand):
         if any(report["state"] != OperationState.SUCCEEDED for report in reports):
             raise SystemExit(1)
 
-    def _one(self, project: Project, target: str, namespace: str) -> dict[str, object]:
+    def _rebuild_one(self, project: Project, target: str, namespace: str) -> dict[str, object]:
         principal = access.system_principal(project)
         with access.enter(principal, why="rebuild"):
-            place = Namespace.objects.within(project.id).filter(name=namespace).first() if namespace else None
-            if namespace and place is None:
+            scope = Namespace.objects.within(project.id).filter(name=namespace).first() if namespace else None
+            if namespace and scope is None:
                 raise CommandError(f"There is no namespace {namespace!r}.")
         operation = operations.start(
-            principal, kind="rebuild", namespace=place, options={"target": target}, dry_run=False, now=timezone.now()
+            principal, kind="rebuild", namespace=scope, options={"target": target}, dry_run=False, now=timezone.now()
         )
         with Progress(console=Console(stderr=True)) as bar:
             task = bar.add_task(f"{project.name} {target}", total=None)

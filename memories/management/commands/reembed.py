@@ -38,12 +38,12 @@ class Command(TyperCommand):
             raise CommandError(f"There is no project {project!r}.")
         row = self._model(model, provider, dim)
         upkeep.model_registry.begin_backfill(row.id)
-        reports = [self._one(found, row) for found in projects]
+        reports = [self._reembed_one(found, row) for found in projects]
         complete = all(report["state"] == OperationState.SUCCEEDED and not report["missing"] for report in reports)
         if activate and (force or (complete and upkeep.model_registry.is_complete(row))):
             row = upkeep.model_registry.activate(row.id)
         row.refresh_from_db()
-        self._tell({"model": row.name, "state": row.state, "projects": reports}, as_json=as_json)
+        self._print_output({"model": row.name, "state": row.state, "projects": reports}, as_json=as_json)
         if not complete or (activate and row.state != "active"):
             raise SystemExit(1)
 
@@ -57,7 +57,7 @@ class Command(TyperCommand):
             raise CommandError(f"{name!r} is of the provider {row.provider} and has {row.dim} dimensions.")
         return row
 
-    def _one(self, project: Project, model: EmbeddingModel) -> dict[str, object]:
+    def _reembed_one(self, project: Project, model: EmbeddingModel) -> dict[str, object]:
         principal = access.system_principal(project)
         operation = jobs.start_for_model(principal, kind="backfill", model=model, now=timezone.now(), wake_up=False)
         with Progress(console=Console(stderr=True)) as bar:
@@ -74,10 +74,10 @@ class Command(TyperCommand):
             "missing": upkeep.vector_backfill.missing(principal, model),
         }
 
-    def _tell(self, told: dict[str, Any], *, as_json: bool) -> None:
+    def _print_output(self, text: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(json.dumps(told))
+            self.stdout.write(json.dumps(text))
             return
-        for report in told["projects"]:
+        for report in text["projects"]:
             self.stdout.write("{project}: {state}, {embedded} embedded, {missing} missing".format(**report))
-        self.stdout.write(f"{told['model']} is {told['state']}")
+        self.stdout.write(f"{text['model']} is {text['state']}")

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from memories import backups
 from memories.access import Principal
-from memories.management.bundles import Identity, owner_of_backup, run, taken_in
+from memories.management.bundles import Identity, import_file, owner_of_backup, run
 
 KEY_NEEDED = (
     "{} fingerprints of forgotten texts are left out: they are keyed, and the key is not here. What was forgotten, and "
@@ -44,11 +44,11 @@ class Command(TyperCommand):
             if which:
                 principal = owner_of_backup(which)
             else:
-                principal, which = taken_in(
+                principal, which = import_file(
                     Path(bundle), make_project=True, project=project, allow_version=allow_version
                 )
             if key:
-                _take(principal, key)
+                _import_key(principal, key)
             options: dict[str, Any] = {"backup_id": which}
             options |= {"trust_signer": trust_signer} if trust_signer else {}
             options |= {"allow_version": True} if allow_version else {}
@@ -57,8 +57,8 @@ class Command(TyperCommand):
             self.stderr.write(KEY_NEEDED.format(report["left_out"].get("erasure", 0)))
 
 
-def _take(principal: Principal, key: Path) -> None:
+def _import_key(principal: Principal, key: Path) -> None:
     try:
-        backups.bundle.take_key(principal, key)
+        backups.bundle.import_key(principal, key)
     except (backups.bundle.BadKeyFile, OSError) as error:
         raise CommandError(str(error)) from error

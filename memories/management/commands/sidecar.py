@@ -12,7 +12,7 @@ from typer import Option
 
 from memories import access, governance
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import printed
+from memories.management.operation_commands import format_table
 from memories.models import LlmCall
 
 
@@ -33,7 +33,7 @@ class Command(TyperCommand):
             raise CommandError("There is no project yet: a call belongs to one.")
         checked = governance.health.check_sidecar(access.system_principal(projects[0]), now=timezone.now())
         call = checked.call
-        told = {
+        output = {
             "works": checked.works,
             "why": checked.why,
             "url_setting": settings.SIDECAR_SETTING,
@@ -43,9 +43,9 @@ class Command(TyperCommand):
             **({"request_hash": call.request_hash, "output_hash": call.output_hash} if call else {}),
         }
         table = Table(show_header=False)
-        for name, value in told.items():
+        for name, value in output.items():
             table.add_row(name, str(value))
-        self.stdout.write(json.dumps(told) if as_json else printed(table))
+        self.stdout.write(json.dumps(output) if as_json else format_table(table))
         if not checked.works:
             raise SystemExit(1)
 
@@ -67,4 +67,4 @@ class Command(TyperCommand):
         table = Table(*names)
         for row in rows:
             table.add_row(*(str(row[name])[:19] for name in names))
-        self.stdout.write(json.dumps(rows, default=str) if as_json else printed(table))
+        self.stdout.write(json.dumps(rows, default=str) if as_json else format_table(table))

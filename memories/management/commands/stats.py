@@ -30,12 +30,12 @@ class Command(TyperCommand):
         as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     ) -> None:
         """Counts now."""
-        told = [_counted(found) for found in projects_named(project)]
+        output = [_counted(found) for found in projects_named(project)]
         if as_json:
-            self.stdout.write(json.dumps(told))
+            self.stdout.write(json.dumps(output))
             return
         console = Console()
-        for report in told:
+        for report in output:
             console.print(_table(report))
 
 
@@ -70,8 +70,8 @@ def _table(report: dict[str, Any]) -> Table:
             size = f" · {report['tier_bytes'][word]:,} octets" if field == "tier" else ""
             table.add_row(f"{field} {word}", f"{number:,}{size}", _bar(number, total))
         table.add_section()
-    told = f"{total:,} of {capacity['limit']:,} · {capacity['status']}"
-    table.add_row("capacity", told, _bar(total, capacity["limit"]))
+    output = f"{total:,} of {capacity['limit']:,} · {capacity['status']}"
+    table.add_row("capacity", output, _bar(total, capacity["limit"]))
     return table
 
 

@@ -42,14 +42,14 @@ class Command(TyperCommand):
                 backups.push.push_options(principal, remote, embeddings=embeddings),
                 quiet=True,
             )
-            report = remote.restore(backups.found(principal, uuid.UUID(made["backup_id"])))
+            report = remote.restore(backups.get_backup(principal, uuid.UUID(made["backup_id"])))
         except (backups.push.Unreachable, backups.push.PushRefused) as error:
             raise CommandError(str(error)) from error
-        told = {
+        output = {
             "backup_id": made["backup_id"],
             "bytes": made["size"],
             **{name: report.get(name, 0) for name in NUMBERS},
         }
-        told["left_out"] = report.get("left_out", {})
-        numbers = ", ".join(f"{told[name]} {name}" for name in NUMBERS if told[name]) or "nothing new"
-        self.stdout.write(json.dumps(told) if as_json else f"{made['size']:,} bytes pushed to {to}: {numbers}")
+        output["left_out"] = report.get("left_out", {})
+        numbers = ", ".join(f"{output[name]} {name}" for name in NUMBERS if output[name]) or "nothing new"
+        self.stdout.write(json.dumps(output) if as_json else f"{made['size']:,} bytes pushed to {to}: {numbers}")

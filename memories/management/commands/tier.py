@@ -5,7 +5,7 @@ from typing import Annotated
 from django_typer.management import TyperCommand
 from typer import Option
 
-from memories.management.job_runner import run_here, tell
+from memories.management.job_runner import print_reports, run_here
 
 
 class Command(TyperCommand):
@@ -22,4 +22,4 @@ class Command(TyperCommand):
     ) -> None:
         """Tiers here and now; exit code 1 when a project did not succeed."""
         reports = run_here("tier", options={}, project=project, namespace=namespace, dry_run=dry_run)
-        tell(reports, columns=("moved", "moves", "too_large"), as_json=as_json)
+        print_reports(reports, columns=("moved", "moves", "too_large"), as_json=as_json)

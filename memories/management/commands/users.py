@@ -17,7 +17,7 @@ from memories import access, erasure
 from memories.access import NotFound, Principal, users
 from memories.erasure import CountDiffers
 from memories.management.job_runner import projects_named
-from memories.management.operation_commands import printed
+from memories.management.operation_commands import format_table
 from memories.models.enums import SourceClass
 from memories.models.namespace import FORM, BadUser
 from memories.rest.users import exported
@@ -53,17 +53,17 @@ class Command(TyperCommand):
         table = Table("user", "memories", "since", "namespaces")
         for row in rows:
             table.add_row(row.user, str(row.memories), row.since.date().isoformat(), ", ".join(row.namespaces))
-        self.stdout.write(printed(table))
+        self.stdout.write(format_table(table))
 
     @command()
     def export(self, user: User, namespace: Place = "", project: Whole = "") -> None:
         """All that is kept of a user, in every status, as JSON; exit code 1 when there is none."""
         principal = _operator(namespace, project)
         try:
-            told = exported(principal, user, namespace or None, now=timezone.now())
+            output = exported(principal, user, namespace or None, now=timezone.now())
         except (NotFound, BadUser) as error:
             raise CommandError(f"There is no user {user!r}.") from error
-        self.stdout.write(json.dumps(told, cls=JSONEncoder))
+        self.stdout.write(json.dumps(output, cls=JSONEncoder))
 
     @command()
     def erase(
@@ -78,22 +78,22 @@ class Command(TyperCommand):
         as_json: Json = False,
     ) -> None:
         """Erases all that is kept of a user, every copy; asks for the count at a terminal."""
-        wish: dict[str, Any] = {"purge_backups": purge_backups, "now": timezone.now()}
+        options: dict[str, Any] = {"purge_backups": purge_backups, "now": timezone.now()}
         principal = _operator(namespace, project)
         try:
-            done = erasure.erase_user(principal, user, namespace or None, expected=None, dry_run=True, **wish)
+            done = erasure.erase_user(principal, user, namespace or None, expected=None, dry_run=True, **options)
             if not dry_run:
                 expected = done.count if yes and expect is None else expect
                 if expected is None:
                     expected = _typed(user, done.count)
-                done = erasure.erase_user(principal, user, namespace or None, expected=expected, **wish)
+                done = erasure.erase_user(principal, user, namespace or None, expected=expected, **options)
         except (NotFound, BadUser) as error:
             raise CommandError(f"There is no user {user!r}.") from error
         except CountDiffers as error:
             raise CommandError(f"{error.count} memories are kept of {user!r}; nothing was erased.") from error
-        told = {**asdict(done), "dry_run": dry_run}
+        output = {**asdict(done), "dry_run": dry_run}
         words = f"{done.count} memories of {user!r} {'would be' if dry_run else 'are'} erased."
-        self.stdout.write(json.dumps(told, cls=JSONEncoder) if as_json else words)
+        self.stdout.write(json.dumps(output, cls=JSONEncoder) if as_json else words)
 
 
 def _operator(namespace: str, project: str) -> Principal:

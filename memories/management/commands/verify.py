@@ -9,7 +9,7 @@ from django_typer.management import TyperCommand
 from typer import Argument, Option
 
 from memories import backups
-from memories.management.bundles import Identity, owner_of_backup, run, taken_in
+from memories.management.bundles import Identity, import_file, owner_of_backup, run
 
 
 class Command(TyperCommand):
@@ -28,5 +28,7 @@ class Command(TyperCommand):
         with contextlib.suppress(ValueError):
             which = str(uuid.UUID(bundle))
         with backups.encryption.identity(identity):
-            principal, which = (owner_of_backup(which), which) if which else taken_in(Path(bundle), make_project=False)
+            principal, which = (
+                (owner_of_backup(which), which) if which else import_file(Path(bundle), make_project=False)
+            )
             run(self, principal, "verify", {"backup_id": which}, as_json=as_json)

@@ -17,16 +17,16 @@ from memories.retrieval.context.block import (
     frame_size,
     gone_entry,
     heading_sizes,
-    lay_out,
+    render_block,
     task_entry,
 )
-from memories.retrieval.context.linked import linked_to
+from memories.retrieval.context.linked import linked_memories
 from memories.retrieval.context.markup import estimate_tokens
 from memories.retrieval.context.packing import BUDGET, RATIOS, Item, Packed, Space, by_density, by_score
 from memories.retrieval.context.receipts import leave_receipt
-from memories.retrieval.context.tombstones import gone
-from memories.retrieval.pipeline import answer, prepared
-from memories.retrieval.precedence import held
+from memories.retrieval.context.tombstones import matching_tombstones
+from memories.retrieval.pipeline import answer, prepare_question
+from memories.retrieval.precedence import claims_against_fragments
 from memories.retrieval.questions import Question, Results
 from memories.retrieval.scope import Places
 
@@ -99,7 +99,7 @@ class Memory:
 
 def build_context(principal: Principal, request: Request, *, now: datetime.datetime) -> Context:
     """The context block for a question. Raises what search raises."""
-    asked = prepared(principal, replace(request.question, top_k=request.considered), now=now)
+    asked = prepare_question(principal, replace(request.question, top_k=request.considered), now=now)
     with access.enter(principal, why="context"):
         results = answer(principal, asked, now=now)
         places = results.places
@@ -110,9 +110,11 @@ def build_context(principal: Principal, request: Request, *, now: datetime.datet
         packed = _packed(items, request, space)
         _leave_out_contradictions(packed, items)
         packed.excluded += left_out
-        stones = _stones(principal, request, places, packed, space)
+        tombstones = _tombstones(principal, request, places, packed, space)
         chosen = sorted(packed.included, key=lambda item: (-item.value, not item.first, item.thing.fragment.id))
-        block = lay_out([*(item.thing.entry for item in chosen), *tasks, *stones], form=request.form, salt=salt)
+        block = render_block(
+            [*(item.thing.entry for item in chosen), *tasks, *tombstones], form=request.form, salt=salt
+        )
         included = [item.thing.fragment for item in chosen]
         tokens = estimate_tokens(block)
         receipt_id = None
@@ -120,8 +122,8 @@ def build_context(principal: Principal, request: Request, *, now: datetime.datet
             receipt_id = leave_receipt(principal, included, places, tokens=tokens, now=now)
     if not request.preview:
         metrics.count(kept=len(included), excluded=[reason for _, reason in packed.excluded])
-        usage_counters.note_reads(principal.project_id, [fragment.id for fragment in included], at=now)
-        usage_counters.note_search(
+        usage_counters.count_reads(principal.project_id, [fragment.id for fragment in included], at=now)
+        usage_counters.count_search(
             principal.project_id, took=results.took_ms["total"], found=bool(results.hits), at=now
         )
     return Context(
@@ -146,11 +148,11 @@ def _candidates(
         return Item(Memory(fragment, made), made.kind, value, made.size, first)
 
     hits = results.hits
-    linked = linked_to(hits, request.question, places, principal, most=request.most, now=now)
+    linked = linked_memories(hits, request.question, places, principal, most=request.most, now=now)
     for hit in hits:
         told: Any = hit.fragment
         told.contradicts, told.on_record = hit.contradicts, hit.on_record
-    against = held([row for row, _ in linked], results.claims, places) if results.claims else {}
+    against = claims_against_fragments([row for row, _ in linked], results.claims, places) if results.claims else {}
     for row, _ in linked:
         told = row
         told.contradicts, told.on_record = (
@@ -204,7 +206,7 @@ def _tasks(
     return [item.thing for item in fitting.included]
 
 
-def _stones(
+def _tombstones(
     principal: Principal, request: Request, places: Places, packed: Packed[Memory], space: Space
 ) -> list[BlockEntry]:
     """Tombstones in the room that memories left; none where memories were found and not one of them had room."""
@@ -212,7 +214,7 @@ def _stones(
         return []
     fitting: Packed[BlockEntry] = Packed()
     space.most = MOST_STONES
-    for stone in gone(request.question.query, places, project_id=principal.project_id, most=MOST_STONES):
+    for stone in matching_tombstones(request.question.query, places, project_id=principal.project_id, most=MOST_STONES):
         made = gone_entry(stone, form=request.form)
         fitting.offer(Item(made, made.kind, 0.0, made.size), space)
     return [item.thing for item in fitting.included]

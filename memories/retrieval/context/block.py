@@ -48,7 +48,7 @@ def task_entry(task: RecentTask, *, form: str) -> BlockEntry:
     return BlockEntry(TASK, (task.updated_at, 0, task.row_id), task_line(task, form=form))
 
 
-def lay_out(entries: Sequence[BlockEntry], *, form: str, salt: bytes) -> str:
+def render_block(entries: Sequence[BlockEntry], *, form: str, salt: bytes) -> str:
     """The finished block: the same bytes for the same memories, in whatever order they come. Empty without any."""
     if not entries:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memories.access import Principal
 from memories.models import Claim, Fragment, Link
-from memories.retrieval.pipeline import freshness
+from memories.retrieval.pipeline import freshness_bound
 from memories.retrieval.questions import Hit, Question
 from memories.retrieval.scope import Places
 
@@ -14,7 +14,7 @@ from memories.retrieval.scope import Places
 SHARE = 0.5
 
 
-def linked_to(
+def linked_memories(
     hits: Sequence[Hit], question: Question, places: Places, principal: Principal, *, most: int, now: datetime.datetime
 ) -> list[tuple[Fragment, float]]:
     """Up to `most` memories with their values: half the best hit's score times the link's similarity.
@@ -50,7 +50,7 @@ def _values(hits: Sequence[Hit], project_id: uuid.UUID) -> dict[uuid.UUID, float
 
 
 def _fresh(row: Fragment, question: Question, places: Places, now: datetime.datetime) -> bool:
-    floor = freshness(question, foreign=places.is_foreign(row.namespace_id))
+    floor = freshness_bound(question, foreign=places.is_foreign(row.namespace_id))
     return not floor or row.relevance_at(now) >= floor
 
 

@@ -16,7 +16,7 @@ def phrases(question: str) -> set[str]:
     return {" ".join(found[start : start + length]) for length in range(1, LONGEST + 1) for start in range(len(found))}
 
 
-def gone(question: str, places: Places, *, project_id: uuid.UUID, most: int) -> list[Tombstone]:
+def matching_tombstones(question: str, places: Places, *, project_id: uuid.UUID, most: int) -> list[Tombstone]:
     """The newest tombstones of the asked namespaces and the shared one that share a topic with the question."""
     rows = Tombstone.objects.within(project_id).filter(
         namespace__in=places.scope_ids(foreign=False), topics__overlap=sorted(phrases(question))

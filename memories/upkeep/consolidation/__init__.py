@@ -1,15 +1,15 @@
 """Consolidation: memory that stays small and true, and every run of which can be taken back (docs/spec.md §7)."""
 
 from memories.operations import NoPlan, PlanUsed
-from memories.upkeep.consolidation.change_log import recorded
-from memories.upkeep.consolidation.digest_requests import CannotDigest, DigestRequest, keep_digest, prepare_digest
+from memories.upkeep.consolidation.change_log import record_changes
+from memories.upkeep.consolidation.digest_requests import CannotDigest, DigestRequest, prepare_digest, store_digest
 from memories.upkeep.consolidation.digests import LEAST, MOST
 from memories.upkeep.consolidation.options import RANGES, check
 from memories.upkeep.consolidation.pipeline import consolidate
 from memories.upkeep.consolidation.plan_execution import NeedsConfirmation
 from memories.upkeep.consolidation.planner import refuse_unfit_plan
-from memories.upkeep.consolidation.report_texts import lines
-from memories.upkeep.consolidation.rollback import CannotRollBack, expire, permit, refuse_unfit, take_back, undo
+from memories.upkeep.consolidation.report_texts import report_lines
+from memories.upkeep.consolidation.rollback import CannotRollBack, expire, permit, refuse_unfit, undo, undo_run
 
 DIGEST_SIZES = LEAST, MOST  # how many memories go into one digest
 
@@ -25,13 +25,13 @@ __all__ = [
     "check",
     "consolidate",
     "expire",
-    "keep_digest",
-    "lines",
+    "store_digest",
+    "report_lines",
     "prepare_digest",
-    "recorded",
+    "record_changes",
     "permit",
     "refuse_unfit",
     "refuse_unfit_plan",
-    "take_back",
+    "undo_run",
     "undo",
 ]

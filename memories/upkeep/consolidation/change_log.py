@@ -35,7 +35,7 @@ TALLY = """
 
 
 @contextmanager
-def recorded(operation: Operation) -> Iterator[None]:
+def record_changes(operation: Operation) -> Iterator[None]:
     """What changes in here can be taken back; see `undoing`."""
     _name(str(operation.id))
     yield
@@ -53,7 +53,7 @@ def _name(operation: str) -> None:
         cursor.execute(sql.SQL("SET LOCAL nova.run = {}").format(sql.Literal(operation)))
 
 
-def tally(operation: Operation) -> dict[str, int]:
+def count_changes(operation: Operation) -> dict[str, int]:
     """How many fragments the triggers saw change, be made, become active and cease to be, in this transaction."""
     (row,) = fetch(TALLY, [operation.project_id, operation.id])
     return dict(zip(("changed", "made", "became_active", "ceased"), row, strict=True))

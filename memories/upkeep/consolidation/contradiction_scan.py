@@ -15,10 +15,10 @@ from django.db.models import Q
 
 from conflicts.free_text import contradicting, words_of
 from conflicts.public import ClaimDraft, Newcomer
-from conflicts.reevaluation import Fate, Reassessment, examine, foresee
+from conflicts.reevaluation import Fate, Reassessment, preview_reevaluation, reevaluate
 from conflicts.rulings import protection
 from memories import access
-from memories.extraction import reread
+from memories.extraction import restated_claims
 from memories.models import Claim, Fragment
 from memories.models.enums import Compression, SourceType, Status
 from memories.models.fragment import PROCEDURE
@@ -83,7 +83,7 @@ def _is_believed(newcomer: Newcomer | None) -> bool:
 def _foreseen(outlook: Outlook, heard: Sequence[Newcomer]) -> list[Reassessment]:
     """Foresee them as copies: hearing one marks its fragment."""
     copies = [replace(newcomer, fragment=copy(newcomer.fragment)) for newcomer in heard]
-    return foresee(copies, gone=outlook.gone, now=outlook.now)
+    return preview_reevaluation(copies, gone=outlook.gone, now=outlook.now)
 
 
 def _stronger(outlook: Outlook, findings: Sequence[Reassessment]) -> set[uuid.UUID]:
@@ -125,7 +125,7 @@ def _texts(outlook: Outlook) -> list[Newcomer]:
 
 
 def _newcomer(fragment: Fragment, *, contrary: set[uuid.UUID]) -> Newcomer | None:
-    claims = reread(fragment).claims_for(fragment)
+    claims = restated_claims(fragment).claims_for(fragment)
     return Newcomer(fragment, claims=claims) if claims or fragment.id in contrary else None
 
 
@@ -170,7 +170,7 @@ def _again(outlook: Outlook, ids: Sequence[uuid.UUID]) -> list[Newcomer]:
     def newcomer(row: Fragment) -> Newcomer:
         """Of a fragment that waits all that did not leave by itself, of one that stands what waits."""
         waiting = [replace(ClaimDraft.of(c), verdict="") for c in claims.get(row.id, ()) if c.status == WAITS]
-        return Newcomer(row, claims=waiting, statements=reread(row).statements)
+        return Newcomer(row, claims=waiting, statements=restated_claims(row).statements)
 
     return outlook.aside.each(rows, newcomer, name=lambda row: row.id)
 
@@ -185,10 +185,10 @@ def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     by_id: dict[uuid.UUID, Any] = {row.id: row for row in rows}
     claiming = Claim.objects.by_fragment(outlook.project_id, by_id)
     back = {i for i, row in by_id.items() if row.status == Status.QUARANTINED or i in claiming}
-    texts = [Newcomer(row, claims=reread(row).claims_for(row)) for i, row in by_id.items() if i not in back]
+    texts = [Newcomer(row, claims=restated_claims(row).claims_for(row)) for i, row in by_id.items() if i not in back]
     waiting = _again(outlook, list(back))
     newcomers = sorted([*texts, *waiting], key=lambda n: place[n.fragment.id])
-    done = {finding.fragment_id for finding in examine(newcomers, expected, now=outlook.now)}
+    done = {finding.fragment_id for finding in reevaluate(newcomers, expected, now=outlook.now)}
     return [step for step in steps if step.fragment in done]
 
 

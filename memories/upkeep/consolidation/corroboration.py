@@ -40,7 +40,7 @@ def plan(outlook: Outlook, likenesses: Sequence[Likeness]) -> None:
     # Whoever repeats something at the gate is heard for it before.
     at_the_gate = {(said, voice): None for voice, said in outlook.repeated.items()}
     with access.enter(outlook.principal, why="plan"):
-        heard = _heard(outlook, pairs)
+        heard = _count_votes(outlook, pairs)
         asked = [*at_the_gate, *(pair for pair in pairs if _key(pair) not in heard)]
         found = outlook.aside.together(asked, partial(independent, outlook.project_id), name=lambda pair: pair[0])
     steps = [StepDraft(Phase.CORROBORATE, "corroborate", *pair) for pair in found if pair not in at_the_gate]
@@ -61,7 +61,7 @@ def _key(pair: Pair) -> Pair:
     return min(pair), max(pair)
 
 
-def _heard(outlook: Outlook, pairs: Sequence[Pair]) -> set[Pair]:
+def _count_votes(outlook: Outlook, pairs: Sequence[Pair]) -> set[Pair]:
     keys = [_key(pair) for pair in pairs]
     with connection.cursor() as cursor:
         cursor.execute(HEARD, [[one for one, _ in keys], [other for _, other in keys], outlook.project_id])
@@ -73,7 +73,7 @@ def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     if not steps:
         return []
     pairs = [(step.fragment, step.other) for step in steps if step.other]
-    heard = _heard(outlook, pairs)
+    heard = _count_votes(outlook, pairs)
     counted = corroborate_all(outlook.project_id, [pair for pair in pairs if _key(pair) not in heard], now=outlook.now)
     keys, done = [_key(pair) for pair in counted], set(counted)
     with connection.cursor() as cursor:

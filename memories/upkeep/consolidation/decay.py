@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.bulk_changes import withdraw_all
+from conflicts.bulk_changes import end_waiting_of_many
 from memories import access
 from memories.models import Fragment
 from memories.models.enums import ArchivePolicy, Status
@@ -99,13 +99,13 @@ def _superseded(outlook: Outlook) -> list[StepDraft]:
     if not outlook.wish.prune_superseded:
         return []
     before = outlook.now - datetime.timedelta(days=outlook.wish.prune_age_days)
-    rows = _unkept(outlook).filter(status=Status.SUPERSEDED, updated_at__lte=before)
+    rows = _unprotected(outlook).filter(status=Status.SUPERSEDED, updated_at__lte=before)
     ids = rows.order_by("id").values_list("id", flat=True)
     return [StepDraft(Phase.PRUNE, Status.SUPERSEDED.value, i) for i in ids if i not in outlook.changed]
 
 
 def _disputed(outlook: Outlook) -> list[StepDraft]:
-    rows = _unkept(outlook).filter(status=Status.DISPUTED).order_by("id")
+    rows = _unprotected(outlook).filter(status=Status.DISPUTED).order_by("id")
     doubted = outlook.aside.each(
         (row for row in rows.iterator(chunk_size=BATCH) if row.id not in outlook.changed),
         lambda row: (row.id, row.trust_at(outlook.now) < DOUBTED),
@@ -114,23 +114,23 @@ def _disputed(outlook: Outlook) -> list[StepDraft]:
     return [StepDraft(Phase.PRUNE, Status.DISPUTED.value, i) for i, is_doubted in doubted if is_doubted]
 
 
-def _unkept(outlook: Outlook) -> Any:
+def _unprotected(outlook: Outlook) -> Any:
     rows = Fragment.objects.within(outlook.project_id).filter(namespace=outlook.namespace)
     return rows.filter(is_pinned=False, is_anchor=False)
 
 
-def cool(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
+def move_faded_to_cold(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Puts into the cold tier what is still as faded, in the open transaction; answers the steps that were done."""
     cold = f"UPDATE memories_fragment f SET tier = 'cold' WHERE {FADED_STILL} AND NOT {IS_BELIEVED}"
-    return _done(outlook, steps, cold, below=COLD)
+    return _apply_steps(outlook, steps, cold, below=COLD)
 
 
 def archive(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Archives what is still as faded; answers the steps that were done."""
     put = "status = 'archived', archived_reason = 'decayed', updated_at = %(now)s"
     faded = f"UPDATE memories_fragment f SET {put} WHERE {FADED_STILL} AND NOT {STAYS_READABLE}"
-    done = _done(outlook, steps, faded, below=FADED)
-    _leave(outlook, done)
+    done = _apply_steps(outlook, steps, faded, below=FADED)
+    _detach_archived(outlook, done)
     return done
 
 
@@ -138,12 +138,14 @@ def prune(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
     """Archives what was replaced or disputed; answers the steps that were done."""
     put = "status = 'archived', archived_reason = f.status, updated_at = %(now)s"
     where = "f.project_id = %(project)s AND f.id = ANY (%(ids)s) AND f.status IN ('superseded', 'disputed')"
-    done = _done(outlook, steps, f"UPDATE memories_fragment f SET {put} WHERE {where}")
-    _leave(outlook, done)
+    done = _apply_steps(outlook, steps, f"UPDATE memories_fragment f SET {put} WHERE {where}")
+    _detach_archived(outlook, done)
     return done
 
 
-def _done(outlook: Outlook, steps: Sequence[StepDraft], statement: str, *, below: float = 0.0) -> list[StepDraft]:
+def _apply_steps(
+    outlook: Outlook, steps: Sequence[StepDraft], statement: str, *, below: float = 0.0
+) -> list[StepDraft]:
     if not steps:
         return []
     ids = [step.fragment for step in steps]
@@ -154,12 +156,12 @@ def _done(outlook: Outlook, steps: Sequence[StepDraft], statement: str, *, below
     return [step for step in steps if step.fragment in found]
 
 
-def _leave(outlook: Outlook, steps: Sequence[StepDraft]) -> None:
+def _detach_archived(outlook: Outlook, steps: Sequence[StepDraft]) -> None:
     """Nothing waits because of what is archived, and nothing leads to it but what it came from or became."""
     ids = [step.fragment for step in steps]
     if not ids:
         return
-    withdraw_all(outlook.project_id, ids, now=outlook.now)
+    end_waiting_of_many(outlook.project_id, ids, now=outlook.now)
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM memories_link WHERE project_id = %s AND kind IN ('similar', 'related')

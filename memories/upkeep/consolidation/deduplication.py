@@ -10,12 +10,12 @@ from typing import Any
 
 from django.db import connection
 
-from conflicts.bulk_changes import yield_to
+from conflicts.bulk_changes import supersede_repeated
 from memories import access
 from memories.models.scoring import days_between, trust
 from memories.upkeep.consolidation import vectors
 from memories.upkeep.consolidation.facts import Facts, facts
-from memories.upkeep.consolidation.near_duplicates import twins
+from memories.upkeep.consolidation.near_duplicates import find_near_duplicates
 from memories.upkeep.consolidation.plan_state import Outlook
 from memories.upkeep.consolidation.steps import Phase, StepDraft
 
@@ -90,11 +90,11 @@ class Likeness:
     cosine: float
 
 
-def alike(outlook: Outlook) -> list[Likeness]:
+def find_duplicates(outlook: Outlook) -> list[Likeness]:
     """The pairs of active memories that say the same, above the lower of both thresholds."""
     floor = min(outlook.wish.dedup_threshold, outlook.wish.corroborate_threshold)
     read = vectors.read(outlook)
-    pairs, cosines = twins(read.matrix, floor=floor, centre=read.centre)
+    pairs, cosines = find_near_duplicates(read.matrix, floor=floor, centre=read.centre)
     members: dict[uuid.UUID, Member] = {}
     rows = sorted({int(row) for row in pairs.ravel()})
     for start in range(0, len(rows), BATCH):
@@ -219,7 +219,7 @@ def apply(outlook: Outlook, steps: Sequence[StepDraft]) -> list[StepDraft]:
         cursor.execute(LIVE_ON, values)
         cursor.execute(JOIN_LINKS, values)
     successors = {step.fragment: step.other for step in done if step.other}
-    yield_to(outlook.project_id, outlook.namespace.id, successors, now=outlook.now)
+    supersede_repeated(outlook.project_id, outlook.namespace.id, successors, now=outlook.now)
     return done
 
 

@@ -49,12 +49,12 @@ def plan(outlook: Outlook) -> None:
     for number, ids in enumerate(clusters[:room]):
         made = uuid.uuid5(outlook.namespace.id, f"{outlook.now.isoformat()} {' '.join(map(str, ids))}")
         steps = [StepDraft(Phase.DIGEST, "digest", i, details={"cluster": number, "digest": str(made)}) for i in ids]
-        if len(outlook.wanted(steps)) == len(steps) and _whole(outlook, steps):
+        if len(outlook.wanted(steps)) == len(steps) and _take_cluster(outlook, steps):
             outlook.gone |= set(ids)
             outlook.changed |= set(ids)
 
 
-def _whole(outlook: Outlook, steps: Sequence[StepDraft]) -> bool:
+def _take_cluster(outlook: Outlook, steps: Sequence[StepDraft]) -> bool:
     """Takes a cluster's steps, or none of them."""
     before = len(outlook.steps)
     if len(outlook.take(steps)) == len(steps):
@@ -161,9 +161,9 @@ def _store_all(outlook: Outlook, clusters: Sequence[tuple[DigestDraft, Sequence[
 
 def _store(outlook: Outlook, draft: DigestDraft, members: Sequence[uuid.UUID]) -> bool:
     rows = list(Fragment.objects.within(outlook.project_id).filter(id__in=members).order_by("created_at", "id"))
-    place = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now)
+    namespace = DigestPlace(outlook.principal, outlook.namespace, outlook.model, outlook.now)
     try:
-        store(place, draft, rows)
+        store(namespace, draft, rows)
     except BlockedByErasure:  # what was forgotten may not come back in a digest either
         return False
     return True

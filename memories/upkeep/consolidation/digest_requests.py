@@ -72,7 +72,7 @@ def prepare_digest(
     return DigestRequest(ids, DigestDraft(uuid.uuid4(), told.text, vector, told.origin), model, text)
 
 
-def keep_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:
+def store_digest(principal: Principal, request: DigestRequest, *, now: datetime.datetime) -> Admission:
     """Stores the digest and archives the originals; they can be taken out of the archive one by one.
 
     Whoever was changed meanwhile is digested as it is now; the vector follows then. Raises NotFound, NotPermitted,

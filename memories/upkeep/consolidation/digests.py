@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from conflicts.authority import SOURCE_RANK, lowered_source
-from conflicts.bulk_changes import withdraw_all
+from conflicts.bulk_changes import end_waiting_of_many
 from conflicts.public import Admission, Newcomer, admit
 from memories.access import Principal
 from memories.language import route
@@ -60,7 +60,7 @@ def store(place: DigestPlace, draft: DigestDraft, members: Sequence[Fragment]) -
     project_id, ids = place.namespace.project_id, [row.id for row in members]
     fragment = _fragment(place, draft, members)
     (admission,) = admit([Newcomer(fragment, draft.vector)], model=place.model, now=place.now)
-    withdraw_all(project_id, ids, now=place.now)
+    end_waiting_of_many(project_id, ids, now=place.now)
     Fragment.objects.within(project_id).filter(id__in=ids).update(
         status=Status.ARCHIVED, archived_reason=DIGESTED, updated_at=place.now
     )

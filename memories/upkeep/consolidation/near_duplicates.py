@@ -16,7 +16,7 @@ BLOCK, CHUNK = 512, 65_536
 DEVIATIONS = 4  # of the estimate, in standard deviations
 
 
-def twins(vectors: Any, *, floor: float, centre: Any) -> tuple[Any, Any]:
+def find_near_duplicates(vectors: Any, *, floor: float, centre: Any) -> tuple[Any, Any]:
     """Pairs of rows (m × 2, first < second, sorted) whose cosine is above `floor`, and the cosines.
 
     `vectors`: n × dim, unit length; `centre`: their mean, roughly.

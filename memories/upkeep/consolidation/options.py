@@ -42,7 +42,7 @@ class ConsolidationOptions:
     leave_out: frozenset[int] = frozenset()
 
 
-def wish_of(options: Options) -> ConsolidationOptions:
+def parse_options(options: Options) -> ConsolidationOptions:
     """The options of an operation. Raises BadOptions."""
     known = {field.name for field in fields(ConsolidationOptions)}
     for name in sorted(set(options) - known):
@@ -94,4 +94,4 @@ def _id(value: Any) -> uuid.UUID | None:
 
 def check(options: Options) -> None:
     """Raises BadOptions unless they are those of a consolidation that can begin now."""
-    check_method(wish_of(options).method)
+    check_method(parse_options(options).method)

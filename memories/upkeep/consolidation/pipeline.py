@@ -10,7 +10,7 @@ from memories.models import Operation
 from memories.operations import Progress
 from memories.upkeep.consolidation import plan_execution, planner, reports
 from memories.upkeep.consolidation.plan_state import Outlook
-from memories.upkeep.consolidation.steps import kept
+from memories.upkeep.consolidation.steps import load_steps
 
 
 def consolidate(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
@@ -44,15 +44,15 @@ def consolidate(principal: Principal, operation: Operation, progress: Progress) 
     return {**common, **done, **reports.duration(operation.started_at or outlook.now, timezone.now())}
 
 
-def _foretold(outlook: Outlook, plan: Operation, told: dict[str, Any]) -> dict[str, Any]:
+def _foretold(outlook: Outlook, plan: Operation, text: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a plan, as if it were applied now."""
     with access.enter(outlook.principal, why="plan"):
-        planned = list(kept(plan).values())
+        planned = list(load_steps(plan).values())
     numbers = reports.counted(planned)
     return {
         **numbers,
         "stale": reports.named([]),
         "left": [],
-        "before": told["before"],
-        "after": reports.foretold(told["before"], planned),
+        "before": text["before"],
+        "after": reports.predict_totals(text["before"], planned),
     }

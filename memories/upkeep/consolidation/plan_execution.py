@@ -75,16 +75,16 @@ def _total_under_root(outlook: Outlook) -> int:
 def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Applies a plan; answers what was done. Raises NeedsConfirmation, LeaseLost; nothing is applied then."""
     with access.enter(outlook.principal, why="consolidate"):
-        known = {n: step for n, step in steps.kept(plan).items() if n not in outlook.wish.leave_out}
+        known = {n: step for n, step in steps.load_steps(plan).items() if n not in outlook.wish.leave_out}
     guard(outlook, list(known.values()), told["before"])
     outlook.aside = SetAside(str(Phase.DIGEST), told.get("set_aside", ()))
     drafts = digest_phase.prepare(outlook, of_phase(known.values(), Phase.DIGEST))
     with access.enter(outlook.principal, why="consolidate"):
         lock_namespace(outlook.namespace.id)
         before = reports.totals(outlook.namespace)
-        unchanged = _held(outlook, plan)
+        unchanged = _lock_planned(outlook, plan)
         ready = [step for ordinal, step in sorted(known.items()) if ordinal in unchanged]
-        with change_log.recorded(outlook.operation):
+        with change_log.record_changes(outlook.operation):
             done = _phases(outlook, ready, list(known.values()), drafts, progress)
         did = {(step.phase, step.fragment, step.other) for step in done}
         left = {n: step for n, step in known.items() if (step.phase, step.fragment, step.other) not in did}
@@ -94,7 +94,7 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
             "left": sorted(left),
             "before": before,
             "after": reports.totals(outlook.namespace),
-            "recorded": change_log.tally(outlook.operation),
+            "recorded": change_log.count_changes(outlook.operation),
             "used": _used(done),
             **outlook.aside.report(),
         }
@@ -104,7 +104,7 @@ def run(outlook: Outlook, plan: Operation, told: dict[str, Any], progress: Progr
     return report
 
 
-def _held(outlook: Outlook, plan: Operation) -> set[int]:
+def _lock_planned(outlook: Outlook, plan: Operation) -> set[int]:
     """Locks all that the plan names, in the order in which everybody does; the steps that nothing overtook."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -116,7 +116,7 @@ def _held(outlook: Outlook, plan: Operation) -> set[int]:
                ORDER BY f.id FOR NO KEY UPDATE OF f) AS held""",
             {"project": outlook.project_id, "plan": plan.id},
         )
-    return steps.fresh(plan)
+    return steps.unchanged_steps(plan)
 
 
 def _phases(
@@ -134,7 +134,7 @@ def _phases(
             Phase.DIGEST,
             lambda mine: digest_phase.apply(outlook, mine, drafts, planned=of_phase(planned, Phase.DIGEST)),
         ),
-        (Phase.DECAY, lambda mine: decay.cool(outlook, mine)),
+        (Phase.DECAY, lambda mine: decay.move_faded_to_cold(outlook, mine)),
         (Phase.ARCHIVE, lambda mine: decay.archive(outlook, mine)),
         (Phase.PRUNE, lambda mine: decay.prune(outlook, mine)),
     ]

@@ -23,7 +23,7 @@ from memories.upkeep.consolidation import (
     reports,
     steps,
 )
-from memories.upkeep.consolidation.options import wish_of
+from memories.upkeep.consolidation.options import parse_options
 from memories.upkeep.consolidation.plan_state import Outlook, declined_steps
 from memories.upkeep.consolidation.steps import Phase
 
@@ -36,7 +36,7 @@ def outlook_of(principal: Principal, operation: Operation) -> Outlook:
     with access.enter(principal, why="plan"):
         namespace = operation.namespace
         namespace.refresh_from_db()
-        outlook = Outlook(principal, operation, namespace, wish_of(operation.options), active_model())
+        outlook = Outlook(principal, operation, namespace, parse_options(operation.options), active_model())
         outlook.declined = declined_steps(namespace)
         for report in _at_that_time(operation):
             for name, number in (report or {}).get("used", {}).items():
@@ -87,11 +87,11 @@ def make(outlook: Outlook, progress: Progress) -> dict[str, Any]:
         progress.check()
         outlook.aside.phase = str(phase)
         if phase == Phase.DEDUPLICATE:
-            likenesses += deduplication.alike(outlook)
+            likenesses += deduplication.find_duplicates(outlook)
         plan()
         failpoints.reach(f"consolidation.plan.{phase}")
     with access.enter(outlook.principal, why="plan"):
-        steps.keep(operation, outlook.steps)
+        steps.store_steps(operation, outlook.steps)
         told = {
             "plan_id": str(operation.id),
             "plan_hash": steps.digest(operation),
@@ -140,7 +140,7 @@ def _runs(namespace: Namespace) -> Any:
 
 def refuse_unfit_plan(operation: Operation) -> None:
     """Raises NoPlan or PlanUsed when the plan that a queued run is to apply can't be, in the open transaction."""
-    plan_id = wish_of(operation.options).plan_id
+    plan_id = parse_options(operation.options).plan_id
     if plan_id is None:
         return
     _plan(operation.namespace, plan_id)

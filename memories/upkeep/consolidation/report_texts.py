@@ -6,7 +6,7 @@ from typing import Any
 Line = tuple[str, str]
 
 
-def lines(report: Mapping[str, Any]) -> list[Line]:
+def report_lines(report: Mapping[str, Any]) -> list[Line]:
     """A consolidation's or undo's report, line by line: what, and how much; only what the report holds."""
     if "operation" in report:
         return _of_undo(report)

@@ -58,7 +58,7 @@ def counted(steps: Sequence[StepDraft]) -> dict[str, Any]:
     }
 
 
-def foretold(before: Mapping[str, int], steps: Sequence[StepDraft]) -> dict[str, int]:
+def predict_totals(before: Mapping[str, int], steps: Sequence[StepDraft]) -> dict[str, int]:
     """The totals when a plan will have been applied."""
     numbers = counted(steps)
     made = numbers["compressed"]["clusters"]

@@ -81,15 +81,15 @@ def permit(principal: Principal, operation: Operation) -> None:
 
 
 def undo(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
-    """Takes a consolidation back, and does not plan it again; see `take_back`."""
+    """Takes a consolidation back, and does not plan it again; see `undo_run`."""
 
     def decline(run: Operation) -> None:
         PlanStep.objects.within(run.project_id).filter(operation=_plan_of(run)).update(declined=True)
 
-    return take_back(principal, operation, progress, also=decline, failpoint="consolidation.undone")
+    return undo_run(principal, operation, progress, also=decline, failpoint="consolidation.undone")
 
 
-def take_back(
+def undo_run(
     principal: Principal,
     operation: Operation,
     progress: Progress,
@@ -106,7 +106,7 @@ def take_back(
         lock_namespace(run.namespace_id)
         run.refresh_from_db(fields=["report", "state"])
         refuse_unfit(run)
-        _hold(run)
+        _lock_run(run)
         if changed := _changed_since(run):
             named = sorted(map(str, changed))
             progress.report = {
@@ -146,7 +146,7 @@ def _plan_of(run: Operation) -> uuid.UUID:
     return uuid.UUID((run.report or {})["plan_id"])
 
 
-def _hold(run: Operation) -> None:
+def _lock_run(run: Operation) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT f.id FROM memories_fragment f WHERE f.project_id = %s AND f.id IN (

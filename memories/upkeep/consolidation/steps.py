@@ -67,7 +67,7 @@ FRESH = f"""
 """
 
 
-def keep(operation: Operation, steps: Sequence[StepDraft]) -> None:
+def store_steps(operation: Operation, steps: Sequence[StepDraft]) -> None:
     """Writes a plan's steps, each with what it saw, in the open transaction; in place of earlier ones."""
     PlanStep.objects.within(operation.project_id).filter(operation=operation).delete()
     with connection.cursor() as cursor:
@@ -86,12 +86,12 @@ def keep(operation: Operation, steps: Sequence[StepDraft]) -> None:
         )
 
 
-def kept(operation: Operation) -> dict[int, StepDraft]:
+def load_steps(operation: Operation) -> dict[int, StepDraft]:
     """A plan's steps by ordinal; those of fragments that were forgotten since are gone."""
     return {row.ordinal: _step(row) for row in _rows(operation)}
 
 
-def fresh(operation: Operation) -> set[int]:
+def unchanged_steps(operation: Operation) -> set[int]:
     """The ordinals of the steps whose fragments are as the plan saw them. The caller holds the fragments."""
     with connection.cursor() as cursor:
         cursor.execute(FRESH, [operation.project_id, operation.id])

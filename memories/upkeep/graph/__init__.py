@@ -1,13 +1,13 @@
 """What joins memories: similar links, clusters, episodes, and the graph of what they speak of."""
 
-from memories.upkeep.graph.cluster_labels import LabelledCluster, clusters, label, tell
+from memories.upkeep.graph.cluster_labels import LabelledCluster, cluster_answers, clusters, set_label
 from memories.upkeep.graph.episode_list import (
     MOST_READ,
     EpisodeQuery,
+    create_episode,
     episode,
     episodes,
     members,
-    put_together,
     summary_of,
     title_of,
 )
@@ -15,12 +15,12 @@ from memories.upkeep.graph.queries import DEEPEST, Graph, GraphGround, entities,
 from memories.upkeep.graph.rebuild import (
     drop_unmentioned,
     drop_unspoken,
-    recluster,
-    regather,
+    rebuild_clusters,
+    rebuild_episodes,
+    rebuild_graph,
     relink,
-    reproject,
 )
-from memories.upkeep.graph.refresh import keep_connections
+from memories.upkeep.graph.refresh import refresh_graph
 
 __all__ = [
     "DEEPEST",
@@ -36,15 +36,15 @@ __all__ = [
     "episode",
     "episodes",
     "explore",
-    "keep_connections",
-    "label",
+    "refresh_graph",
+    "set_label",
     "members",
-    "put_together",
-    "recluster",
-    "regather",
+    "create_episode",
+    "rebuild_clusters",
+    "rebuild_episodes",
     "relink",
-    "reproject",
+    "rebuild_graph",
     "summary_of",
-    "tell",
+    "cluster_answers",
     "title_of",
 ]

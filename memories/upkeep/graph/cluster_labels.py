@@ -39,7 +39,7 @@ def clusters(principal: Principal, namespaces: Sequence[Namespace], *, min_size:
     return rows.filter(Exists(active)).select_related("namespace")
 
 
-def tell(rows: Sequence[Cluster], *, min_size: int) -> list[LabelledCluster]:
+def cluster_answers(rows: Sequence[Cluster], *, min_size: int) -> list[LabelledCluster]:
     """These clusters as they are now; those that have shrunk below the size are left out."""
     if not rows:
         return []
@@ -81,12 +81,14 @@ COMMON = """
     ) AS ranked WHERE place <= %(most)s GROUP BY cluster_id"""
 
 
-def label(principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now: datetime.datetime) -> LabelledCluster:
+def set_label(
+    principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now: datetime.datetime
+) -> LabelledCluster:
     """Calls a cluster something, or nothing. Raises NotFound, NotPermitted where the key only reads."""
     with access.enter(principal, why="label"):
-        found = clusters(principal, access.chosen(principal, None), min_size=2).filter(id=cluster_id)
+        found = clusters(principal, access.requested_scopes(principal, None), min_size=2).filter(id=cluster_id)
         rows: list[Cluster] = list(found)
-        told = tell(rows, min_size=1)
+        told = cluster_answers(rows, min_size=1)
         if not told:
             raise NotFound("cluster")
         (row,) = rows
@@ -102,4 +104,4 @@ def label(principal: Principal, cluster_id: uuid.UUID, text: str | None, *, now:
                 for member in kept
             ]
         )
-        return tell(rows, min_size=1)[0]
+        return cluster_answers(rows, min_size=1)[0]

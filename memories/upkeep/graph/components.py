@@ -36,16 +36,16 @@ def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
     """Makes the clusters of a namespace what its similar links say; how many there are."""
     found = groups(_pairs(namespace))
     places = [(member, number) for number, group in enumerate(found) for member in group]
-    asked: dict[str, Any] = {
+    params: dict[str, Any] = {
         "project": namespace.project_id,
         "namespace": namespace.id,
         "members": [member for member, _ in places],
         "groups": [number for _, number in places],
     }
     with connection.cursor() as cursor:
-        cursor.execute(STAGE, asked)
+        cursor.execute(STAGE, params)
         for statement in (CLUSTERS, MEMBERS, LEFT, EMPTY):
-            cursor.execute(statement, asked)
+            cursor.execute(statement, params)
         cursor.execute("DROP TABLE staged_member")
     Connected.objects.within(namespace.project_id).filter(namespace=namespace).update(
         links_moved=False, clustered_at=now
@@ -55,11 +55,11 @@ def cluster(namespace: Namespace, *, now: datetime.datetime) -> int:
 
 def _pairs(namespace: Namespace) -> Iterator[Pair]:
     """Who has chosen whom among the active fragments of a namespace."""
-    asked = [namespace.project_id, namespace.id]
+    params = [namespace.project_id, namespace.id]
     with connection.cursor() as cursor:
-        cursor.execute(ACTIVE, asked)
+        cursor.execute(ACTIVE, params)
         active = {row[0] for row in cursor}
-        cursor.execute(CHOSEN, asked)
+        cursor.execute(CHOSEN, params)
         yield from ((one, other) for one, other in cursor if other in active)
 
 

@@ -45,17 +45,17 @@ def shown(project_id: uuid.UUID, *, now: datetime.datetime) -> FragmentQuerySet:
     return rows
 
 
-def episodes(principal: Principal, asked: EpisodeQuery, *, now: datetime.datetime) -> QuerySet[Any]:
+def episodes(principal: Principal, query: EpisodeQuery, *, now: datetime.datetime) -> QuerySet[Any]:
     """The episodes that have something to show, with `size`, `opening` and `created_at`, when they began."""
     visible = shown(principal.project_id, now=now)
     said = visible.filter(namespace=OuterRef("namespace_id"), conversation_id=OuterRef("conversation_id"))
     said = said.exclude(conversation_id="")
     picked = visible.filter(id__in=EpisodeMember.objects.filter(episode=OuterRef(OuterRef("id"))).values("fragment_id"))
-    rows = Episode.objects.within(principal.project_id).filter(namespace__in=asked.namespaces)
-    of_agent = {"agent_id": asked.agent} if asked.agent else {}
+    rows = Episode.objects.within(principal.project_id).filter(namespace__in=query.namespaces)
+    of_agent = {"agent_id": query.agent} if query.agent else {}
     rows = rows.filter(Q(Exists(said.filter(**of_agent))) | Q(Exists(picked.filter(**of_agent))))
-    rows = rows.filter(ended_at__gte=asked.since) if asked.since else rows
-    rows = rows.filter(began_at__lt=asked.until) if asked.until else rows
+    rows = rows.filter(ended_at__gte=query.since) if query.since else rows
+    rows = rows.filter(began_at__lt=query.until) if query.until else rows
     told: QuerySet[Any] = rows.select_related("namespace").annotate(
         created_at=F("began_at"),
         size=Coalesce(_number(said), 0) + Coalesce(_number(picked), 0),
@@ -75,7 +75,7 @@ def _first(rows: QuerySet[Any], *order: str) -> Subquery:
 
 def episode(principal: Principal, episode_id: uuid.UUID, *, now: datetime.datetime) -> Any:
     """One episode, as in the list. Raises NotFound."""
-    asked = EpisodeQuery(access.chosen(principal, None))
+    asked = EpisodeQuery(access.requested_scopes(principal, None))
     found = episodes(principal, asked, now=now).filter(id=episode_id).first()
     if found is None:
         raise NotFound("episode")
@@ -100,12 +100,12 @@ def title_of(row: Any) -> str:
     return row.title or _cut(_sentence(row.opening), TITLE)
 
 
-def summary_of(told: Sequence[Fragment]) -> str:
+def summary_of(fragments: Sequence[Fragment]) -> str:
     """The first sentences of the three memories that speak most of what all speak of, in their order."""
-    common = Counter(topic for fragment in told for topic in set(fragment.topics))
-    weight = {fragment.id: sum(common[topic] for topic in set(fragment.topics)) for fragment in told}
-    best = sorted(told, key=lambda fragment: -weight[fragment.id])[:SENTENCES]
-    return " ".join(_cut(_sentence(fragment.content), TOLD) for fragment in told if fragment in best)
+    common = Counter(topic for fragment in fragments for topic in set(fragment.topics))
+    weight = {fragment.id: sum(common[topic] for topic in set(fragment.topics)) for fragment in fragments}
+    best = sorted(fragments, key=lambda fragment: -weight[fragment.id])[:SENTENCES]
+    return " ".join(_cut(_sentence(fragment.content), TOLD) for fragment in fragments if fragment in best)
 
 
 def _sentence(text: str) -> str:
@@ -117,15 +117,15 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def put_together(principal: Principal, *, namespace: str, title: str, ids: Sequence[uuid.UUID]) -> Episode:
+def create_episode(principal: Principal, *, namespace: str, title: str, ids: Sequence[uuid.UUID]) -> Episode:
     """An episode of these fragments of a namespace, in this order. Raises NotFound for what is not there."""
-    place = access.writable(principal, namespace)
-    rows = Fragment.objects.within(principal.project_id).filter(namespace=place, id__in=ids)
+    scope = access.writable(principal, namespace)
+    rows = Fragment.objects.within(principal.project_id).filter(namespace=scope, id__in=ids)
     if rows.count() != len(ids):
         raise NotFound("fragment")
     span = rows.aggregate(began_at=Min(HAPPENED), ended_at=Max(HAPPENED))
     made: Episode = Episode.objects.create(
-        project_id=principal.project_id, namespace=place, title=title[:NAME_LIMIT], **span
+        project_id=principal.project_id, namespace=scope, title=title[:NAME_LIMIT], **span
     )
     EpisodeMember.objects.bulk_create(
         [
@@ -149,10 +149,10 @@ def gather(project_id: uuid.UUID, talks: Collection[Talk]) -> None:
     if not rows:
         return
     ids, places, conversations = map(list, zip(*rows, strict=True))
-    asked: dict[str, Any] = {"project": project_id, "ids": ids, "places": places, "conversations": conversations}
+    params: dict[str, Any] = {"project": project_id, "ids": ids, "places": places, "conversations": conversations}
     with connection.cursor() as cursor:
-        cursor.execute(GATHER, asked)
-        cursor.execute(SCATTER, asked)
+        cursor.execute(GATHER, params)
+        cursor.execute(SCATTER, params)
 
 
 GATHER = """

@@ -46,7 +46,7 @@ def plan(namespace: Namespace, ids: Sequence[uuid.UUID], *, model: EmbeddingMode
             change.undecided.add(pair[0])
     for fragment_id in ids:
         _choose(change, fragment_id, had=choices.get(fragment_id, {}), wanted=found.nearest.get(fragment_id, []))
-    _offer(change, namespace, found.near)
+    _update_nearer(change, namespace, found.near)
     return change
 
 
@@ -56,7 +56,7 @@ def _next(namespace: Namespace) -> set[uuid.UUID]:
     return set(rows.values_list("fragment_id", flat=True)[:SOON])
 
 
-def _offer(change: LinkChange, namespace: Namespace, near: dict[uuid.UUID, Near]) -> None:
+def _update_nearer(change: LinkChange, namespace: Namespace, near: dict[uuid.UUID, Near]) -> None:
     """To whom one of the changed ones is nearer than what they chose, takes it."""
     former = _choices(namespace, list(near))
     for other, offered in near.items():
@@ -88,7 +88,7 @@ def _choosers(namespace: Namespace, ids: Sequence[uuid.UUID]) -> dict[Pair, floa
 
 def write(namespace: Namespace, change: LinkChange) -> None:
     """Writes a change; those who are undecided are marked to choose anew. Locks both ends of every link first."""
-    here = _held(namespace, change.ends())
+    here = _lock_present(namespace, change.ends())
     chosen = {pair: alike for pair, alike in change.chosen.items() if here.issuperset(pair)}
     if change.dropped:
         _run(DROP, namespace, change.dropped)
@@ -111,7 +111,7 @@ def sweep(namespace: Namespace, ids: Sequence[uuid.UUID]) -> None:
         mine.filter(~Exists(back), **{f"{end}__in": ids}, chosen=False).delete()
 
 
-def _held(namespace: Namespace, ids: list[uuid.UUID]) -> set[uuid.UUID]:
+def _lock_present(namespace: Namespace, ids: list[uuid.UUID]) -> set[uuid.UUID]:
     """Those that are still there, held so that they stay; they may change meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -11,7 +11,7 @@ from memories.models import Fragment
 PATIENCE = "500ms"
 
 
-def hold(project_id: uuid.UUID, *, patient: bool = False) -> bool:
+def lock_connections(project_id: uuid.UUID, *, patient: bool = False) -> bool:
     """Whether the connections of the project are ours until the transaction ends; `patient` waits for them."""
     function = "pg_advisory_xact_lock" if patient else "pg_try_advisory_xact_lock"
     with connection.cursor() as cursor:
@@ -19,7 +19,7 @@ def hold(project_id: uuid.UUID, *, patient: bool = False) -> bool:
         return patient or bool(cursor.fetchone()[0])
 
 
-def held(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[Fragment]:
+def lock_fragments(project_id: uuid.UUID, ids: Sequence[uuid.UUID]) -> list[Fragment]:
     """The fragments that are still there, locked. Gives up after half a second: OperationalError."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")

@@ -100,10 +100,12 @@ SOURCES = """
 RENEWED = ", ".join(f"{column} = excluded.{column}" for column in REACH.split(", "))
 
 
-def _write_mentions(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[ClaimEdge]]]) -> None:
+def _write_mentions(
+    project_id: uuid.UUID, projections: Sequence[tuple[Fragment, Sequence[Claim], list[ClaimEdge]]]
+) -> None:
     rows = [
         (f.id, _entity(f.namespace_id, mention.spelling), mention.text, mention.label, mention.confidence)
-        for f, _, found in said
+        for f, _, found in projections
         for mention in found
     ]
     _run(
@@ -142,18 +144,18 @@ def _write_relations(project_id: uuid.UUID, claimed: Sequence[tuple[Fragment, Cl
     )
 
 
-def _take_away(project_id: uuid.UUID, said: Sequence[tuple[Fragment, Sequence[Claim], list[ClaimEdge]]]) -> None:
+def _take_away(project_id: uuid.UUID, projections: Sequence[tuple[Fragment, Sequence[Claim], list[ClaimEdge]]]) -> None:
     """What these fragments mentioned and claimed before and do not any more."""
-    edges = Relation.objects.within(project_id).filter(fragment__in=[f.id for f, _, _ in said])
-    edges.exclude(claim_id__in=[claim.id for _, claims, _ in said for claim in claims]).delete()
-    kept = [(f.id, _entity(f.namespace_id, mention.spelling)) for f, _, found in said for mention in found]
+    edges = Relation.objects.within(project_id).filter(fragment__in=[f.id for f, _, _ in projections])
+    edges.exclude(claim_id__in=[claim.id for _, claims, _ in projections for claim in claims]).delete()
+    kept = [(f.id, _entity(f.namespace_id, mention.spelling)) for f, _, found in projections for mention in found]
     _run(
         """DELETE FROM memories_mention m
            WHERE m.project_id = %(project)s AND m.fragment_id = ANY (%(fragments)s) AND NOT EXISTS (
                SELECT FROM unnest(%(kept)s::uuid[], %(entities)s::uuid[]) AS k (fragment, entity)
                WHERE k.fragment = m.fragment_id AND k.entity = m.entity_id)""",
         project=project_id,
-        fragments=[f.id for f, _, _ in said],
+        fragments=[f.id for f, _, _ in projections],
         **dict(zip(("kept", "entities"), _columns(kept, 2), strict=True)),
     )
 

@@ -171,5 +171,5 @@ def entities(ground: GraphGround, query: str, *, label: str | None, most: int) -
     statement = f"""SELECT * FROM ({NODES} AND strpos(e.spelling, %(query)s) > 0 GROUP BY e.node)
         AS found (node, name, label, mentions) WHERE %(label)s IS NULL OR label = %(label)s
         ORDER BY mentions DESC, node LIMIT %(most)s"""
-    asked = ground.values(query=spelled(query), label=label, most=most)
-    return [Node(*row) for row in fetch(statement, asked)]
+    params = ground.values(query=spelled(query), label=label, most=most)
+    return [Node(*row) for row in fetch(statement, params)]

@@ -16,30 +16,30 @@ from memories.providers import active_model
 from memories.upkeep.graph import links
 from memories.upkeep.graph.components import cluster
 from memories.upkeep.graph.episode_list import gather
-from memories.upkeep.graph.locks import held, hold
+from memories.upkeep.graph.locks import lock_connections, lock_fragments
 from memories.upkeep.graph.projection import project
 
 
 def relink(batch: Sequence[Fragment], _: None) -> None:
     """Lets these fragments choose their nearest anew, and takes away what nobody chose."""
-    hold(batch[0].project_id, patient=True)
-    places = {row.id: row for row in Namespace.objects.filter(id__in={row.namespace_id for row in batch})}
+    lock_connections(batch[0].project_id, patient=True)
+    namespaces = {row.id: row for row in Namespace.objects.filter(id__in={row.namespace_id for row in batch})}
     for namespace_id, group in groupby(sorted(batch, key=attrgetter("namespace_id")), key=attrgetter("namespace_id")):
         ids = [fragment.id for fragment in group]
-        change = links.plan(places[namespace_id], ids, model=active_model())
-        links.write(places[namespace_id], change)
-        links.sweep(places[namespace_id], ids)
+        change = links.plan(namespaces[namespace_id], ids, model=active_model())
+        links.write(namespaces[namespace_id], change)
+        links.sweep(namespaces[namespace_id], ids)
 
 
-def reproject(batch: Sequence[Fragment], _: None) -> None:
+def rebuild_graph(batch: Sequence[Fragment], _: None) -> None:
     """Writes what these fragments mention and claim into the graph anew."""
-    hold(batch[0].project_id, patient=True)
-    project(held(batch[0].project_id, [fragment.id for fragment in batch]))
+    lock_connections(batch[0].project_id, patient=True)
+    project(lock_fragments(batch[0].project_id, [fragment.id for fragment in batch]))
 
 
-def regather(batch: Sequence[Fragment], _: None) -> None:
+def rebuild_episodes(batch: Sequence[Fragment], _: None) -> None:
     """Makes the episodes of these fragments' conversations anew."""
-    hold(batch[0].project_id, patient=True)
+    lock_connections(batch[0].project_id, patient=True)
     gather(batch[0].project_id, {(fragment.namespace_id, fragment.conversation_id) for fragment in batch})
 
 
@@ -59,7 +59,7 @@ def drop_unspoken(operation: Operation) -> None:
     _of(operation, Episode).exclude(conversation_id="").exclude(Exists(said)).delete()
 
 
-def recluster(principal: Principal, operation: Operation, progress: Progress) -> int:
+def rebuild_clusters(principal: Principal, operation: Operation, progress: Progress) -> int:
     """Works the clusters out anew, namespace by namespace; how many namespaces' fragments those were."""
     with access.enter(principal, why="rebuild"):
         rows = Namespace.objects.within(principal.project_id).order_by("id")
@@ -69,7 +69,7 @@ def recluster(principal: Principal, operation: Operation, progress: Progress) ->
     done = 0
     for place in places:
         with access.enter(principal, why="rebuild"):
-            hold(principal.project_id, patient=True)
+            lock_connections(principal.project_id, patient=True)
             cluster(place, now=timezone.now())
             done += fragments.filter(namespace=place).count()
             progress.save(stage=operation.options["target"], done=done, total=total)

@@ -16,7 +16,7 @@ from memories.providers import active_model
 from memories.upkeep.graph import links
 from memories.upkeep.graph.components import cluster
 from memories.upkeep.graph.episode_list import gather
-from memories.upkeep.graph.locks import held, hold
+from memories.upkeep.graph.locks import lock_connections, lock_fragments
 from memories.upkeep.graph.projection import project
 
 log = structlog.get_logger(__name__)
@@ -26,7 +26,7 @@ AT_ONCE = 100_000
 SELDOM = datetime.timedelta(hours=1)
 
 
-def keep_connections(principal: Principal, *, now: datetime.datetime) -> int:
+def refresh_graph(principal: Principal, *, now: datetime.datetime) -> int:
     """Connects all that has changed in the project, batch by batch, then works out clusters; how many fragments.
 
     One worker at a time; another one, and one that is in somebody's way, leaves the rest for the next time.
@@ -47,12 +47,12 @@ def _follow_model(principal: Principal) -> None:
     """Links are made anew under another active model."""
     model = active_model()
     for behind in Connected.objects.within(principal.project_id).exclude(model=model).select_for_update():
-        mark(principal.project_id, behind.namespace_id)
+        mark_stale(principal.project_id, behind.namespace_id)
         behind.model = model
         behind.save(update_fields=["model"])
 
 
-def mark(project_id: uuid.UUID, namespace_id: uuid.UUID) -> None:
+def mark_stale(project_id: uuid.UUID, namespace_id: uuid.UUID) -> None:
     """Marks all fragments of a namespace to be connected anew."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -65,7 +65,7 @@ def mark(project_id: uuid.UUID, namespace_id: uuid.UUID) -> None:
 
 def _connect_some(principal: Principal) -> int:
     with access.enter(principal, why="connect"):
-        if not hold(principal.project_id):
+        if not lock_connections(principal.project_id):
             return 0
         rows = PendingConnection.objects.within(principal.project_id).select_related("namespace")
         taken = list(rows.order_by("id")[:BATCH])
@@ -81,7 +81,7 @@ def connect(namespace: Namespace, ids: Iterable[uuid.UUID], *, model: EmbeddingM
     """Links, graph and episodes of these fragments as they are now; those that are gone leave what they joined."""
     wanted = sorted(ids)
     change = links.plan(namespace, wanted, model=model)
-    fragments = held(namespace.project_id, wanted)
+    fragments = lock_fragments(namespace.project_id, wanted)
     project(fragments)
     gather(namespace.project_id, {(fragment.namespace_id, fragment.conversation_id) for fragment in fragments})
     links.write(namespace, change)
@@ -100,7 +100,7 @@ def _cluster_all(principal: Principal, *, now: datetime.datetime) -> None:
     for row in moved:
         with access.enter(principal, why="cluster"):
             fresh = row.clustered_at and now - row.clustered_at < SELDOM
-            if not (fresh and _is_large(row.namespace)) and hold(principal.project_id):
+            if not (fresh and _is_large(row.namespace)) and lock_connections(principal.project_id):
                 cluster(row.namespace, now=now)
 
 

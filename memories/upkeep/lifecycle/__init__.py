@@ -1,6 +1,6 @@
 """The life of a memory: how close at hand it is kept, how much of it is left, when it leaves and how it returns."""
 
-from memories.upkeep.lifecycle.archival import check_putting_away, expire_copies, put_away
+from memories.upkeep.lifecycle.archival import archive_old, check_putting_away, expire_copies
 from memories.upkeep.lifecycle.capacity import Capacity, after_storing, capacities, capacity_of, vector_octets
 from memories.upkeep.lifecycle.compaction import (
     check_compaction,
@@ -14,7 +14,7 @@ from memories.upkeep.lifecycle.eviction import (
     evict,
     excesses,
 )
-from memories.upkeep.lifecycle.removal import Cause, leave
+from memories.upkeep.lifecycle.removal import Cause, remove_fragments
 from memories.upkeep.lifecycle.restoration import restore, undo_leaving, visible_tombstone
 from memories.upkeep.lifecycle.schedule import due
 from memories.upkeep.lifecycle.tiers import check_tiering, move_one, sizes, tier
@@ -36,9 +36,9 @@ __all__ = [
     "evict",
     "excesses",
     "expire_copies",
-    "leave",
+    "remove_fragments",
     "move_one",
-    "put_away",
+    "archive_old",
     "restore",
     "sizes",
     "tier",

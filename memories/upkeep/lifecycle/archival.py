@@ -16,7 +16,7 @@ from memories.models.enums import CopyReason, EvictionReason
 from memories.models.sql import fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
-from memories.upkeep.lifecycle.removal import BATCH, Cause, hold, leave
+from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
 from memories.upkeep.protections import USERS_OWN
 
 MOST_TOLD = 1000
@@ -48,29 +48,29 @@ def check_putting_away(options: Options) -> None:
         raise BadOptions("options", "This job takes none.")
 
 
-def put_away(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
+def archive_old(principal: Principal, operation: Operation, progress: Progress) -> dict[str, Any]:
     """Moves what lay archived for PUT_AWAY_DAYS to the archive, a tombstone for each; the report counts them.
 
     A dry run tells the ids of the first thousand.
     """
     now = operation.started_at or operation.created_at
     before = now - datetime.timedelta(days=settings.PUT_AWAY_DAYS)
-    asked = {"project": operation.project_id, "namespace": operation.namespace_id, "before": before}
+    params = {"project": operation.project_id, "namespace": operation.namespace_id, "before": before}
     after, done, aside = uuid.UUID(int=0), operation.done, SetAside("archive")
     with access.enter(principal, why="put away"):
-        ((total,),) = fetch(f"SELECT count(*) {DUE}", asked)
+        ((total,),) = fetch(f"SELECT count(*) {DUE}", params)
         if operation.dry_run:
-            rows = fetch(f"{WHO} {DUE} ORDER BY f.id LIMIT {MOST_TOLD}", asked)
+            rows = fetch(f"{WHO} {DUE} ORDER BY f.id LIMIT {MOST_TOLD}", params)
             return {"would_put_away": total, "ids": [str(row[0]) for row in rows]}
     while True:
         with access.enter(principal, why="put away"):
-            page = fetch(PAGE, {**asked, "after": after})
+            page = fetch(PAGE, {**params, "after": after})
             if not page:
                 return {"put_away": done, **aside.report()}
             after = page[-1][0]
-            held = hold(principal.project_id, [row[0] for row in page])
+            held = lock_fragments(principal.project_id, [row[0] for row in page])
             done += aside.together(
-                fetch(STILL, {**asked, "ids": held}), partial(_put_away, operation, now), name=itemgetter(0)
+                fetch(STILL, {**params, "ids": held}), partial(_put_away, operation, now), name=itemgetter(0)
             )
             progress.save(stage="put away", done=done, total=operation.done + total)
         progress.check()
@@ -78,7 +78,7 @@ def put_away(principal: Principal, operation: Operation, progress: Progress) -> 
 
 def _put_away(operation: Operation, now: datetime.datetime, rows: Sequence[tuple[Any, ...]]) -> int:
     causes = {i: _cause(*why) for i, *why in rows}
-    leave(operation.project_id, causes, copied=CopyReason.PUT_AWAY, operation_id=operation.id, now=now)
+    remove_fragments(operation.project_id, causes, copied=CopyReason.PUT_AWAY, operation_id=operation.id, now=now)
     return len(causes)
 
 

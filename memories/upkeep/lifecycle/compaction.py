@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from conflicts.search_index import BlockedByErasure, forgotten_texts, index_keywords
+from conflicts.search_index import BlockedByErasure, find_forgotten_texts, index_keywords
 from memories import access
 from memories.access import Principal
 from memories.errors import NovaError
 from memories.ingest.updates import fragment_for_change
-from memories.language.abridgement import ARCHIVED, keywords, summary
+from memories.language.abridgement import ARCHIVED, keywords, summarise
 from memories.models import Archive, Fragment, Operation, Revision
 from memories.models.bulk import insert
 from memories.models.enums import Compression, CopyReason, Tier
@@ -23,7 +23,7 @@ from memories.models.scoring import PROTECTED
 from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
-from memories.upkeep.lifecycle.removal import BATCH, hold
+from memories.upkeep.lifecycle.removal import BATCH, lock_fragments
 from memories.upkeep.lifecycle.restoration import Purged
 from memories.upkeep.lifecycle.snapshots import copy_of
 from memories.upkeep.protections import STAYS_READABLE, refuse_hiding
@@ -32,7 +32,7 @@ LEVELS = list(Compression.values)  # each says less than the one before
 DAYS = {Compression.SUMMARY: 30, Compression.KEYWORDS: 90, Compression.HASH: 180}
 MOST_DAYS, MOST_TOLD = 36_500, 1000
 SHORTEN: Mapping[str, Callable[[str], str]] = {
-    Compression.SUMMARY: summary,
+    Compression.SUMMARY: summarise,
     Compression.KEYWORDS: keywords,
     Compression.HASH: lambda _: ARCHIVED,
 }
@@ -100,22 +100,22 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
     `compacted_ids` (the first thousand). A dry run tells the counts.
     """
     now, options, aside = operation.started_at or operation.created_at, operation.options, SetAside("compact")
-    asked = _asked_of(operation, options, now)
+    params = _asked_of(operation, options, now)
     at = operation.cursor or {"after": str(uuid.UUID(int=0)), "ids": []}
     with access.enter(principal, why="compact"):
-        ((heavy, already, due),) = fetch(COUNTS, asked)
+        ((heavy, already, due),) = fetch(COUNTS, params)
     told = {"skipped_high_weight": heavy, "already_compressed": already}
     if operation.dry_run:
         return {"compacted_count": 0, "would_compact": due, **told, "compacted_ids": []}
     done, total = operation.done, operation.done + due
     while True:
         with access.enter(principal, why="compact"):
-            page = fetch(PAGE, {**asked, "after": at["after"]})
+            page = fetch(PAGE, {**params, "after": at["after"]})
             if not page:
                 return {"compacted_count": done, **told, "compacted_ids": at["ids"], **aside.report()}
-            held = hold(principal.project_id, [row[0] for row in page])
+            held = lock_fragments(principal.project_id, [row[0] for row in page])
             shortened = aside.together(
-                fetch(STILL, {**asked, "ids": held}),
+                fetch(STILL, {**params, "ids": held}),
                 lambda rows: _shorten(
                     principal, {i: LEVELS[level] for i, level in rows}, operation_id=operation.id, now=now
                 ),
@@ -130,8 +130,8 @@ def compact(principal: Principal, operation: Operation, progress: Progress) -> d
 def _asked_of(operation: Operation, options: Options, now: datetime.datetime) -> dict[str, Any]:
     days = {level: options.get(f"{level}_days", default) for level, default in DAYS.items()}
     before = {str(level): now - datetime.timedelta(days=number) for level, number in days.items()}
-    place = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
-    return {**before, **place, "now": now}
+    namespace = {"project": operation.project_id, "namespace": operation.namespace_id, "tier": options.get("tier")}
+    return {**before, **namespace, "now": now}
 
 
 def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now: datetime.datetime) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def compact_one(principal: Principal, fragment_id: uuid.UUID, *, level: str, now
         row = fragment_for_change(principal, fragment_id)
         told = {"compacted_count": 0, "skipped_high_weight": 0, "already_compressed": 0, "compacted_ids": []}
         if level == Compression.FULL:
-            _give_back(row)
+            _restore_text(row)
             return told
         if LEVELS.index(row.compression) >= LEVELS.index(level):
             return {**told, "already_compressed": 1}
@@ -173,7 +173,7 @@ def _shorten(
     said = Archive.objects.within(principal.project_id).originals(rows)
     texts = [SHORTEN[levels[row.id]](said.get(row.id, row.content)) for row in rows]
     asked = [(row.namespace_id, text, row.authority) for row, text in zip(rows, texts, strict=True)]
-    forgotten = set(forgotten_texts(principal.project_id, asked))
+    forgotten = set(find_forgotten_texts(principal.project_id, asked))
     chosen = [(row, text) for index, (row, text) in enumerate(zip(rows, texts, strict=True)) if index not in forgotten]
     insert(
         [
@@ -232,7 +232,7 @@ def _take_back(principal: Principal, copies: Sequence[Archive]) -> int:
     rows = Fragment.objects.within(project_id).filter(id__in=held).order_by("id").select_for_update()
     same = [row for row in rows if held[row.id][1]["made"] == {"content": row.content, "compression": row.compression}]
     texts = [(row.namespace_id, held[row.id][1]["fragment"]["content"], row.authority) for row in same]
-    forgotten = set(forgotten_texts(project_id, texts))
+    forgotten = set(find_forgotten_texts(project_id, texts))
     chosen = [(row, held[row.id]) for index, row in enumerate(same) if index not in forgotten]
     _replace(
         project_id, [(row, was["fragment"]["content"], was["fragment"]["compression"]) for row, (_, was) in chosen]
@@ -241,7 +241,7 @@ def _take_back(principal: Principal, copies: Sequence[Archive]) -> int:
     return len(chosen)
 
 
-def _give_back(row: Fragment) -> None:
+def _restore_text(row: Fragment) -> None:
     """The text as it was said, in place of what is left of it."""
     if row.compression == Compression.FULL:
         return
@@ -249,7 +249,7 @@ def _give_back(row: Fragment) -> None:
     original = copies.originals([row]).get(row.id)
     if original is None:
         raise Purged("the archive does not hold the text of this memory any more")
-    if forgotten_texts(row.project_id, [(row.namespace_id, original, row.authority)]):
+    if find_forgotten_texts(row.project_id, [(row.namespace_id, original, row.authority)]):
         raise BlockedByErasure(index=0)
     _replace(row.project_id, [(row, original, Compression.FULL)])
     copies.of([row.id]).filter(reason=CopyReason.COMPACTED).delete()

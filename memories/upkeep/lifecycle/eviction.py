@@ -23,7 +23,7 @@ from memories.models.sql import fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import ALL, Capacity, capacities
-from memories.upkeep.lifecycle.removal import BATCH, Cause, hold, leave
+from memories.upkeep.lifecycle.removal import BATCH, Cause, lock_fragments, remove_fragments
 from memories.upkeep.protections import IS_CHOSEN, USERS_OWN
 
 RECENT_HOURS = 24
@@ -130,7 +130,7 @@ def candidates(
     namespace_ids: Sequence[uuid.UUID] | None = None,
 ) -> list[EvictionCandidate]:
     """Who would be evicted first, up to `most` of the tier and the namespaces, by default of all."""
-    asked = {
+    params = {
         "project": principal.project_id,
         "now": now,
         "tiers": [tier] if tier else None,
@@ -139,8 +139,8 @@ def candidates(
         "greedy": _greedy(principal.project_id),
     }
     found: list[EvictionCandidate] = []
-    for authority, turn, number in turns(fetch(COUNTS, asked), most):
-        rows = fetch(CANDIDATES, {**asked, "authority": authority, "turn": turn, "most": number})
+    for authority, turn, number in turns(fetch(COUNTS, params), most):
+        rows = fetch(CANDIDATES, {**params, "authority": authority, "turn": turn, "most": number})
         found += [EvictionCandidate(*row) for row in rows]
     return found
 
@@ -188,17 +188,17 @@ def evict(principal: Principal, operation: Operation, progress: Progress) -> dic
     now = operation.started_at or operation.created_at
     with access.enter(principal, why="evict"):
         if not operation.dry_run:
-            _alone(operation)
+            _require_alone(operation)
         wanted = excesses(principal.project_id, **operation.options)
         plan = list(_planned(principal, wanted, now=now))
-    told: dict[str, Any] = {"short": sum(excess.number - len(leaving) for excess, leaving in plan)}
-    if told["short"]:
+    text: dict[str, Any] = {"short": sum(excess.number - len(leaving) for excess, leaving in plan)}
+    if text["short"]:
         with access.enter(principal, why="evict"):
-            ((told["users_own"],),) = fetch(USERS, [principal.project_id])
-    told["places"] = [_told(excess, leaving) for excess, leaving in plan]
+            ((text["users_own"],),) = fetch(USERS, [principal.project_id])
+    text["places"] = [_candidates_answer(excess, leaving) for excess, leaving in plan]
     total = sum(len(leaving) for _, leaving in plan)
     if operation.dry_run:
-        return {"would_evict": total, "ids": [str(c.id) for _, leaving in plan for c in leaving][:MOST_TOLD], **told}
+        return {"would_evict": total, "ids": [str(c.id) for _, leaving in plan for c in leaving][:MOST_TOLD], **text}
     done, total, aside = operation.done, operation.done + total, SetAside("evict")
     for excess, leaving in plan:
         for start in range(0, len(leaving), BATCH):
@@ -207,7 +207,7 @@ def evict(principal: Principal, operation: Operation, progress: Progress) -> dic
                 done += aside.together(still, partial(_evict, excess, operation, now), name=lambda i: i)
                 progress.save(stage=f"evict {excess.capacity.place}", done=done, total=total)
             progress.check()
-    return {"evicted": done, **told, **aside.report()}
+    return {"evicted": done, **text, **aside.report()}
 
 
 def _planned(
@@ -224,7 +224,7 @@ def _planned(
         yield rest, leaving
 
 
-def _told(excess: Excess, leaving: Sequence[EvictionCandidate]) -> dict[str, Any]:
+def _candidates_answer(excess: Excess, leaving: Sequence[EvictionCandidate]) -> dict[str, Any]:
     capacity = excess.capacity
     told = {"place": capacity.place, "ratio": round(capacity.ratio, 4), "status": capacity.status}
     return {**told, "reason": excess.reason, "to_evict": excess.number, "found": len(leaving)}
@@ -232,15 +232,15 @@ def _told(excess: Excess, leaving: Sequence[EvictionCandidate]) -> dict[str, Any
 
 def _still(principal: Principal, leaving: Sequence[EvictionCandidate], now: datetime.datetime) -> list[uuid.UUID]:
     """Return those that may leave, held: who has come under protection by now stays."""
-    held = set(hold(principal.project_id, [each.id for each in leaving]))
+    held = set(lock_fragments(principal.project_id, [each.id for each in leaving]))
     protected = [each.id for each in leaving if each.is_protected and each.id in held]
-    asked = {"project": principal.project_id, "ids": list(held), "protected": protected, "now": now}
-    return [row[0] for row in fetch(STILL, asked)]
+    params = {"project": principal.project_id, "ids": list(held), "protected": protected, "now": now}
+    return [row[0] for row in fetch(STILL, params)]
 
 
 def _evict(excess: Excess, operation: Operation, now: datetime.datetime, ids: Sequence[uuid.UUID]) -> int:
     cause = Cause(excess.reason, {"operation": str(operation.id), "ratio": round(excess.capacity.ratio, 4)})
-    leave(
+    remove_fragments(
         operation.project_id,
         dict.fromkeys(ids, cause),
         copied=CopyReason.EVICTED,
@@ -250,7 +250,7 @@ def _evict(excess: Excess, operation: Operation, now: datetime.datetime, ids: Se
     return len(ids)
 
 
-def _alone(operation: Operation) -> None:
+def _require_alone(operation: Operation) -> None:
     """Two at once would take twice as much."""
     others = Operation.objects.within(operation.project_id).filter(kind=operation.kind, state=OperationState.RUNNING)
     if others.exclude(id=operation.id).filter(started_at__lte=operation.started_at).exists():

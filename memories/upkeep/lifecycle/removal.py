@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from memories.models import Fragment
 from memories.models.enums import EvictionReason
-from memories.upkeep.lifecycle.snapshots import take
+from memories.upkeep.lifecycle.snapshots import copy_fragments
 
 BATCH = 500
 LONGEST = 100  # characters of a name on a tombstone
@@ -38,7 +38,7 @@ class Cause:
     details: Mapping[str, object]
 
 
-def leave(
+def remove_fragments(
     project_id: uuid.UUID,
     causes: Mapping[uuid.UUID, Cause],
     *,
@@ -50,7 +50,7 @@ def leave(
     if not causes:
         return
     ids = list(causes)
-    take(project_id, ids, reason=copied, operation_id=operation_id, now=now)
+    copy_fragments(project_id, ids, reason=copied, operation_id=operation_id, now=now)
     with connection.cursor() as cursor:
         cursor.execute(
             BURY,
@@ -66,7 +66,7 @@ def leave(
         cursor.execute("DELETE FROM memories_fragment WHERE project_id = %s AND id = ANY (%s)", [project_id, ids])
 
 
-def hold(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+def lock_fragments(project_id: uuid.UUID, fragment_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
     """Locks those of the fragments that nobody else works on; what they are is to be looked at after this."""
     rows = Fragment.objects.within(project_id).filter(id__in=fragment_ids).order_by("id")
     return list(rows.select_for_update(skip_locked=True).values_list("id", flat=True))

@@ -8,19 +8,19 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, readmit, undisturbed
-from conflicts.search_index import BlockedByErasure, forgotten_texts
+from conflicts.public import Admission, ClaimDraft, Disputed, Newcomer, admissible_unchanged, readmit
+from conflicts.search_index import BlockedByErasure, find_forgotten_texts
 from memories import access
 from memories.access import NotFound, Principal
 from memories.errors import NovaError
-from memories.extraction import stated
+from memories.extraction import certain_claims
 from memories.ingest.updates import check_change
 from memories.models import Archive, Claim, Fragment, Operation, Tombstone
 from memories.models.enums import STANDING, Status
 from memories.models.lineage import quoting
 from memories.operations import Progress
 from memories.upkeep.lifecycle.removal import BATCH
-from memories.upkeep.lifecycle.snapshots import put_back
+from memories.upkeep.lifecycle.snapshots import restore_fragments
 
 DIGESTS = ("subject_digest", "predicate_digest", "key_digest", "value_digest")
 
@@ -84,8 +84,8 @@ def undo_leaving(principal: Principal, operation: Operation, progress: Progress)
             if not ids:
                 return told
             after = max(ids)
-            stones = Tombstone.objects.within(principal.project_id).filter(original_id__in=ids.values())
-            held = stones.select_for_update().order_by("id").values_list("original_id", flat=True)
+            tombstones = Tombstone.objects.within(principal.project_id).filter(original_id__in=ids.values())
+            held = tombstones.select_for_update().order_by("id").values_list("original_id", flat=True)
             returned = bring_back(list(left.filter(id__in=ids, fragment_id__in=list(held))), now=now)
             told["restored"] += len(returned.as_it_was)
             told["through_the_gate"] += len(returned.through_the_gate)
@@ -104,23 +104,23 @@ def bring_back(copies: Sequence[Archive], *, now: datetime.datetime) -> Returned
     project_id = copies[0].project_id
     there = Fragment.objects.within(project_id).filter(id__in=[copy.fragment_id for copy in copies])
     here = set(there.values_list("id", flat=True))
-    coming = [_coming(copy) for copy in copies if copy.fragment_id not in here]
+    coming = [_load_copy(copy) for copy in copies if copy.fragment_id not in here]
     originals = Archive.objects.within(project_id).originals([each.fragment for each in coming])
     texts = [originals.get(each.fragment.id, each.fragment.content) for each in coming]
     rows = [each.fragment for each in coming]
     said = [(row, part) for row, text in zip(rows, texts, strict=True) for part in (text, *row.procedure)]
     asked = [(row.namespace_id, part, row.authority) for row, part in said]
-    barred = {said[i][0].id for i in forgotten_texts(project_id, asked)}
+    barred = {said[i][0].id for i in find_forgotten_texts(project_id, asked)}
     barred |= _quoting(project_id, coming, barred)
     heard = [
         (each.newcomer(text), each.claims)
         for each, text in zip(coming, texts, strict=True)
         if each.status in STANDING and each.fragment.id not in barred
     ]
-    agreed = undisturbed(heard, now=now)
+    agreed = admissible_unchanged(heard, now=now)
     opposed = {newcomer.fragment.id: newcomer for newcomer, _ in heard if newcomer.fragment.id not in agreed}
     allowed = [each for each in coming if each.fragment.id not in barred]
-    put_back(
+    restore_fragments(
         [each.copy for each in allowed],
         statuses=[Status.ARCHIVED if each.fragment.id in opposed else each.status for each in allowed],
     )
@@ -144,7 +144,7 @@ class Coming:
     def newcomer(self, text: str) -> Newcomer:
         """As the gate hears it, with the text that it had before it was compacted."""
         drafts = [ClaimDraft.of(claim) for claim in self.claims]
-        return Newcomer(self.fragment, None, drafts, stated(text, self.fragment.extra))
+        return Newcomer(self.fragment, None, drafts, certain_claims(text, self.fragment.extra))
 
 
 def _quoting(project_id: uuid.UUID, coming: Sequence[Coming], barred: Set[uuid.UUID]) -> set[uuid.UUID]:
@@ -157,7 +157,7 @@ def _quoting(project_id: uuid.UUID, coming: Sequence[Coming], barred: Set[uuid.U
     return found
 
 
-def _coming(copy: Archive) -> Coming:
+def _load_copy(copy: Archive) -> Coming:
     held = copy.unpacked()
     row, claims = held["fragment"], held["claims"]
     ids = {name: uuid.UUID(row[name]) for name in ("id", "project_id", "namespace_id")}

@@ -62,7 +62,7 @@ STILL = {
 }
 
 
-def take(
+def copy_fragments(
     project_id: uuid.UUID,
     fragment_ids: Sequence[uuid.UUID],
     *,
@@ -114,7 +114,7 @@ def copy_of(
     )
 
 
-def put_back(copies: Sequence[Archive], *, statuses: Sequence[str]) -> None:
+def restore_fragments(copies: Sequence[Archive], *, statuses: Sequence[str]) -> None:
     """Stores the fragments of whole copies again, each in this status; what they name comes back as far as it is there.
 
     Whether they may stand so is the caller's to know. Raises IntegrityError when a fragment is there already.

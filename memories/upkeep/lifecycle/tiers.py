@@ -26,7 +26,7 @@ from memories.models.sql import execute, fetch
 from memories.operations import BadOptions, Options, Progress
 from memories.upkeep.failures import SetAside
 from memories.upkeep.lifecycle.capacity import vector_octets
-from memories.upkeep.lifecycle.removal import hold
+from memories.upkeep.lifecycle.removal import lock_fragments
 from memories.upkeep.protections import IS_BELIEVED, refuse_hiding
 
 WARM_DAYS, PROMOTE_AT = 30, 5
@@ -95,27 +95,27 @@ def tier(principal: Principal, operation: Operation, progress: Progress) -> dict
     Sizes are the project's, and looked at when the whole project is tiered. After a crash the rest is worked out anew.
     """
     now = operation.started_at or operation.created_at
-    asked = _asked_of(operation, now)
+    params = _asked_of(operation, now)
     with access.enter(principal, why="tier"):
-        moves = fetch(MOVES, asked)
-    told: dict[str, int] = {}
+        moves = fetch(MOVES, params)
+    text: dict[str, int] = {}
     if operation.dry_run:
         for _, here, there in moves:
-            _count(told, here, there)
-        return {"moved": len(moves), "moves": told, "too_large": {}}
+            _count(text, here, there)
+        return {"moved": len(moves), "moves": text, "too_large": {}}
     done, aside = operation.done, SetAside("tier")
     for start in range(0, len(moves), BATCH):
         with access.enter(principal, why="tier"):
-            held = hold(principal.project_id, [row[0] for row in moves[start : start + BATCH]])
-            still = fetch(STILL, {**asked, "ids": held})
+            held = lock_fragments(principal.project_id, [row[0] for row in moves[start : start + BATCH]])
+            still = fetch(STILL, {**params, "ids": held})
             moved = aside.together(still, partial(_move, principal.project_id), name=itemgetter(0))
             for _, here, there in moved:
-                _count(told, here, there)
+                _count(text, here, there)
             done += len(moved)
             progress.save(stage="tier", done=done, total=operation.done + len(moves))
         progress.check()
     too_large = {} if operation.namespace_id else _fit(principal, progress, done, now, aside)
-    return {"moved": done + sum(too_large.values()), "moves": told, "too_large": too_large, **aside.report()}
+    return {"moved": done + sum(too_large.values()), "moves": text, "too_large": too_large, **aside.report()}
 
 
 def _move(project_id: uuid.UUID, moves: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
@@ -125,8 +125,8 @@ def _move(project_id: uuid.UUID, moves: Sequence[tuple[Any, ...]]) -> Sequence[t
 
 def _asked_of(operation: Operation, now: datetime.datetime) -> dict[str, Any]:
     defaults = {"warm_days": WARM_DAYS, "cold_below": COLD, "promote_at": PROMOTE_AT}
-    place = {"project": operation.project_id, "namespace": operation.namespace_id}
-    return {**defaults, **operation.options, **place, "now": now}
+    namespace = {"project": operation.project_id, "namespace": operation.namespace_id}
+    return {**defaults, **operation.options, **namespace, "now": now}
 
 
 def _fit(
@@ -135,15 +135,15 @@ def _fit(
     """Hands down the oldest of each tier that holds too much; how many of which."""
     found: dict[str, int] = {}
     for name, below in COLDER.items():
-        asked = {"project": principal.project_id, "tier": name, "now": now}
+        params = {"project": principal.project_id, "tier": name, "now": now}
         limit = int(settings.TIER_GB[name] * GIGA)
         with access.enter(principal, why="tier"):
             too_large = sizes(principal.project_id)[name] > limit
             most = {"vectors": vector_octets(), "limit": limit}
-            ids = [row[0] for row in fetch(TOO_MUCH, {**asked, **most})] if too_large else []
+            ids = [row[0] for row in fetch(TOO_MUCH, {**params, **most})] if too_large else []
         for start in range(0, len(ids), BATCH):
             with access.enter(principal, why="tier"):
-                held = [(i, name, below) for i in hold(principal.project_id, ids[start : start + BATCH])]
+                held = [(i, name, below) for i in lock_fragments(principal.project_id, ids[start : start + BATCH])]
                 moved = aside.together(held, partial(_move, principal.project_id), name=itemgetter(0))
                 found[name] = found.get(name, 0) + len(moved)
                 progress.save(stage=f"fit {name}", done=done + sum(found.values()), total=None)
@@ -191,6 +191,6 @@ def sizes(project_id: uuid.UUID, *, namespace_ids: Sequence[uuid.UUID] | None = 
     return dict.fromkeys(Tier.values, 0) | {name: int(octets) for name, octets in rows}
 
 
-def _count(told: dict[str, int], here: str, there: str) -> None:
+def _count(text: dict[str, int], here: str, there: str) -> None:
     kind = f"{here}_to_{there}"
-    told[kind] = told.get(kind, 0) + 1
+    text[kind] = text.get(kind, 0) + 1

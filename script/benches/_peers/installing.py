@@ -43,6 +43,6 @@ def _run(command: Sequence[str]) -> None:
         raise NotInstalled(last_line(done.stderr or done.stdout) or f"ended with {done.returncode}")
 
 
-def last_line(said: str) -> str:
+def last_line(text: str) -> str:
     """The last line that says something."""
-    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

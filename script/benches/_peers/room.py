@@ -40,7 +40,7 @@ class Room:
             )
             for turn in turns
         ]
-        ingest.keep(self._principal, ingest.prepare(drafts), now=timezone.now())
+        ingest.store(self._principal, ingest.prepare(drafts), now=timezone.now())
 
     def search(self, place: str, question: str, count: int) -> list[str]:
         asked = retrieval.Question(question, [f"{self._project}:{place}"], project_wide=False, top_k=count)
